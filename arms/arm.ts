@@ -1,0 +1,52 @@
+// The port of everything that can answer a request: a model behind an endpoint, a model in this process, a log.
+// An arm never throws for what the outside does: it returns a failure with a stable code.
+import type { Params, Piece, Usage } from "../schemas/types.ts";
+
+export interface ArmRequest {
+  requestId: string;
+  pieces: readonly Piece[];
+  params: Params;
+  /** Milliseconds since the epoch. */
+  deadline: number;
+}
+
+/** A complete answer; an answer cut short by the transport is a failure, never one of these. */
+export interface ArmAnswer {
+  kind: "answer";
+  text: string;
+  /** stop, length, content_filter. */
+  finishReason: string;
+  /** Model as the endpoint names it. */
+  model: string;
+  usage: Usage;
+  /** In the currency of the prices. */
+  cost: number;
+  /** Model calls made, retries included, from 1. */
+  attempts: number;
+  /** Milliseconds until the call was started (waiting for a slot), and until its first token; null when not streamed. */
+  queueMs: number;
+  firstTokenMs: number | null;
+}
+
+/** Codes: not_recorded, endpoint_refused, endpoint_timeout, endpoint_rejected, endpoint_unavailable, rate_limited, stream_cut,
+ *  prompt_too_large, cancelled, model_failed. */
+export interface ArmFailure {
+  kind: "failure";
+  code: string;
+  message: string;
+  attempts: number;
+  /** The same call may succeed later; the arm has used up its own retries. */
+  retriable: boolean;
+}
+
+export type ArmResult = ArmAnswer | ArmFailure;
+
+export interface Arm {
+  readonly name: string;
+  readonly model: string;
+  /** Calls it takes at a time; generate never has more in flight. */
+  readonly concurrency: number;
+  /** Each text as it comes, where the arm streams. Rejects only for bugs. */
+  answer(request: ArmRequest, signal: AbortSignal, onText?: (text: string) => void): Promise<ArmResult>;
+  close(): Promise<void>;
+}

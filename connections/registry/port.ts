@@ -1,0 +1,20 @@
+// Records to bytes and back, in Confluent's wire format (magic 0, schema id, Avro).
+import type { RecordOf, TopicName } from "../../schemas/records.ts";
+
+export type Decoded<T> = { ok: true; value: T } | { ok: false; code: "undecodable" | "unknown_schema"; reason: string };
+
+export interface Codec {
+  /** Synchronous once register() has run. Throws CodecError("unencodable") naming the field that is wrong. */
+  encode<N extends TopicName>(topic: N, record: RecordOf[N]): Buffer;
+  /** Resolves old and new writers' schemas to ours. Rejects only when the registry can't be reached (RegistryUnavailable): wait and try again. */
+  decode<N extends TopicName>(topic: N, bytes: Buffer): Promise<Decoded<RecordOf[N]>>;
+  /** Registers every subject (BACKWARD, set per subject) or finds it; arms name the work topics. Throws on an incompatible schema. */
+  register(arms: readonly string[]): Promise<void>;
+}
+
+export class CodecError extends Error {
+  override name = "CodecError";
+}
+export class RegistryUnavailable extends Error {
+  override name = "RegistryUnavailable";
+}

@@ -1,0 +1,66 @@
+// The values that flow through plan and generate: each operator's output is its input plus what it found.
+import type { Received } from "../runtime/step.ts";
+import type { Decision, Request, Work } from "../schemas/types.ts";
+
+/** A request whose id and creation time are settled (algorithms/identity.ts). */
+export type IdentifiedRequest = Request & { id: string; createdAt: number };
+
+/** After validate. */
+export interface Validated extends Received<Request> {
+  request: IdentifiedRequest;
+  /** Sharing domain, tenant/domain. */
+  domain: string;
+  /** Milliseconds since the epoch. */
+  deadline: number;
+  /** The last user turn: what is embedded and what examples are compared with. */
+  question: string;
+  /** What was missing so far; ends in Decision.degraded. */
+  degraded: string[];
+}
+/** After sanitise: the same, with whatever the tenant's rules replaced. */
+export type Sanitised = Validated;
+/** After recall: not answered before. */
+export interface Recalled extends Sanitised {
+  /** tenant/domain/canonical hash under which the answer may be kept; null: not to be kept. */
+  cacheKey: string | null;
+}
+/** After embed. */
+export interface Embedded extends Recalled {
+  /** Unit length; null when the embedder is missing (degraded says so). */
+  embedding: Float32Array | null;
+}
+
+/** An example chosen for a prompt. */
+export interface SelectedExample {
+  id: string;
+  request: string;
+  response: string;
+  /** Cosine, [-1, 1]. */
+  similarity: number;
+  /** Predicted helpfulness, [0, 1]; the similarity until a proxy is learnt. */
+  helpfulness: number;
+  /** Estimated tokens that it adds to the prompt. */
+  tokens: number;
+  explored: boolean;
+}
+/** After select: one list an arm, the most helpful last. */
+export interface Selected extends Embedded {
+  examplesByArm: ReadonlyMap<string, SelectedExample[]>;
+  threshold: number;
+  exploredThreshold: number | null;
+}
+/** After route. */
+export interface Routed extends Selected {
+  decision: Decision;
+}
+
+/** Work as generate receives it, and after link. */
+export type Taken = Received<Work>;
+export interface Linked extends Taken {
+  /** Chat messages for the arm, from the pieces. */
+  prompt: Prompt;
+}
+/** A prompt in pieces, so that chunks can be linked; messages() of arms/arm.ts flattens it. */
+export interface Prompt {
+  pieces: Work["pieces"];
+}

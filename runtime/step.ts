@@ -1,0 +1,84 @@
+// What an operator is: a function from what it needs to that plus what it found, and the few ways it can end.
+// A step throws only for bugs; everything that can go wrong outside of us is one of the outcomes below.
+import type { Logger } from "pino";
+import type { RecordOf, TopicName } from "../schemas/records.ts";
+import type { StepTiming } from "../schemas/types.ts";
+
+/** Where a record came from. */
+export interface Position {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+/** A decoded record as a pipeline receives it. */
+export interface Received<T> {
+  record: T;
+  position: Position;
+  /** Kafka timestamp, milliseconds since the epoch. */
+  timestamp: number;
+  /** When this process took it up, milliseconds since the epoch. */
+  receivedAt: number;
+}
+
+/** A record for one of the stage's outputs, named as in the specification; never a topic or a client. */
+export type Emit = {
+  [N in TopicName]: {
+    output: N;
+    key: string;
+    record: RecordOf[N];
+    /** The arm whose work topic is meant; only with output "work". */
+    arm?: string;
+    /** Explicit partition; by key when absent. */
+    partition?: number;
+  };
+}[TopicName];
+
+/** The step succeeded. */
+export interface Ok<T> {
+  kind: "ok";
+  value: T;
+}
+/** The record is answered already (cache hit, copy of a first response): the steps after this one do not run. */
+export interface Finish {
+  kind: "finish";
+  emits: Emit[];
+}
+/** The client gets a refusal with a stable code. */
+export interface Refuse {
+  kind: "refuse";
+  code: string;
+  message: string;
+}
+/** The record can't be processed by anybody: its bytes go to dead-letters. */
+export interface DeadLettered {
+  kind: "deadLetter";
+  code: string;
+  reason: string;
+}
+/** A dependency fails: the record waits and the step runs again, until its deadline. */
+export interface RetryLater {
+  kind: "retryLater";
+  cause: Error;
+}
+export type Outcome<T> = Ok<T> | Finish | Refuse | DeadLettered | RetryLater;
+
+export const ok = <T>(value: T): Ok<T> => ({ kind: "ok", value });
+export const finish = (...emits: Emit[]): Finish => ({ kind: "finish", emits });
+export const refuse = (code: string, message: string): Refuse => ({ kind: "refuse", code, message });
+export const deadLetter = (code: string, reason: string): DeadLettered => ({ kind: "deadLetter", code, reason });
+export const retryLater = (cause: Error): RetryLater => ({ kind: "retryLater", cause });
+
+/** What the runtime gives to every call of a step. */
+export interface StepContext {
+  /** Aborted when the deadline passes, the partition is lost or the stage shuts down. */
+  signal: AbortSignal;
+  /** Carries the request's id and position. */
+  log: Logger;
+  /** Milliseconds since the epoch at which nobody needs the result any more. */
+  deadline: number;
+  /** Time of the steps that are done, in order. */
+  timings: StepTiming[];
+}
+
+export type Step<In, Out> = (input: In, context: StepContext) => Outcome<Out> | Promise<Outcome<Out>>;

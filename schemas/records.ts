@@ -1,0 +1,60 @@
+// Which record stands on which topic. The Avro files beside this one are the contract; types.ts follows them.
+import type {
+  Answer,
+  DeadLetter,
+  Decision,
+  Delta,
+  Document,
+  Example,
+  Feedback,
+  KvInventory,
+  Observation,
+  Policy,
+  PrefillSample,
+  Replay,
+  Request,
+  Response,
+  Work,
+} from "./types.ts";
+
+/** Topic (without prefix) to record. `work` stands for every `work.<arm>`. */
+export interface RecordOf {
+  requests: Request;
+  responses: Response;
+  alternatives: Response;
+  deltas: Delta;
+  feedback: Feedback;
+  decisions: Decision;
+  work: Work;
+  answers: Answer;
+  examples: Example;
+  policies: Policy;
+  observations: Observation;
+  replays: Replay;
+  documents: Document;
+  "kv-inventory": KvInventory;
+  "prefill-samples": PrefillSample;
+  "dead-letters": DeadLetter;
+}
+
+export type TopicName = keyof RecordOf;
+
+/** File in schemas/avro, without extension, that every topic's records follow. */
+export const schemaOf: Readonly<Record<TopicName, string>> = {
+  requests: "request",
+  responses: "response",
+  alternatives: "response",
+  deltas: "delta",
+  feedback: "feedback",
+  decisions: "decision",
+  work: "work",
+  answers: "answer",
+  examples: "example",
+  policies: "policy",
+  observations: "observation",
+  replays: "replay",
+  documents: "document",
+  "kv-inventory": "kv-inventory",
+  "prefill-samples": "prefill-sample",
+  "dead-letters": "dead-letter",
+};

@@ -1,0 +1,415 @@
+// Made by scripts/generate-types.ts from schemas/avro. Do not edit: run "npm run types".
+
+/** A response kept for exact repeats. */
+export interface Answer {
+  tenant: string;
+  /** tenant/domain. */
+  domain: string;
+  /** Of the canonical request. */
+  hash: string;
+  requestId: string;
+  text: string;
+  arm: string;
+  model: string;
+  /** What it cost. */
+  cost: number;
+  bytes: number;
+  expiresAt: number;
+  createdAt: number;
+}
+
+/** A record that could not be processed, whole. */
+export interface DeadLetter {
+  tenant: string;
+  stage: string;
+  code: string;
+  reason: string;
+  topic: string;
+  partition: number;
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Record<string, Buffer>;
+  /** Of the source record. */
+  timestamp: number | null;
+  createdAt: number;
+}
+
+/** Why a request was answered as it was. */
+export interface Decision {
+  requestId: string;
+  /** Partition of requests it came from. */
+  partition: number;
+  /** Its offset there. */
+  offset: number;
+  tenant: string;
+  /** tenant/domain, the sharing domain. */
+  domain: string;
+  /** Version of the layout of context. */
+  featureVersion: number;
+  /** Every arm that could be chosen. */
+  arms: ArmScore[];
+  /** The chosen one. */
+  arm: string;
+  /** Its exact probability, (0, 1]. */
+  probability: number;
+  secondArm: string | null;
+  secondProbability: number | null;
+  /** Helpfulness threshold tau in force. */
+  threshold: number;
+  /** The tau tried instead on this request. */
+  exploredThreshold: number | null;
+  /** Load L of the dearer arms when chosen. */
+  load: number;
+  /** Version of the router policy; 0 is the prior. */
+  policyVersion: number;
+  /** Version of the helpfulness proxy; 0: none. */
+  proxyVersion: number;
+  /** Prompt template and its version. */
+  template: string;
+  /** Feedback is asked for. */
+  asked: boolean;
+  /** What was missing when it was made. */
+  degraded: string[];
+  /** Milliseconds per operator, in order. */
+  timings: StepTiming[];
+  /** When the decision was made. */
+  createdAt: number;
+}
+
+/** How one arm looked for this request (spec 20). */
+export interface ArmScore {
+  arm: string;
+  model: string;
+  /** Normalised cost C_i, [0, 1]. */
+  cost: number;
+  /** The bandit's x for this arm. */
+  context: number[];
+  /** Posterior mean of the quality. */
+  mean: number;
+  /** Posterior standard deviation of the quality. */
+  deviation: number;
+  /** The Thompson sample that competed. */
+  sampled: number;
+  /** Cost and load terms subtracted from the quality. */
+  bias: number;
+  /** Exact probability with which the arm was to be chosen. */
+  probability: number;
+  /** What this arm would be shown, most helpful last. */
+  examples: ShownExample[];
+}
+
+/** An example in the prompt of an arm, in prompt order. */
+export interface ShownExample {
+  id: string;
+  /** Cosine, [-1, 1]. */
+  similarity: number;
+  /** Predicted, [0, 1]; the similarity until a proxy is learnt. */
+  helpfulness: number;
+  /** Estimated tokens that it adds. */
+  tokens: number;
+  /** Added or withheld at random. */
+  explored: boolean;
+}
+
+/** Time one operator took. */
+export interface StepTiming {
+  operator: string;
+  ms: number;
+}
+
+/** A piece of an answer under way; best effort, a new attempt starts over. */
+export interface Delta {
+  requestId: string;
+  tenant: string;
+  attempt: number;
+  /** Counts from 0 within the attempt. */
+  index: number;
+  text: string;
+  createdAt: number;
+}
+
+/** Put once, named by requests, linked ever after. */
+export interface Document {
+  tenant: string;
+  id: string;
+  text: string;
+  title: string | null;
+  createdAt: number;
+}
+
+/** An answered request kept to help others. */
+export interface Example {
+  /** Derived from domain, request and response. */
+  id: string;
+  tenant: string;
+  /** tenant/domain. */
+  domain: string;
+  request: string;
+  response: string;
+  /** Of the request: little-endian float32, unit length. */
+  embedding: Buffer;
+  embeddingModel: string;
+  source: ExampleSource;
+  /** [0, 1]. */
+  quality: number;
+  /** Of texts and embedding. */
+  bytes: number;
+  expiresAt: number | null;
+  /** Times it was replayed, at most 5. */
+  replays: number;
+  createdAt: number;
+}
+
+/** Where the answer came from. */
+export interface ExampleSource {
+  arm: string;
+  model: string;
+  requestId: string | null;
+}
+
+/** What somebody thought of a response. */
+export interface Feedback {
+  /** Idempotency key. */
+  id: string;
+  requestId: string;
+  tenant: string;
+  kind: "thumbs" | "score" | "preference" | "comparison" | "reward" | "correction";
+  /** In the kind's range. */
+  value: number | null;
+  range: Range | null;
+  source: "person" | "judge" | "system";
+  /** Arm of the other response, for pairwise kinds. */
+  against: string | null;
+  /** Of a correction. */
+  text: string | null;
+  /** Id of feedback that no longer counts. */
+  withdraws: string | null;
+  comment: string | null;
+  createdAt: number;
+}
+
+/** Stated range of a score. */
+export interface Range {
+  low: number;
+  high: number;
+}
+
+/** Which chunks an arm's store holds. */
+export interface KvInventory {
+  arm: string;
+  tenant: string;
+  instance: string;
+  bloom: Buffer;
+  /** Hash functions of the Bloom filter. */
+  hashes: number;
+  chunks: number;
+  bytes: number;
+  createdAt: number;
+}
+
+/** A request and its answer from another system. */
+export interface Observation {
+  tenant: string;
+  domain: string | null;
+  request: Request;
+  text: string;
+  source: ExampleSource;
+  quality: number | null;
+  createdAt: number;
+}
+
+/** What a client asks. Without an id one is derived from topic, partition and offset; without createdAt the Kafka timestamp counts. */
+export interface Request {
+  /** UUIDv7 by preference; seen again within 24 h it gets a copy of the first response. */
+  id: string | null;
+  /** Owner of the request; nothing is shared across tenants. */
+  tenant: string;
+  /** Sharing domain inside the tenant; null means the tenant's default domain. */
+  domain: string | null;
+  /** The conversation, oldest first; at least one message. */
+  messages: Message[];
+  /** Ids of documents put before, to stand in the prompt. */
+  documents: string[];
+  params: Params;
+  allow: Allow;
+  privacy: Privacy;
+  /** The client may be asked for feedback or shown a second answer. */
+  mayAsk: boolean;
+  /** Partition of responses that the client reads; null: by key. */
+  replyPartition: number | null;
+  /** Opaque, recorded. */
+  metadata: Record<string, string>;
+  /** Milliseconds since the epoch. */
+  createdAt: number | null;
+}
+
+/** One chat turn. */
+export interface Message {
+  /** Who speaks. */
+  role: "system" | "user" | "assistant" | "tool";
+  content: string;
+}
+
+/** Sampling parameters; null means the arm's default. */
+export interface Params {
+  maxTokens: number | null;
+  temperature: number | null;
+  topP: number | null;
+  seed: number | null;
+  /** Stop strings, not part of the answer. */
+  stop: string[];
+}
+
+/** What may be spent on the answer. */
+export interface Allow {
+  /** Names of the arms that may answer; null means any. */
+  arms: string[] | null;
+  /** Upper bound of the cost of the answer, in the prices' currency. */
+  maxCost: number | null;
+  /** Milliseconds after createdAt within which an answer is useful; 120,000 when null. */
+  deadlineMs: number | null;
+  /** lambda_c of this request: the price of cost in quality, >= 0. */
+  costWeight: number | null;
+}
+
+/** What may be kept. */
+export interface Privacy {
+  /** The answer may be kept. */
+  cache: boolean;
+  /** It may help other requests of the domain. */
+  share: boolean;
+  /** No cached answer, please. */
+  fresh: boolean;
+}
+
+/** A learnt artefact, versioned. */
+export interface Policy {
+  /** router, threshold, proxy, cache. */
+  name: string;
+  tenant: string;
+  /** Ascending. */
+  version: number;
+  /** How to read the body. */
+  kind: string;
+  /** JSON, or empty where referenced. */
+  body: string;
+  /** Where a large body lies. */
+  reference: string | null;
+  /** sha256 of a referenced body. */
+  hash: string | null;
+  featureVersion: number;
+  /** Newest data in it. */
+  trainedThrough: number | null;
+  metrics: Record<string, number>;
+  /** The version whose body this repeats. */
+  revertOf: number | null;
+  createdAt: number;
+}
+
+/** A linked prefill beside a full one. */
+export interface PrefillSample {
+  requestId: string;
+  tenant: string;
+  arm: string;
+  policy: string;
+  recomputedShare: number;
+  /** Teacher-forced mean, nats. */
+  kl: number;
+  /** Share of equal greedy tokens. */
+  agreement: number;
+  createdAt: number;
+}
+
+/** One attempt to better an example. */
+export interface Replay {
+  runId: string;
+  tenant: string;
+  exampleId: string;
+  attempt: number;
+  oldQuality: number;
+  newQuality: number | null;
+  tokens: number;
+  cost: number;
+  outcome: string;
+  createdAt: number;
+}
+
+/** The one final answer to a request. */
+export interface Response {
+  requestId: string;
+  tenant: string;
+  /** Counts model calls for this request, from 1; 0: none was made. */
+  attempt: number;
+  status: "ok" | "failed" | "refused";
+  text: string;
+  /** stop, length, ... */
+  finishReason: string | null;
+  arm: string | null;
+  model: string | null;
+  /** none: no answer stands behind it. */
+  source: "generated" | "cache" | "reuse" | "replayed" | "none";
+  /** Shown to the model. */
+  exampleIds: string[];
+  usage: Usage;
+  /** A copy of the response to an earlier record with this id. */
+  duplicate: boolean;
+  /** In the currency of the prices. */
+  cost: number;
+  timings: ResponseTimings;
+  error: ResponseError | null;
+  degraded: string[];
+  createdAt: number;
+}
+
+/** Tokens. */
+export interface Usage {
+  prompt: number;
+  /** From linked KV caches. */
+  linked: number;
+  /** Of the linked, recomputed. */
+  recomputed: number;
+  prefilled: number;
+  completion: number;
+}
+
+/** Milliseconds. */
+export interface ResponseTimings {
+  plan: number;
+  queue: number;
+  firstToken: number | null;
+  /** createdAt to finished. */
+  total: number;
+}
+
+/** Why there is no answer. */
+export interface ResponseError {
+  /** snake_case, stable. */
+  code: string;
+  /** For a person: what was wrong and what to do. */
+  message: string;
+}
+
+/** A planned request on its way to an arm. */
+export interface Work {
+  request: Request;
+  decision: Decision;
+  /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
+  pieces: Piece[];
+  /** tenant/domain/canonical hash under which the answer may be kept. */
+  cacheKey: string | null;
+  /** The deadline: when it passes nobody needs the answer. */
+  notAfter: number;
+  plannedAt: number;
+  /** Time from createdAt to planned. */
+  planMs: number;
+}
+
+/** A part of the prompt that can be cached and linked on its own. */
+export interface Piece {
+  kind: "system" | "example" | "document" | "turn";
+  /** Of the example or document. */
+  id: string | null;
+  role: "system" | "user" | "assistant" | "tool";
+  text: string;
+}
