@@ -3,7 +3,8 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-type Schema = string | Schema[] | { type: Schema; name?: string; doc?: string; items?: Schema; values?: Schema; fields?: Field[] };
+type Schema =
+  string | Schema[] | { type: Schema; name?: string; doc?: string; items?: Schema; values?: Schema; fields?: Field[] };
 interface Field {
   name: string;
   type: Schema;

@@ -1,0 +1,180 @@
+// The configuration, whole: every key, its type, range and default. Unknown keys are refused.
+import { z } from "zod";
+
+const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "lower-case letters, digits and dashes, at most 63");
+const milliseconds = z.number().int().positive();
+const price = z.number().nonnegative();
+
+const kafka = z.strictObject({
+  /** Absent: the embedded stack's broker. */
+  brokers: z.array(z.string()).min(1).optional(),
+  ssl: z.boolean().default(false),
+  sasl: z
+    .strictObject({
+      mechanism: z.enum(["plain", "scram-sha-256", "scram-sha-512"]),
+      username: z.string(),
+      password: z.string(),
+    })
+    .optional(),
+  prefix: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]*$/)
+    .default("precedent."),
+  partitions: z.number().int().min(1).max(1024).default(8),
+  replicationFactor: z.number().int().min(1).default(1),
+  sessionTimeoutMs: milliseconds.default(30_000),
+});
+
+const registry = z.strictObject({
+  /** Absent: the embedded stack's registry. */
+  url: z.url().optional(),
+  username: z.string().optional(),
+  password: z.string().optional(),
+});
+
+const clickhouse = z.strictObject({
+  /** Absent: the embedded stack's chdb behind its HTTP facade. */
+  url: z.url().optional(),
+  database: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .default("precedent"),
+  username: z.string().default("default"),
+  password: z.string().default(""),
+  /** Name of a cluster: tables become Replicated and Distributed. */
+  cluster: z.string().optional(),
+  /** Days that raw records are kept; 0 keeps them for ever. */
+  ttlDays: z.number().int().min(0).default(90),
+});
+
+const embedder = z.strictObject({
+  /** Folder with model.onnx and tokenizer.json; absent: all-MiniLM-L6-v2 as set-up makes it. */
+  model: z.string().optional(),
+  threads: z.number().int().min(1).max(16).default(1),
+  maxBatch: z.number().int().min(1).max(256).default(8),
+  cacheEntries: z.number().int().min(0).default(50_000),
+});
+
+const selection = z.strictObject({
+  /** Examples shown at most. */
+  examples: z.number().int().min(0).max(64).default(5),
+  /** Candidates found by similarity. */
+  candidates: z.number().int().min(1).max(1024).default(32),
+  minimumSimilarity: z.number().min(-1).max(1).default(0.3),
+  /** Tokens that examples may add to a prompt. */
+  tokenBudget: z.number().int().min(0).default(1500),
+});
+
+const routing = z.strictObject({
+  /** lambda_c: the price of cost in quality; 0 is quality alone. */
+  costWeight: z.number().min(0).default(0.3),
+  /** Arm that answers when routing is degraded; the first by default. */
+  defaultArm: name.optional(),
+  /** Prior of every arm's weights: N(mean, variance); mean on the constant feature only. */
+  priorMean: z.number().min(0).max(1).default(0.5),
+  priorVariance: z.number().positive().default(0.25),
+});
+
+const limits = z.strictObject({
+  maxPromptBytes: z.number().int().positive().default(1_048_576),
+  deadlineMs: milliseconds.default(120_000),
+  inFlight: z.number().int().min(1).max(16_384).default(256),
+  inFlightBytes: z
+    .number()
+    .int()
+    .positive()
+    .default(64 * 1_048_576),
+  drainMs: milliseconds.default(10_000),
+});
+
+const armBase = {
+  name,
+  /** Whether it gets the examples. */
+  examples: z.boolean().default(true),
+  maxTokens: z.number().int().positive().default(256),
+  concurrency: z.number().int().positive().default(8),
+  /** Per million tokens. */
+  prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),
+  /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the dearest arm. */
+  cost: z.number().min(0).max(1).optional(),
+  system: z.string().optional(),
+};
+const openaiArm = z.strictObject({
+  ...armBase,
+  type: z.literal("openai"),
+  baseUrl: z.url(),
+  apiKey: z.string().default(""),
+  model: z.string(),
+  timeoutMs: milliseconds.default(60_000),
+  retries: z.number().int().min(0).max(10).default(3),
+  requestsPerMinute: z.number().int().positive().optional(),
+  stream: z.boolean().default(true),
+});
+const llamaArm = z.strictObject({
+  ...armBase,
+  type: z.literal("llama"),
+  /** A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. */
+  model: z.string().optional(),
+  contextTokens: z.number().int().positive().default(2048),
+  threads: z.number().int().min(1).default(1),
+  concurrency: z.number().int().min(1).max(64).default(1),
+});
+const recordedArm = z.strictObject({
+  ...armBase,
+  type: z.literal("recorded"),
+  /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?}. */
+  file: z.string(),
+  model: z.string().default("recorded"),
+  /** Simulated time of an answer. */
+  latencyMs: z.number().min(0).default(0),
+});
+export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm]);
+
+export const configSchema = z
+  .strictObject({
+    kafka: kafka.prefault({}),
+    registry: registry.prefault({}),
+    clickhouse: clickhouse.prefault({}),
+    stack: z.strictObject({ folder: z.string().default(".precedent") }).prefault({}),
+    /** Stable id of this process; absent: the first free one kept under the stack folder. */
+    instance: name.optional(),
+    embedder: embedder.prefault({}),
+    selection: selection.prefault({}),
+    routing: routing.prefault({}),
+    limits: limits.prefault({}),
+    record: z
+      .strictObject({ batchRows: z.number().int().positive().default(5_000), batchMs: milliseconds.default(200) })
+      .prefault({}),
+    log: z
+      .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
+      .prefault({}),
+    /** /metrics and /healthz; port 0 takes a free one. */
+    http: z
+      .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
+      .prefault({}),
+    arms: z.array(armSchema).min(1).max(64),
+  })
+  .superRefine((config, context) => {
+    const names = config.arms.map((arm) => arm.name);
+    names.forEach((arm, index) => {
+      if (names.indexOf(arm) !== index)
+        context.addIssue({
+          code: "custom",
+          path: ["arms", index, "name"],
+          message: `"${arm}" is the name of two arms`,
+        });
+    });
+    const fallback = config.routing.defaultArm;
+    if (fallback !== undefined && !names.includes(fallback))
+      context.addIssue({
+        code: "custom",
+        path: ["routing", "defaultArm"],
+        message: `"${fallback}" is no arm; there are ${names.join(", ")}`,
+      });
+  });
+
+export type Config = z.infer<typeof configSchema>;
+export type ArmConfig = z.infer<typeof armSchema>;
+export type OpenAiArmConfig = Extract<ArmConfig, { type: "openai" }>;
+export type LlamaArmConfig = Extract<ArmConfig, { type: "llama" }>;
+export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;
