@@ -1,0 +1,201 @@
+// Calls into a worker thread, typed: one interface names the methods, the worker serves them, the main thread calls them.
+// A worker that dies rejects every pending call with WorkerDied and stays dead: its owner decides whether to connect again
+// (kept.ts does it with a backoff). Nothing is queued here; whoever calls bounds what it has in flight.
+//
+//   interface Sums { add(pair: {a: number; b: number}): number }            // methods.ts, imported by both sides
+//   serveCalls<Sums>({ add: ({ a, b }) => a + b });                          // the worker's module
+//   const sums = connectWorker<Sums>({ name: "sums", entry: new URL("./worker.ts", import.meta.url), data: null });
+//   await sums.call("add", { a: 1, b: 2 });                                  // anywhere else
+import { parentPort, workerData, type Transferable } from "node:worker_threads";
+import { startWorker } from "./start.ts";
+
+/** Each method takes one argument and gives one result; both are cloned (or moved, see transfer). */
+export type Methods<M> = { [K in keyof M]: (argument: never) => unknown };
+export type ArgumentOf<M, K extends keyof M> = M[K] extends (argument: infer A) => unknown ? A : never;
+export type ResultOf<M, K extends keyof M> = M[K] extends (argument: never) => infer R ? Awaited<R> : never;
+
+/** What a handler is given beside its argument. */
+export interface CallContext {
+  /** Aborted when the caller's signal is. The call stays open until the handler returns or throws. */
+  signal: AbortSignal;
+  /** Sends something to the caller's onEvent before the result, in order. */
+  emit(event: unknown): void;
+}
+export type Handlers<M> = {
+  [K in keyof M]: (
+    argument: ArgumentOf<M, K>,
+    context: CallContext,
+  ) => ResultOf<M, K> | Moved<ResultOf<M, K>> | Promise<ResultOf<M, K> | Moved<ResultOf<M, K>>>;
+};
+
+export interface CallOptions {
+  /** Buffers that move to the worker instead of being copied; they are empty here afterwards. */
+  transfer?: Transferable[];
+  /** Aborting tells the handler; the call settles when the handler does. */
+  signal?: AbortSignal | undefined;
+  onEvent?: (event: unknown) => void;
+}
+
+export interface WorkerClient<M> {
+  /** Rejects with WorkerCallError (the handler threw) or WorkerDied. */
+  call<K extends keyof M & string>(
+    method: K,
+    argument: ArgumentOf<M, K>,
+    options?: CallOptions,
+  ): Promise<ResultOf<M, K>>;
+  readonly alive: boolean;
+  /** Resolves when the worker is gone, with why; "closed" after close(). */
+  readonly died: Promise<WorkerDied>;
+  pending(): number;
+  /** Lets the worker end by itself, and ends it after graceMs (default 5,000) if it does not. Pending calls reject. */
+  close(graceMs?: number): Promise<void>;
+}
+
+/** The handler threw; code is its error's code, if it had one. */
+export class WorkerCallError extends Error {
+  override name = "WorkerCallError";
+  constructor(
+    message: string,
+    readonly code: string | undefined,
+  ) {
+    super(message);
+  }
+}
+/** The worker is gone: crashed, ran out of memory, failed to load, or was closed. */
+export class WorkerDied extends Error {
+  override name = "WorkerDied";
+}
+
+/** A result whose buffers move to the caller instead of being copied. */
+export class Moved<R> {
+  constructor(
+    readonly value: R,
+    readonly transfer: Transferable[],
+  ) {}
+}
+
+type ToWorker =
+  { kind: "call"; id: number; method: string; argument: unknown } | { kind: "cancel"; id: number } | { kind: "close" };
+type FromWorker =
+  | { kind: "result"; id: number; value: unknown }
+  | { kind: "error"; id: number; message: string; code: string | undefined }
+  | { kind: "event"; id: number; event: unknown };
+
+interface Pending {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  onEvent: ((event: unknown) => void) | undefined;
+}
+
+/** Starts a worker on `entry` (which must call serveCalls) and connects to it. Calls may be made at once. */
+export function connectWorker<M extends Methods<M>>(what: {
+  name: string;
+  entry: URL;
+  data: unknown;
+}): WorkerClient<M> {
+  const worker = startWorker(what.entry, what.data, { name: what.name });
+  const pending = new Map<number, Pending>();
+  let nextId = 0;
+  let death: WorkerDied | null = null;
+  let resolveDied: (reason: WorkerDied) => void = () => undefined;
+  const died = new Promise<WorkerDied>((resolve) => (resolveDied = resolve));
+  let closing: Promise<void> | null = null;
+
+  const die = (why: string): void => {
+    if (death !== null) return;
+    death = new WorkerDied(`worker "${what.name}" is gone: ${why}`);
+    for (const call of pending.values()) call.reject(death);
+    pending.clear();
+    resolveDied(death);
+  };
+  const post = (message: ToWorker, transfer: Transferable[] = []): void => worker.postMessage(message, transfer);
+
+  worker.on("message", (message: FromWorker) => {
+    const call = pending.get(message.id);
+    if (call === undefined) return;
+    if (message.kind === "event") return call.onEvent?.(message.event);
+    pending.delete(message.id);
+    if (message.kind === "result") call.resolve(message.value);
+    else call.reject(new WorkerCallError(message.message, message.code));
+  });
+  worker.on("error", (error) => die(error instanceof Error ? error.message : String(error)));
+  worker.on("messageerror", (error) => die(`a message could not be read: ${error.message}`));
+  worker.on("exit", (code) => die(closing === null ? `it ended with code ${code}` : "closed"));
+
+  return {
+    call: (method, argument, options = {}) =>
+      new Promise((resolve, reject) => {
+        if (death !== null) return reject(death);
+        if (closing !== null) return reject(new WorkerDied(`worker "${what.name}" is closing`));
+        const id = nextId++;
+        const cancel = (): void => post({ kind: "cancel", id });
+        const done = (): void => options.signal?.removeEventListener("abort", cancel);
+        // Posting first: an argument that can't be cloned throws here and leaves nothing pending.
+        post({ kind: "call", id, method, argument }, options.transfer);
+        pending.set(id, {
+          // The worker serves the same interface M, so the value is what M says.
+          resolve: (value) => (done(), resolve(value as ResultOf<M, typeof method>)),
+          reject: (error) => (done(), reject(error)),
+          onEvent: options.onEvent,
+        });
+        if (options.signal?.aborted === true) cancel();
+        else options.signal?.addEventListener("abort", cancel, { once: true });
+      }),
+    get alive() {
+      return death === null && closing === null;
+    },
+    died,
+    pending: () => pending.size,
+    close: (graceMs = 5_000) =>
+      (closing ??= (async () => {
+        if (death !== null) return;
+        for (const call of pending.values()) call.reject(new WorkerDied(`worker "${what.name}" was closed`));
+        pending.clear();
+        post({ kind: "close" });
+        const timer = setTimeout(() => void worker.terminate(), graceMs);
+        await died;
+        clearTimeout(timer);
+      })()),
+  };
+}
+
+/** Serves a worker's methods; called once, by the module that connectWorker was given. onClose runs before the worker ends. */
+export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?: () => void | Promise<void>): void {
+  const port = parentPort;
+  if (port === null) throw new Error("serveCalls must run in a worker thread");
+  const running = new Map<number, AbortController>();
+
+  const run = async (id: number, method: string, argument: unknown): Promise<void> => {
+    const controller = new AbortController();
+    running.set(id, controller);
+    const emit = (event: unknown): void => port.postMessage({ kind: "event", id, event } satisfies FromWorker);
+    try {
+      if (!Object.hasOwn(handlers, method)) throw new Error(`this worker has no method "${method}"`);
+      // The caller is typed by the same M; across the thread only unknown remains.
+      const handler = handlers[method as keyof M] as (argument: unknown, context: CallContext) => unknown;
+      const result = await handler(argument, { signal: controller.signal, emit });
+      const moved = result instanceof Moved ? result : new Moved(result, []);
+      port.postMessage({ kind: "result", id, value: moved.value } satisfies FromWorker, moved.transfer);
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
+      port.postMessage({ kind: "error", id, message, code } satisfies FromWorker);
+    } finally {
+      running.delete(id);
+    }
+  };
+  port.on("message", (message: ToWorker) => {
+    if (message.kind === "call") void run(message.id, message.method, message.argument);
+    else if (message.kind === "cancel") running.get(message.id)?.abort();
+    else {
+      for (const controller of running.values()) controller.abort();
+      void Promise.resolve(onClose?.()).finally(() => port.close());
+    }
+  });
+}
+
+/** In a worker: what connectWorker was given as data. */
+export function workerInput<Data>(): Data {
+  const given: { data: Data } = workerData;
+  return given.data;
+}
