@@ -92,6 +92,8 @@ const armBase = {
   /** Whether it gets the examples. */
   examples: z.boolean().default(true),
   maxTokens: z.number().int().positive().default(256),
+  /** Stop strings where the request has none; not part of the answer. */
+  stop: z.array(z.string().min(1)).max(16).default([]),
   concurrency: z.number().int().positive().default(8),
   /** Per million tokens. */
   prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),

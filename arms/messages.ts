@@ -1,0 +1,33 @@
+// Turns the pieces of a prompt into chat messages. Pieces stay apart until here so that chunks can be linked one by one.
+import type { Piece } from "../schemas/types.ts";
+
+export interface ChatMessage {
+  role: Piece["role"];
+  content: string;
+}
+
+/**
+ * One message a piece, in order; an example is already a user and an assistant piece. Neighbours of the same role become one message,
+ * a blank line between them, where they are system texts or documents: chat templates want turns to alternate.
+ */
+export function chatMessages(pieces: readonly Piece[]): ChatMessage[] {
+  const messages: ChatMessage[] = [];
+  let previous: Piece | undefined;
+  for (const piece of pieces) {
+    const last = messages.at(-1);
+    if (last !== undefined && previous !== undefined && joins(previous, piece)) last.content += `\n\n${piece.text}`;
+    else messages.push({ role: piece.role, content: piece.text });
+    previous = piece;
+  }
+  return messages;
+}
+
+/** The text of the last user turn, what a log is looked up by; undefined when there is none. */
+export function lastUserTurn(pieces: readonly Piece[]): string | undefined {
+  return pieces.findLast((piece) => piece.kind === "turn" && piece.role === "user")?.text;
+}
+
+function joins(previous: Piece, next: Piece): boolean {
+  if (previous.role !== next.role) return false;
+  return next.role === "system" || previous.kind === "document" || next.kind === "document";
+}

@@ -1,0 +1,61 @@
+// Answers from a log, looked up by canonical last user turn: a dear model without its price, and every benchmark's fixed point.
+// The same request gets the same answer in every run and after every crash.
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { canonicalText } from "../algorithms/canonical.ts";
+import type { RecordedArmConfig } from "../config/schema.ts";
+import type { Arm, ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
+import { answerCost, estimatedTokens } from "./cost.ts";
+import { lastUserTurn } from "./messages.ts";
+import { readRecordedLog } from "./recorded-log.ts";
+
+/** Rejects when the log can't be read or a line of it is wrong (file and line number are named). */
+export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm> {
+  const answers = await readRecordedLog(config.file, config.name);
+
+  async function answer(request: ArmRequest, signal: AbortSignal, onText?: (text: string) => void): Promise<ArmResult> {
+    const started = performance.now();
+    if (config.latencyMs > 0) await sleep(config.latencyMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return failure("cancelled", "The call was cancelled before the recorded answer was due.", true);
+    const question = lastUserTurn(request.pieces);
+    const known = question === undefined ? undefined : answers.get(canonicalText(question));
+    const found = known?.[pick(request, known.length)];
+    if (found === undefined)
+      return failure("not_recorded", `Arm "${config.name}" holds no answer to this request; add it to its log.`, false);
+    onText?.(found.text);
+    const tokens = found.usage ?? {
+      prompt: request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0),
+      completion: estimatedTokens(found.text),
+    };
+    return {
+      kind: "answer",
+      text: found.text,
+      finishReason: "stop",
+      model: found.model ?? config.model,
+      usage: { ...tokens, linked: 0, recomputed: 0, prefilled: tokens.prompt },
+      cost: found.cost ?? answerCost(tokens, config.prices),
+      attempts: 1,
+      queueMs: 0,
+      firstTokenMs: onText === undefined ? null : performance.now() - started,
+    };
+  }
+
+  return {
+    name: config.name,
+    model: config.model,
+    concurrency: config.concurrency,
+    answer,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Which of several answers: the seed-th, or one fixed by the request's id, so that a repeated call gets the same. */
+function pick(request: ArmRequest, count: number): number {
+  const { seed } = request.params;
+  const n = seed === null ? createHash("sha1").update(request.requestId).digest().readUInt32BE(0) : Math.abs(seed);
+  return n % count;
+}
+
+function failure(code: string, message: string, retriable: boolean): ArmFailure {
+  return { kind: "failure", code, message, attempts: code === "cancelled" ? 0 : 1, retriable };
+}
