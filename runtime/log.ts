@@ -1,0 +1,40 @@
+// Structured logs: one JSON line an event, or coloured lines for a person at a terminal. Secrets never reach a line.
+import { pino, type DestinationStream, type Logger } from "pino";
+import { prettyFactory } from "pino-pretty";
+
+export interface LogOptions {
+  level: "trace" | "debug" | "info" | "warn" | "error" | "silent";
+  /** Coloured lines for people; by default when the standard error is a terminal. */
+  pretty?: boolean;
+  /** Where lines go; the standard error by default, so that the output of commands stays clean. */
+  destination?: DestinationStream;
+}
+
+const secretNames = ["password", "apiKey", "token", "authorization", "secret"];
+// pino's redaction knows no "any depth": these are the depths at which our configuration and errors carry secrets.
+const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]);
+
+/** Names a stage on every line with log.child({ stage }), a request with log.child({ requestId }). */
+export function createLog({ level, pretty, destination }: LogOptions): Logger {
+  const options = {
+    level,
+    base: { pid: process.pid },
+    redact: { paths: secretPaths, censor: "[secret]" },
+    formatters: { level: (label: string) => ({ level: label }) },
+    timestamp: pino.stdTimeFunctions.isoTime,
+  };
+  if (pretty ?? (destination === undefined && process.stderr.isTTY)) {
+    const prettify = prettyFactory({
+      colorize: destination === undefined,
+      ignore: "pid",
+      translateTime: "SYS:HH:MM:ss.l",
+    });
+    const write = (line: string): void => {
+      const text = prettify(line);
+      if (destination === undefined) process.stderr.write(text);
+      else destination.write(text);
+    };
+    return pino(options, { write });
+  }
+  return pino(options, destination ?? pino.destination({ dest: 2, sync: false }));
+}
