@@ -1,0 +1,123 @@
+// Builds faiss-node's addon against the system's libfaiss, once: npm installs it without a binary (its own install wants a download
+// and a git clone). Where it can't be built, the caller goes on with the exact index and says so.
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const require = createRequire(import.meta.url);
+const root = fileURLToPath(new URL("..", import.meta.url));
+const sources = join(root, "native/faiss");
+const debianPackages = ["libfaiss-dev", "libopenblas-dev", "g++", "make", "python3"];
+
+export type NativeBuild = { built: true; fresh: boolean } | { built: false; reason: string };
+
+/** Idempotent; `say` gets a line for every slow thing. Never rejects for what the machine lacks. */
+export async function buildNative(say: (line: string) => void): Promise<NativeBuild> {
+  const target = join(dirname(require.resolve("faiss-node/package.json")), "build/Release");
+  const stamp = join(target, "precedent-build.txt");
+  const identity = await fingerprint();
+  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === identity && existsSync(join(target, "faiss-node.node")))
+    return { built: true, fresh: false };
+
+  const missing = await installSystemPackages(say);
+  if (missing !== null) return { built: false, reason: missing };
+
+  say("building faiss-node against the system's libfaiss (about 15 s)");
+  const folder = await mkdtemp(join(root, "native/build-"));
+  try {
+    for (const file of ["binding.gyp", "faiss.cpp"]) await copyFile(join(sources, file), join(folder, file));
+    // The headers of the node that runs, so that node-gyp downloads none.
+    const nodePrefix = resolve(dirname(process.execPath), "..");
+    const nodeGyp = require.resolve("node-gyp/bin/node-gyp.js");
+    await run(process.execPath, [nodeGyp, "rebuild", `--nodedir=${nodePrefix}`], {
+      cwd: folder,
+      timeout: 300_000,
+      maxBuffer: 32 * 1_048_576,
+    });
+    await mkdir(target, { recursive: true });
+    // Copied beside the target first: rename is atomic only within one file system, and replaces a loaded file safely.
+    const beside = join(target, `faiss-node.${process.pid}.tmp`);
+    await copyFile(join(folder, "build/Release/faiss-node.node"), beside);
+    await rename(beside, join(target, "faiss-node.node"));
+    await tryToLoad();
+    await writeFile(stamp, identity);
+    return { built: true, fresh: true };
+  } catch (error) {
+    return { built: false, reason: `the build of faiss-node failed: ${lastLines(error)}` };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Loads and uses the addon in a process of its own: a broken one can abort, and one thread alone may own it here. */
+async function tryToLoad(): Promise<void> {
+  const program = `const {IndexFlatIP} = require("faiss-node"); const index = new IndexFlatIP(2);
+    index.add([1, 0, 0, 1]); if (index.search([0, 1], 1).labels[0] !== 1) throw new Error("wrong neighbour")`;
+  await run(process.execPath, ["-e", program], { cwd: root, timeout: 30_000 });
+}
+
+async function fingerprint(): Promise<string> {
+  const hash = createHash("sha256").update(`${process.version} ${process.arch}`);
+  for (const file of [
+    join(sources, "binding.gyp"),
+    join(sources, "faiss.cpp"),
+    join(dirname(require.resolve("faiss-node/package.json")), "src/faiss.cc"),
+  ])
+    hash.update(await readFile(file));
+  return hash.digest("hex");
+}
+
+/** Null when everything is there now, else what is missing and what to do. */
+async function installSystemPackages(say: (line: string) => void): Promise<string | null> {
+  const lacking = await lackingTools();
+  if (lacking.length === 0) return null;
+  const advice = `install them with: apt-get install ${debianPackages.join(" ")}`;
+  if (process.getuid?.() !== 0) return `${lacking.join(", ")} missing and this user is not root; ${advice}`;
+  say(`installing ${debianPackages.join(", ")} (${lacking.join(", ")} missing)`);
+  const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  try {
+    await run("apt-get", ["update", "-q"], { env: environment, timeout: 180_000, maxBuffer: 32 * 1_048_576 });
+    await run("apt-get", ["install", "-y", "-q", "--no-install-recommends", ...debianPackages], {
+      env: environment,
+      timeout: 300_000,
+      maxBuffer: 32 * 1_048_576,
+    });
+  } catch (error) {
+    return `apt-get could not install ${lacking.join(", ")}: ${lastLines(error)}; ${advice}`;
+  }
+  const still = await lackingTools();
+  return still.length === 0 ? null : `${still.join(", ")} still missing after apt-get; ${advice}`;
+}
+
+/** Asked of the compiler itself, so that libraries installed in another way count too. */
+async function lackingTools(): Promise<string[]> {
+  const works = async (command: string, ...given: string[]): Promise<boolean> =>
+    run(command, given, { timeout: 30_000 }).then(
+      () => true,
+      () => false,
+    );
+  const header = (name: string): Promise<boolean> =>
+    works("sh", "-c", `echo '#include <${name}>' | g++ -std=c++17 -fsyntax-only -x c++ -`);
+  const lacking: string[] = [];
+  if (!(await works("make", "--version"))) lacking.push("make");
+  if (!(await works("python3", "--version"))) lacking.push("python3");
+  if (!(await works("g++", "--version"))) return [...lacking, "g++", "libfaiss"];
+  if (!(await header("faiss/IndexFlat.h"))) lacking.push("libfaiss");
+  if (!(await works("sh", "-c", "echo 'int main(){}' | g++ -x c++ - -lopenblas -o /dev/null")))
+    lacking.push("openblas");
+  return lacking;
+}
+
+function lastLines(error: unknown): string {
+  const output =
+    error instanceof Error && "stderr" in error && String(error.stderr).trim() !== ""
+      ? String(error.stderr)
+      : String(error);
+  return output.trim().split("\n").slice(-4).join(" | ");
+}
