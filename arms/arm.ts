@@ -23,7 +23,7 @@ export interface ArmAnswer {
   cost: number;
   /** Model calls made, retries included, from 1. */
   attempts: number;
-  /** Milliseconds until the call was started (waiting for a slot), and until its first token; null when not streamed. */
+  /** Milliseconds from answer() until the call was started (waiting for a slot), and until its first token; null when not streamed. */
   queueMs: number;
   firstTokenMs: number | null;
 }
@@ -46,7 +46,11 @@ export interface Arm {
   readonly model: string;
   /** Calls it takes at a time; generate never has more in flight. */
   readonly concurrency: number;
-  /** Each text as it comes, where the arm streams. Rejects only for bugs. */
-  answer(request: ArmRequest, signal: AbortSignal, onText?: (text: string) => void): Promise<ArmResult>;
+  /** Each text as it comes, where the arm streams; a new attempt, from 1, starts over. Rejects only for bugs. */
+  answer(
+    request: ArmRequest,
+    signal: AbortSignal,
+    onText?: (text: string, attempt: number) => void,
+  ): Promise<ArmResult>;
   close(): Promise<void>;
 }

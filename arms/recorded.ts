@@ -13,7 +13,11 @@ import { readRecordedLog } from "./recorded-log.ts";
 export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm> {
   const answers = await readRecordedLog(config.file, config.name);
 
-  async function answer(request: ArmRequest, signal: AbortSignal, onText?: (text: string) => void): Promise<ArmResult> {
+  async function answer(
+    request: ArmRequest,
+    signal: AbortSignal,
+    onText?: (text: string, attempt: number) => void,
+  ): Promise<ArmResult> {
     const started = performance.now();
     if (config.latencyMs > 0) await sleep(config.latencyMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return failure("cancelled", "The call was cancelled before the recorded answer was due.", true);
@@ -22,7 +26,7 @@ export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm>
     const found = known?.[pick(request, known.length)];
     if (found === undefined)
       return failure("not_recorded", `Arm "${config.name}" holds no answer to this request; add it to its log.`, false);
-    onText?.(found.text);
+    onText?.(found.text, 1);
     const tokens = found.usage ?? {
       prompt: request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0),
       completion: estimatedTokens(found.text),

@@ -1,0 +1,19 @@
+// How long to wait before calling an endpoint again.
+
+const first = 500;
+const longest = 30_000;
+
+/** Milliseconds before attempt `next` (from 2): 0.5 s doubling to 30 s, of which `random` in [0, 1) takes up to a half, so that callers spread. */
+export function backoffMs(next: number, random: number): number {
+  const full = Math.min(longest, first * 2 ** Math.max(0, next - 2));
+  return full * (1 - random / 2);
+}
+
+/** Milliseconds that a Retry-After header asks for: seconds or a date, never negative; null when it says neither. */
+export function retryAfterMs(header: string | null | undefined, now: number): number | null {
+  if (header === null || header === undefined || header.trim() === "") return null;
+  const text = header.trim();
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const date = /[A-Za-z]/.test(text) ? Date.parse(text) : NaN;
+  return Number.isNaN(date) ? null : Math.max(0, date - now);
+}

@@ -1,0 +1,87 @@
+// What a failed call means: a stable code, whether to try again, and when.
+// Messages are made here and never taken from the endpoint, whose bodies repeat prompts and keys.
+import { APIConnectionError, APIConnectionTimeoutError, APIError } from "openai";
+import { retryAfterMs } from "./backoff.ts";
+
+/** Why one call failed. */
+export interface Problem {
+  code: string;
+  message: string;
+  retriable: boolean;
+  /** What the endpoint asked for; null: our own backoff. */
+  retryAfterMs: number | null;
+}
+
+/** The connection ended before the answer did. */
+export class CutShort extends Error {}
+/** What came is not a chat completion. */
+export class NotACompletion extends Error {}
+
+const noConnection = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Reads the error of one call. `now` in milliseconds since the epoch. */
+export function problemOf(error: unknown, now: number): Problem {
+  if (error instanceof CutShort) return again("stream_cut", "The answer was cut off before its end.");
+  if (error instanceof NotACompletion || error instanceof SyntaxError)
+    return again("endpoint_unavailable", "The endpoint sent something that is no chat completion; check baseUrl.");
+  if (error instanceof APIConnectionTimeoutError)
+    return again("endpoint_timeout", "The endpoint did not answer in time.");
+  if (error instanceof APIConnectionError) return connectionProblem(error);
+  if (error instanceof APIError) return statusProblem(error, now);
+  // undici: the body ended early ("terminated").
+  if (error instanceof TypeError && error.cause !== undefined)
+    return again("stream_cut", "The answer was cut off before its end.");
+  throw error;
+}
+
+function connectionProblem(error: APIConnectionError): Problem {
+  const code = systemCode(error);
+  if (code !== null && noConnection.has(code))
+    return again("endpoint_refused", `No connection to the endpoint (${code}); check baseUrl and that it runs.`);
+  return again("endpoint_unavailable", `The connection to the endpoint was lost${code === null ? "" : ` (${code})`}.`);
+}
+
+function statusProblem(error: APIError, now: number): Problem {
+  const { status } = error;
+  const reason = word(error.code) ?? word(error.type);
+  const said = `${status === undefined ? "an error in the stream" : `status ${String(status)}`}${reason === null ? "" : ` (${reason})`}`;
+  if (status === 413 || reason === "context_length_exceeded")
+    return never("prompt_too_large", `The endpoint refused the prompt as too long: ${said}.`);
+  if (status === 429 && reason === "insufficient_quota")
+    return never("endpoint_rejected", `The endpoint's quota is used up: ${said}.`);
+  const wait = retryAfterMs(error.headers?.get("retry-after"), now);
+  if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${said}.`, wait);
+  if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${said}.`, wait);
+  if (status === undefined || status === 409 || status >= 500)
+    return again("endpoint_unavailable", `The endpoint failed: ${said}.`, wait);
+  return never("endpoint_rejected", `The endpoint rejected the request: ${said}; check model, apiKey and parameters.`);
+}
+
+const again = (code: string, message: string, wait: number | null = null): Problem => ({
+  code,
+  message,
+  retriable: true,
+  retryAfterMs: wait,
+});
+const never = (code: string, message: string): Problem => ({ code, message, retriable: false, retryAfterMs: null });
+
+/** An error code as endpoints write them; anything else could be a piece of the prompt. */
+function word(value: unknown): string | null {
+  return typeof value === "string" && /^[a-z][a-z_]{1,47}$/.test(value) ? value : null;
+}
+
+function systemCode(error: unknown): string | null {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 6; cause = cause.cause, depth += 1) {
+    if ("code" in cause && typeof cause.code === "string") return cause.code;
+    // Several addresses were tried (localhost is ::1 and 127.0.0.1).
+    if (cause instanceof AggregateError && cause.errors.length > 0) return systemCode(cause.errors[0]);
+  }
+  return null;
+}

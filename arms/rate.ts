@@ -1,0 +1,27 @@
+// How fast an arm may call: a token bucket. Pure but for its own count; the clock is passed in.
+
+export interface RateLimit {
+  /** Takes the next free place. Milliseconds to wait for it, from `now`; null when that would be more than `longest`, and no place is taken. */
+  take(now: number, longest: number): number | null;
+  /** Gives a place back that was taken and not used. */
+  giveBack(): void;
+}
+
+/** `perMinute` calls a minute in the long run, `burst` of them at once after a pause. */
+export function createRateLimit(perMinute: number, burst: number): RateLimit {
+  const perMs = perMinute / 60_000;
+  let tokens = burst;
+  let updated: number | null = null;
+
+  function take(now: number, longest: number): number | null {
+    tokens = Math.min(burst, tokens + Math.max(0, now - (updated ?? now)) * perMs);
+    updated = Math.max(now, updated ?? now);
+    // Below zero are the places already promised to callers that wait.
+    const wait = tokens >= 1 ? 0 : (1 - tokens) / perMs;
+    if (wait > longest) return null;
+    tokens -= 1;
+    return wait;
+  }
+
+  return { take, giveBack: () => void (tokens = Math.min(burst, tokens + 1)) };
+}
