@@ -1,0 +1,72 @@
+// What a Kafka error means for a stage. kafkajs mixes protocol errors, connection errors and wrapped ones: one place sorts them.
+
+/** fenced: somebody else holds the partitions or the id; retriable: the broker is away or busy; fatal: a bug or a refusal. */
+export type KafkaErrorClass = "fenced" | "retriable" | "fatal";
+
+const fencedTypes = new Set([
+  "ILLEGAL_GENERATION",
+  "UNKNOWN_MEMBER_ID",
+  "FENCED_INSTANCE_ID",
+  "INVALID_PRODUCER_EPOCH",
+  "PRODUCER_FENCED",
+  "INVALID_PRODUCER_ID_MAPPING",
+  "INVALID_TXN_STATE",
+  "TRANSACTION_COORDINATOR_FENCED",
+]);
+const retriableNames = new Set([
+  "KafkaJSConnectionError",
+  "KafkaJSConnectionClosedError",
+  "KafkaJSRequestTimeoutError",
+  "KafkaJSNumberOfRetriesExceeded",
+  "KafkaJSBrokerNotFound",
+  "KafkaJSNoBrokerAvailableError",
+  "KafkaJSMetadataNotLoaded",
+  "KafkaJSTopicMetadataNotLoaded",
+  "KafkaJSGroupCoordinatorNotFound",
+  "KafkaJSLockTimeout",
+]);
+
+interface KafkaErrorShape {
+  name?: string;
+  type?: string;
+  retriable?: boolean;
+  cause?: unknown;
+  originalError?: unknown;
+}
+
+/** Protocol error type of an error or of what it wraps, e.g. CONCURRENT_TRANSACTIONS. */
+export function kafkaErrorType(error: unknown): string | undefined {
+  for (let e = error as KafkaErrorShape | undefined, depth = 0; e && depth < 5; depth++) {
+    if (typeof e.type === "string") return e.type;
+    e = (e.originalError ?? e.cause) as KafkaErrorShape | undefined;
+  }
+  return undefined;
+}
+
+export function classifyKafkaError(error: unknown): KafkaErrorClass {
+  const type = kafkaErrorType(error);
+  if (type !== undefined && fencedTypes.has(type)) return "fenced";
+  const shape = error as KafkaErrorShape;
+  if (shape.retriable === true || retriableNames.has(shape.name ?? "")) return "retriable";
+  return "fatal";
+}
+
+/** A transaction that was surely rolled back: nothing of it is visible, the same records may be sent again. */
+export class TransactionAborted extends Error {
+  override name = "TransactionAborted";
+  constructor(
+    override readonly cause: unknown,
+    /** The member may not commit until it has joined again. */
+    readonly fenced: boolean,
+  ) {
+    super(`transaction aborted: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+/** EndTxn was sent but not acknowledged: the records may or may not be there. Read the committed offsets again. */
+export class TransactionOutcomeUnknown extends Error {
+  override name = "TransactionOutcomeUnknown";
+  constructor(override readonly cause: unknown) {
+    super(`outcome of the transaction unknown: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}

@@ -1,0 +1,150 @@
+// A group member that reads committed records and never commits by itself. Every join pauses all partitions and tells the
+// runtime, synchronously, which ones it has now; the runtime seeks and resumes them. It joins again by itself after any trouble.
+import type { Admin, Consumer, Kafka as KafkaClient } from "kafkajs";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { createAssigner } from "./assigner.ts";
+import { forgetMember, generationOf } from "./kafkajs-fencing.ts";
+import { toRawRecord } from "./messages.ts";
+import type { CommittedOffset, GroupConsumer, GroupHandlers, TopicPartition } from "./port.ts";
+
+export interface GroupConsumerOptions {
+  client: KafkaClient;
+  /** Connected when it resolves; shared by the process. */
+  admin: () => Promise<Admin>;
+  group: string;
+  topics: readonly string[];
+  instance: string;
+  sessionTimeoutMs: number;
+  log: Logger;
+}
+
+const restartMs = 500;
+
+export function createGroupConsumer(options: GroupConsumerOptions): GroupConsumer {
+  const { client, admin, group, topics, instance, sessionTimeoutMs, log } = options;
+  let owned: TopicPartition[] = [];
+  let memberId: string | undefined;
+  let stopped = false;
+  const consumer: Consumer = client.consumer({
+    groupId: group,
+    sessionTimeout: sessionTimeoutMs,
+    rebalanceTimeout: Math.max(sessionTimeoutMs, 10_000),
+    heartbeatInterval: Math.min(3_000, Math.floor(sessionTimeoutMs / 6)),
+    maxWaitTimeInMs: 100,
+    maxBytesPerPartition: 512 * 1024,
+    allowAutoTopicCreation: false,
+    partitionAssigners: [createAssigner(instance, () => [...new Set(owned.map(({ partition }) => partition))])],
+    retry: {
+      initialRetryTime: 50,
+      maxRetryTime: 1_000,
+      factor: 0.2,
+      multiplier: 1.5,
+      retries: 20,
+      restartOnFailure: () => Promise.resolve(!stopped),
+    },
+  });
+
+  const byTopic = (partitions: readonly TopicPartition[]) =>
+    [...new Set(partitions.map(({ topic }) => topic))].map((topic) => ({
+      topic,
+      partitions: partitions.filter((p) => p.topic === topic).map(({ partition }) => partition),
+    }));
+
+  const start = async (handlers: GroupHandlers): Promise<void> => {
+    for (;;) {
+      try {
+        await consumer.connect();
+        await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+        break;
+      } catch (error) {
+        log.warn({ err: error, group }, "can't reach Kafka, trying again");
+        await sleep(restartMs);
+        if (stopped) return;
+      }
+    }
+    await launch(handlers);
+  };
+
+  const launch = (handlers: GroupHandlers): Promise<void> =>
+    consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: true,
+      partitionsConsumedConcurrently: 4,
+      eachBatch: async ({ batch, isStale }) => {
+        if (isStale()) return;
+        await handlers.onBatch(batch.topic, batch.partition, batch.messages.map(toRawRecord), isStale);
+      },
+    });
+
+  return {
+    run(handlers) {
+      const joined = new Promise<void>((resolve) => {
+        consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+          if (memberId !== undefined && memberId !== payload.memberId) forgetMember(memberId);
+          memberId = payload.memberId;
+          owned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
+            partitions.map((partition) => ({ topic, partition })),
+          );
+          consumer.pause(byTopic(owned));
+          handlers.onJoin({ id: payload.memberId, generation: generationOf(payload.memberId) ?? -1 }, [...owned]);
+          resolve();
+        });
+      });
+      consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
+        handlers.onProgress?.(
+          payload.topic,
+          payload.partition,
+          Number(payload.lastOffset) + 1,
+          Number(payload.highWatermark),
+        );
+      });
+      consumer.on(consumer.events.CRASH, ({ payload }) => {
+        if (stopped || payload.restart) return;
+        log.error({ err: payload.error, group }, "the consumer crashed, starting it again");
+        setTimeout(() => {
+          if (!stopped)
+            void start(handlers).catch((error: unknown) =>
+              log.error({ err: error, group }, "the consumer can't start"),
+            );
+        }, restartMs);
+      });
+      return start(handlers).then(() => (stopped ? undefined : joined));
+    },
+    pause: (partitions) => {
+      if (partitions.length > 0) consumer.pause(byTopic(partitions));
+    },
+    resume: (partitions) => {
+      if (partitions.length > 0) consumer.resume(byTopic(partitions));
+    },
+    seek: ({ topic, partition }, offset) => consumer.seek({ topic, partition, offset: String(offset) }),
+
+    async committed(partitions) {
+      const client = await admin();
+      const names = [...new Set(partitions.map(({ topic }) => topic))];
+      const [committed, ...ends] = await Promise.all([
+        client.fetchOffsets({ groupId: group, topics: names }),
+        ...names.map((topic) => client.fetchTopicOffsets(topic)),
+      ]);
+      return partitions.map(({ topic, partition }): CommittedOffset => {
+        const entry = committed.find((c) => c.topic === topic)?.partitions.find((p) => p.partition === partition);
+        const low = ends[names.indexOf(topic)]?.find((p) => p.partition === partition)?.low;
+        if (entry === undefined || low === undefined) throw new Error(`${topic}-${partition} is unknown to the broker`);
+        const offset = Number(entry.offset);
+        return {
+          topic,
+          partition,
+          offset: offset < 0 ? undefined : offset,
+          metadata: entry.metadata ?? "",
+          beginning: Number(low),
+        };
+      });
+    },
+    commit: (positions) => consumer.commitOffsets(positions.map((p) => ({ ...p, offset: String(p.offset) }))),
+    async stop() {
+      stopped = true;
+      await consumer.disconnect().catch((error: unknown) => log.debug({ err: error }, "leaving the group failed"));
+      if (memberId !== undefined) forgetMember(memberId);
+    },
+  };
+}

@@ -1,0 +1,184 @@
+// Teaches kafkajs 2.2.4 what exactly-once by generation needs (KIP-447): TxnOffsetCommit v3, which carries member and
+// generation so that the broker fences a zombie, and OffsetFetch v7 with require_stable, which waits for open transactions.
+// Lower versions are taken away: a broker without these is refused with a clear error instead of served unsafely.
+import { internals, type DecoderLike } from "./kafkajs-internals.ts";
+
+/** Identity under which a consumer commits. */
+export interface GroupMember {
+  id: string;
+  generation: number;
+}
+export interface OffsetToCommit {
+  partition: number;
+  offset: string;
+  metadata: string | null;
+}
+/** Topics of one TxnOffsetCommit; the member travels as a property, because kafkajs passes the array through untouched. */
+export type FencedTopics = { topic: string; partitions: OffsetToCommit[] }[] & { member?: GroupMember };
+
+const { Encoder, Decoder, errors } = internals;
+
+/** Generation that the coordinator gave each member of this process, recorded from SyncGroup. */
+const generations = new Map<string, number>();
+export const generationOf = (memberId: string): number | undefined => generations.get(memberId);
+/** Called when a consumer is gone, so that the map stays small. */
+export const forgetMember = (memberId: string): void => void generations.delete(memberId);
+
+const throwOnFailure = (code: number): void => {
+  if (errors.failure(code)) throw errors.createErrorFromCode(code);
+};
+
+function recordGenerations(): void {
+  const sync = internals.requests<{ memberId: string; generationId: number }>("syncGroup");
+  const original = sync.protocol;
+  sync.protocol = (choice) => {
+    const build = original(choice);
+    return (options) => {
+      generations.set(options.memberId, options.generationId);
+      return build(options);
+    };
+  };
+}
+
+interface TxnOffsetCommit {
+  transactionalId: string;
+  groupId: string;
+  producerId: string;
+  producerEpoch: number;
+  topics: FencedTopics;
+}
+
+function txnOffsetCommitV3({ transactionalId, groupId, producerId, producerEpoch, topics }: TxnOffsetCommit): unknown {
+  const partition = (p: OffsetToCommit) =>
+    new Encoder()
+      .writeInt32(p.partition)
+      .writeInt64(p.offset)
+      .writeInt32(-1) // leader epoch unknown
+      .writeUVarIntString(p.metadata)
+      .writeUVarIntBytes();
+  return {
+    request: {
+      apiKey: 28,
+      apiVersion: 3,
+      apiName: "TxnOffsetCommit",
+      encode: () =>
+        Promise.resolve(
+          new Encoder()
+            .writeUVarIntBytes() // no tagged fields in the header
+            .writeUVarIntString(transactionalId)
+            .writeUVarIntString(groupId)
+            .writeInt64(producerId)
+            .writeInt16(producerEpoch)
+            .writeInt32(topics.member?.generation ?? -1)
+            .writeUVarIntString(topics.member?.id ?? "")
+            .writeUVarIntString(null) // group instance id
+            .writeUVarIntArray(
+              topics.map((topic) =>
+                new Encoder()
+                  .writeUVarIntString(topic.topic)
+                  .writeUVarIntArray(topic.partitions.map(partition))
+                  .writeUVarIntBytes(),
+              ),
+            )
+            .writeUVarIntBytes(),
+        ),
+    },
+    response: {
+      decode: (raw: Buffer) => {
+        const decoder = new Decoder(raw);
+        decoder.readTaggedFields();
+        const clientSideThrottleTime = decoder.readInt32();
+        const codes = readTopics(decoder, (d) => {
+          const code = [d.readInt32(), d.readInt16()][1] ?? 0;
+          d.readTaggedFields();
+          return code;
+        });
+        return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, codes });
+      },
+      parse: (data: { codes: { partitions: number[] }[] }) => {
+        for (const { partitions } of data.codes) partitions.forEach(throwOnFailure);
+        return Promise.resolve(data);
+      },
+    },
+  };
+}
+
+interface OffsetFetch {
+  groupId: string;
+  topics?: { topic: string; partitions: { partition: number }[] }[];
+}
+
+function offsetFetchV7({ groupId, topics }: OffsetFetch): unknown {
+  const names = (topics ?? []).map((topic) =>
+    new Encoder()
+      .writeUVarIntString(topic.topic)
+      .writeUVarIntArray(topic.partitions.map(({ partition }) => new Encoder().writeInt32(partition)))
+      .writeUVarIntBytes(),
+  );
+  return {
+    request: {
+      apiKey: 9,
+      apiVersion: 7,
+      apiName: "OffsetFetch",
+      encode: () => {
+        const encoder = new Encoder().writeUVarIntBytes().writeUVarIntString(groupId);
+        if (names.length === 0) encoder.writeUVarInt(0);
+        else encoder.writeUVarIntArray(names);
+        return Promise.resolve(encoder.writeBoolean(true).writeUVarIntBytes()); // require_stable
+      },
+    },
+    response: {
+      decode: (raw: Buffer) => {
+        const decoder = new Decoder(raw);
+        decoder.readTaggedFields();
+        const clientSideThrottleTime = decoder.readInt32();
+        const responses = readTopics(decoder, (d) => {
+          const partition = d.readInt32();
+          const offset = d.readInt64().toString();
+          d.readInt32(); // leader epoch
+          const metadata = d.readUVarIntString();
+          const errorCode = d.readInt16();
+          d.readTaggedFields();
+          return { partition, offset, metadata, errorCode };
+        });
+        return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, responses, errorCode: decoder.readInt16() });
+      },
+      parse: (data: { errorCode: number; responses: { partitions: { errorCode: number }[] }[] }) => {
+        throwOnFailure(data.errorCode);
+        for (const { partitions } of data.responses) partitions.forEach((p) => throwOnFailure(p.errorCode));
+        return Promise.resolve(data);
+      },
+    },
+  };
+}
+
+function readTopics<P>(decoder: DecoderLike, read: (d: DecoderLike) => P): { topic: string; partitions: P[] }[] {
+  return decoder.readUVarIntArray((d) => {
+    const topic = d.readUVarIntString() ?? "";
+    const partitions = d.readUVarIntArray(read);
+    d.readTaggedFields();
+    return { topic, partitions };
+  });
+}
+
+/** Idempotent within a process because the module is loaded once. */
+export function patchFencing(): void {
+  recordGenerations();
+  const commit = internals.requests<TxnOffsetCommit>("txnOffsetCommit");
+  commit.versions = ["3"];
+  commit.protocol = atLeast(3, "TxnOffsetCommit", txnOffsetCommitV3);
+  const fetch = internals.requests<OffsetFetch>("offsetFetch");
+  fetch.versions = ["7"];
+  fetch.protocol = atLeast(7, "OffsetFetch", offsetFetchV7);
+}
+
+function atLeast<Arguments>(wanted: number, request: string, build: (options: Arguments) => unknown) {
+  return ({ version }: { version: string | number }) => {
+    if (Number(version) < wanted) {
+      throw new Error(
+        `the broker speaks ${request} only up to version ${String(version)}, exactly-once needs ${wanted}: use Kafka 2.5 or newer`,
+      );
+    }
+    return build;
+  };
+}

@@ -1,0 +1,66 @@
+// The one door to kafkajs' internals. They are stable only because the version is pinned: any other version is refused.
+import Module, { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+export const supportedVersion = "2.2.4";
+
+/** Throws unless the installed kafkajs is the one that our patches were written and tested for. */
+export function assertKafkajsVersion(): void {
+  const { version } = require("kafkajs/package.json") as { version: string };
+  if (version !== supportedVersion) {
+    throw new Error(
+      `kafkajs ${version} is installed, but connections/kafka patches ${supportedVersion}: install that version, or port the patches and their regression tests first`,
+    );
+  }
+}
+
+/** Puts `exports` in the place of a CommonJS module that was not loaded yet. */
+export function replaceModule(from: NodeJS.Require, name: string, exports: unknown): void {
+  const path = from.resolve(name);
+  const stand = new Module(path);
+  Object.assign(stand, { filename: path, loaded: true, exports });
+  from.cache[path] = stand as NodeJS.Module;
+}
+
+export interface ProtocolModule<Arguments> {
+  versions: string[];
+  protocol: (choice: { version: string | number }) => (options: Arguments) => unknown;
+}
+
+interface EncoderLike {
+  writeUVarIntBytes(value?: Buffer | null): EncoderLike;
+  writeUVarIntString(value: string | null): EncoderLike;
+  writeUVarIntArray(value: EncoderLike[]): EncoderLike;
+  writeUVarInt(value: number): EncoderLike;
+  writeInt64(value: string | number): EncoderLike;
+  writeInt32(value: number): EncoderLike;
+  writeInt16(value: number): EncoderLike;
+  writeBoolean(value: boolean): EncoderLike;
+}
+export interface DecoderLike {
+  readTaggedFields(): void;
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): { toString(): string };
+  readUVarIntString(): string | null;
+  readUVarIntArray<T>(read: (decoder: DecoderLike) => T): T[];
+}
+interface ProtocolErrors {
+  failure(code: number): boolean;
+  createErrorFromCode(code: number): Error;
+}
+
+export const internals = {
+  Encoder: require("kafkajs/src/protocol/encoder") as new () => EncoderLike,
+  Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
+  errors: require("kafkajs/src/protocol/error") as ProtocolErrors,
+  requests: <Arguments>(name: string): ProtocolModule<Arguments> =>
+    require(`kafkajs/src/protocol/requests/${name}`) as ProtocolModule<Arguments>,
+  assignerProtocol: require("kafkajs/src/consumer/assignerProtocol") as {
+    MemberMetadata: {
+      encode(value: { version: number; topics: string[]; userData?: Buffer }): Buffer;
+      decode(value: Buffer): { version: number; topics: string[]; userData: Buffer };
+    };
+    MemberAssignment: { encode(value: { version: number; assignment: Record<string, number[]> }): Buffer };
+  },
+};

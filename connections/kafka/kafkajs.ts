@@ -1,0 +1,13 @@
+// kafkajs as this project uses it: version asserted, patched, then loaded. Nobody imports kafkajs but through this file.
+import { createRequire } from "node:module";
+import type * as Kafkajs from "kafkajs";
+import { patchAbortedFilter } from "./kafkajs-aborted.ts";
+import { patchFencing } from "./kafkajs-fencing.ts";
+import { assertKafkajsVersion } from "./kafkajs-internals.ts";
+
+assertKafkajsVersion();
+patchAbortedFilter();
+patchFencing();
+
+const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
+export const { Kafka, logLevel, AssignerProtocol } = kafkajs;

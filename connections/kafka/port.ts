@@ -1,0 +1,109 @@
+// Kafka as the runtime needs it. kafkajs stands behind it today; nothing above this folder knows.
+import type { FencedTopics, GroupMember, OffsetToCommit } from "./kafkajs-fencing.ts";
+
+export type { FencedTopics, GroupMember, OffsetToCommit };
+
+export interface TopicPartition {
+  topic: string;
+  partition: number;
+}
+export interface CommittedOffset extends TopicPartition {
+  /** Where to go on; undefined when the group has committed nothing yet. */
+  offset: number | undefined;
+  metadata: string;
+  /** First offset that the broker still has. */
+  beginning: number;
+}
+
+/** A record as it lies in the log. */
+export interface RawRecord {
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Record<string, Buffer>;
+  /** Milliseconds since the epoch. */
+  timestamp: number;
+}
+
+export interface OutgoingMessage {
+  topic: string;
+  key: string | Buffer | null;
+  value: Buffer | null;
+  partition?: number;
+  headers?: Record<string, Buffer | string>;
+}
+
+export interface GroupHandlers {
+  /** Called synchronously on every join, before anything of the new assignment is delivered. All partitions are paused. */
+  onJoin(member: GroupMember, partitions: TopicPartition[]): void;
+  /** Delivered records in order; awaited. isStale: the partition was lost or sought meanwhile. */
+  onBatch(topic: string, partition: number, records: RawRecord[], isStale: () => boolean): void | Promise<void>;
+  /** After every fetched batch, also one of control markers only. */
+  onProgress?(topic: string, partition: number, nextOffset: number, highWatermark: number): void;
+}
+
+export interface GroupConsumer {
+  /** Resolves when the group was joined for the first time; joins again by itself after every trouble. */
+  run(handlers: GroupHandlers): Promise<void>;
+  pause(partitions: readonly TopicPartition[]): void;
+  resume(partitions: readonly TopicPartition[]): void;
+  seek(partition: TopicPartition, offset: number): void;
+  /** Committed offsets once no transaction of the group is open on them; rejects while the broker is away. */
+  committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
+  /** Plain commits, outside transactions. */
+  commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
+  /** Leaves the group. */
+  stop(): Promise<void>;
+}
+
+export interface Transaction {
+  group: string;
+  member: GroupMember;
+  offsets: { topic: string; partitions: OffsetToCommit[] }[];
+  messages: readonly OutgoingMessage[];
+}
+
+export interface TransactionalProducer {
+  /** Fences a predecessor with the same id and ends its open transaction; also the way back after an unknown outcome. */
+  initialise(): Promise<void>;
+  /** Rejects with TransactionAborted or TransactionOutcomeUnknown (errors.ts). One at a time. */
+  transact(transaction: Transaction): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PlainProducer {
+  /** Resolves when all in-sync replicas have the messages. */
+  send(messages: readonly OutgoingMessage[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TopicReader {
+  /** Resolves when everything that was there at the start has been handed over. */
+  caughtUp: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface Kafka {
+  groupConsumer(options: {
+    group: string;
+    topics: readonly string[];
+    instance: string;
+    sessionTimeoutMs: number;
+  }): GroupConsumer;
+  transactionalProducer(transactionalId: string): TransactionalProducer;
+  plainProducer(): PlainProducer;
+  /** Reads whole topics without a group of their own and follows them; onRecords is awaited, records keep their partition's order. */
+  readTopic(topic: string, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>): TopicReader;
+  /** Follows a topic from now on; resolves once every record produced from this moment on will be seen. */
+  tailTopic(
+    topic: string,
+    onRecord: (record: RawRecord, partition: number) => void,
+  ): Promise<{ stop(): Promise<void> }>;
+  ensureTopics(arms: readonly string[]): Promise<void>;
+  /** End offset and, with a group, committed offset of every partition of a topic. */
+  lag(
+    group: string,
+    topic: string,
+  ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string }[]>;
+  close(): Promise<void>;
+}

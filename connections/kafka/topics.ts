@@ -1,0 +1,72 @@
+// The topics: made by us, never by accident (auto.create is off), with limits that let the largest legal record through.
+import type { Admin } from "kafkajs";
+import type { TopicName } from "../../schemas/records.ts";
+
+const mebibyte = 1024 * 1024;
+const minute = 60_000;
+
+export interface TopicSettings {
+  prefix: string;
+  partitions: number;
+  replicationFactor: number;
+}
+
+interface Shape {
+  partitions?: number;
+  config: Record<string, string>;
+}
+
+const compacted = {
+  "cleanup.policy": "compact",
+  "max.message.bytes": String(16 * mebibyte),
+  "segment.ms": String(60 * minute),
+};
+const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * mebibyte) });
+
+const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
+  requests: { config: limit(16) },
+  responses: { config: limit(16) },
+  alternatives: { config: limit(16) },
+  // Deltas are worthless minutes later: small segments, so that they go.
+  deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
+  feedback: { config: limit(16) },
+  decisions: { config: limit(16) },
+  work: { config: limit(32) },
+  answers: { config: compacted },
+  examples: { config: compacted },
+  policies: { config: compacted },
+  observations: { config: limit(32) },
+  replays: { config: {} },
+  documents: { config: compacted },
+  "kv-inventory": { config: { ...compacted, "retention.ms": String(30 * minute), "cleanup.policy": "compact,delete" } },
+  "prefill-samples": { config: {} },
+  locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
+  "dead-letters": { config: limit(32) },
+};
+
+/** Full name of a topic; work has one topic an arm. */
+export function topicName(prefix: string, topic: TopicName | "locks", arm?: string): string {
+  return topic === "work" && arm !== undefined ? `${prefix}work.${arm}` : `${prefix}${topic}`;
+}
+
+/** Creates what is missing and leaves what exists as it is. */
+export async function ensureTopics(admin: Admin, settings: TopicSettings, arms: readonly string[]): Promise<void> {
+  const wanted = (Object.keys(shapes) as (keyof typeof shapes)[]).flatMap((topic) => {
+    const names =
+      topic === "work" ? arms.map((arm) => topicName(settings.prefix, topic, arm)) : [settings.prefix + topic];
+    return names.map((name) => ({ name, shape: shapes[topic] }));
+  });
+  const existing = new Set(await admin.listTopics());
+  const missing = wanted.filter(({ name }) => !existing.has(name));
+  if (missing.length === 0) return;
+  await admin.createTopics({
+    waitForLeaders: true,
+    timeout: 30_000,
+    topics: missing.map(({ name, shape }) => ({
+      topic: name,
+      numPartitions: shape.partitions ?? settings.partitions,
+      replicationFactor: settings.replicationFactor,
+      configEntries: Object.entries(shape.config).map(([key, value]) => ({ name: key, value })),
+    })),
+  });
+}

@@ -1,0 +1,94 @@
+// One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no data written (spec 05).
+// kafkajs wedges its producer when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised.
+import type { Kafka as KafkaClient, Producer, Transaction as KafkajsTransaction } from "kafkajs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
+import { groupByTopic } from "./messages.ts";
+import type { FencedTopics, Transaction, TransactionalProducer } from "./port.ts";
+
+/** After this an open transaction of a dead process stops stalling read-committed readers. */
+const transactionTimeoutMs = 5_000;
+/** The previous transaction's markers are still being written: milliseconds, as a rule. */
+const concurrentRetryMs = 2;
+const concurrentRetries = 2_000;
+
+export function createTransactionalProducer(client: KafkaClient, transactionalId: string): TransactionalProducer {
+  let producer: Producer | undefined;
+
+  const discard = async (): Promise<void> => {
+    const old = producer;
+    producer = undefined;
+    await old?.disconnect().catch(() => undefined);
+  };
+
+  const sendOffsets = async (
+    transaction: KafkajsTransaction,
+    { group, member, offsets }: Transaction,
+  ): Promise<void> => {
+    const topics: FencedTopics = offsets.map(({ topic, partitions }) => ({ topic, partitions }));
+    topics.member = member;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await transaction.sendOffsets({ consumerGroupId: group, topics });
+      } catch (error) {
+        if (kafkaErrorType(error) !== "CONCURRENT_TRANSACTIONS" || attempt >= concurrentRetries) throw error;
+        await sleep(concurrentRetryMs);
+      }
+    }
+  };
+
+  return {
+    async initialise() {
+      await discard();
+      const next = client.producer({
+        transactionalId,
+        idempotent: true,
+        maxInFlightRequests: 1,
+        transactionTimeout: transactionTimeoutMs,
+        allowAutoTopicCreation: false,
+      });
+      await next.connect();
+      try {
+        // Begin asks for the producer id, which ends a predecessor's transaction at once instead of at its timeout.
+        await (await next.transaction()).abort();
+      } catch (error) {
+        await next.disconnect().catch(() => undefined);
+        throw error;
+      }
+      producer = next;
+    },
+
+    async transact(work) {
+      if (producer === undefined) throw new TransactionOutcomeUnknown(new Error("the producer is not initialised"));
+      let transaction: KafkajsTransaction;
+      try {
+        transaction = await producer.transaction();
+      } catch (error) {
+        await discard();
+        throw new TransactionOutcomeUnknown(error);
+      }
+      try {
+        await sendOffsets(transaction, work);
+        if (work.messages.length > 0) {
+          await transaction.sendBatch({ acks: -1, topicMessages: groupByTopic(work.messages) });
+        }
+      } catch (error) {
+        try {
+          await transaction.abort();
+        } catch {
+          await discard();
+          throw new TransactionOutcomeUnknown(error);
+        }
+        throw new TransactionAborted(error, classifyKafkaError(error) === "fenced");
+      }
+      try {
+        await transaction.commit();
+      } catch (error) {
+        await discard();
+        throw new TransactionOutcomeUnknown(error);
+      }
+    },
+
+    close: discard,
+  };
+}
