@@ -1,6 +1,31 @@
-// The form in which two texts count as the same request: recorded answers and the response cache are looked up by it.
+// When two requests count as the same: the text form under which a log is searched, and the hash under which an answer may be reused.
+import { createHash } from "node:crypto";
+import type { Request } from "../schemas/types.ts";
 
-/** Unicode NFC, white space collapsed to single spaces and trimmed; case is kept, for it carries meaning in code and names. */
-export function canonicalText(text: string): string {
-  return text.normalize("NFC").replace(/\s+/gu, " ").trim();
+/** NFC, trimmed, every run of white space one space; case kept. For looking up a question, not for reusing an answer. */
+export const canonicalText = (text: string): string => text.normalize("NFC").trim().replace(/\s+/gu, " ");
+
+/** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
+const canonicalContent = (text: string): string =>
+  text
+    .normalize("NFC")
+    .split(/\r\n?|\n/)
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trim();
+
+/**
+ * sha256 (hex) over everything that influences the answer: the conversation with its system prompt, documents, sampling parameters
+ * and the limits on arms and cost. Who asks, when and under which id does not count; tenant and domain stand beside it in a cache key.
+ */
+export function canonicalHash(request: Pick<Request, "messages" | "documents" | "params" | "allow">): string {
+  const { messages, documents, params, allow } = request;
+  const canonical = [
+    1,
+    messages.map(({ role, content }) => [role, canonicalContent(content)]),
+    documents,
+    [params.maxTokens, params.temperature, params.topP, params.seed, params.stop],
+    [allow.arms === null ? null : [...new Set(allow.arms)].sort(), allow.maxCost, allow.costWeight],
+  ];
+  return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
