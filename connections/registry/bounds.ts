@@ -1,0 +1,157 @@
+// Walks Avro bytes without building anything, before avsc does: avsc believes the length in front of an array and would
+// allocate for minutes on a few hostile bytes. After the walk the record is known to be whole and to hold nothing more.
+
+/** Canonical Avro schema, as avsc's Type.schema() returns it. */
+type Canonical = string | readonly Canonical[] | Complex;
+interface Complex {
+  type: string;
+  name?: string;
+  fields?: readonly { name: string; type: Canonical }[];
+  items?: Canonical;
+  values?: Canonical;
+  size?: number;
+}
+
+interface Cursor {
+  readonly bytes: Uint8Array;
+  at: number;
+}
+type Walk = (cursor: Cursor) => void;
+
+/** Returns why the bytes can't be one record of the schema, or null when they are structurally sound. */
+export type BoundsCheck = (bytes: Uint8Array) => string | null;
+
+export function createBoundsCheck(schema: unknown): BoundsCheck {
+  const walk = compile(schema as Canonical, new Map());
+  return (bytes) => {
+    const cursor = { bytes, at: 0 };
+    try {
+      walk(cursor);
+    } catch (error) {
+      return error instanceof RangeError ? error.message : String(error);
+    }
+    return cursor.at === bytes.length ? null : `${bytes.length - cursor.at} bytes too many after the record`;
+  };
+}
+
+function compile(schema: Canonical, named: Map<string, Walk>): Walk {
+  if (typeof schema === "string") return primitive(schema, named);
+  if (isUnion(schema)) {
+    const branches = schema.map((branch) => compile(branch, named));
+    return (cursor) => {
+      const index = readLong(cursor);
+      const branch = branches[index];
+      if (branch === undefined) throw new RangeError(`no branch ${index} in a union of ${branches.length}`);
+      branch(cursor);
+    };
+  }
+  switch (schema.type) {
+    case "record":
+    case "error": {
+      const fields: Walk[] = [];
+      // Known before its fields are: a record may contain itself.
+      const record: Walk = (cursor) => {
+        for (const field of fields) field(cursor);
+      };
+      if (schema.name !== undefined) named.set(schema.name, record);
+      for (const field of schema.fields ?? []) fields.push(compile(field.type, named));
+      return record;
+    }
+    case "array":
+      return blocks(compile(schema.items ?? "null", named));
+    case "map": {
+      const values = compile(schema.values ?? "null", named);
+      return blocks((cursor) => {
+        skip(cursor, readLong(cursor));
+        values(cursor);
+      });
+    }
+    case "enum":
+      if (schema.name !== undefined) named.set(schema.name, readLong);
+      return readLong;
+    case "fixed": {
+      const size = schema.size ?? 0;
+      const fixed: Walk = (cursor) => {
+        skip(cursor, size);
+      };
+      if (schema.name !== undefined) named.set(schema.name, fixed);
+      return fixed;
+    }
+    default:
+      return primitive(schema.type, named);
+  }
+}
+
+const isUnion = (schema: Canonical): schema is readonly Canonical[] => Array.isArray(schema);
+
+function primitive(type: string, named: Map<string, Walk>): Walk {
+  switch (type) {
+    case "null":
+      return () => undefined;
+    case "boolean":
+      return (cursor) => {
+        skip(cursor, 1);
+      };
+    case "int":
+    case "long":
+      return readLong;
+    case "float":
+      return (cursor) => {
+        skip(cursor, 4);
+      };
+    case "double":
+      return (cursor) => {
+        skip(cursor, 8);
+      };
+    case "string":
+    case "bytes":
+      return (cursor) => {
+        skip(cursor, readLong(cursor));
+      };
+    default:
+      return (cursor) => {
+        const walk = named.get(type);
+        if (walk === undefined) throw new RangeError(`the writer's schema names an unknown type ${type}`);
+        walk(cursor);
+      };
+  }
+}
+
+function blocks(item: Walk): Walk {
+  return (cursor) => {
+    for (;;) {
+      let count = readLong(cursor);
+      if (count === 0) return;
+      if (count < 0) {
+        count = -count;
+        readLong(cursor);
+      }
+      // An item takes a byte at least; a claim of more items than bytes is a lie.
+      if (count > cursor.bytes.length - cursor.at)
+        throw new RangeError(`a list claims ${count} items in too few bytes`);
+      for (let done = 0; done < count; done++) item(cursor);
+    }
+  };
+}
+
+function skip(cursor: Cursor, size: number): void {
+  if (size < 0) throw new RangeError("a length is negative");
+  if (size > cursor.bytes.length - cursor.at) throw new RangeError("the record is cut short");
+  cursor.at += size;
+}
+
+/** Zigzag varint, at most 10 bytes. Beyond 2^52 avsc would give a wrong number without a word, so that is refused. */
+function readLong(cursor: Cursor): number {
+  let value = 0;
+  let scale = 1;
+  for (let read = 0; read < 10; read++) {
+    const byte = cursor.bytes[cursor.at];
+    if (byte === undefined) throw new RangeError("the record is cut short");
+    cursor.at++;
+    value += (byte & 0x7f) * scale;
+    if (byte < 0x80 && value > Number.MAX_SAFE_INTEGER) throw new RangeError("a number is beyond 2^52");
+    if (byte < 0x80) return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+    scale *= 128;
+  }
+  throw new RangeError("a number is longer than 10 bytes");
+}

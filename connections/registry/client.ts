@@ -1,0 +1,89 @@
+// The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The library's errors are of
+// mixed kinds, a refused connection even looks like "status 400": here they become the two that matter to us.
+import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
+import { CodecError, RegistryUnavailable } from "./port.ts";
+
+/** What the codec needs of a registry. */
+export interface Registry {
+  /** Id of the schema under the subject, registered if it is new. Rejects with CodecError when the registry refuses it. */
+  register(subject: string, schema: object): Promise<number>;
+  /** The writer's schema as Avro JSON; null when the registry has no Avro schema of that id. Rejects with RegistryUnavailable. */
+  schema(id: number): Promise<object | null>;
+}
+
+export interface RegistryOptions {
+  /** Base of the API, path included. */
+  url: string;
+  username?: string | undefined;
+  password?: string | undefined;
+  /** Milliseconds for one HTTP call. */
+  timeoutMs?: number;
+  /** Repeats of a failed HTTP call. */
+  retries?: number;
+}
+
+export function createRegistry({ url, username, password, timeoutMs = 5_000, retries = 3 }: RegistryOptions): Registry {
+  const client = new SchemaRegistry({
+    host: url.replace(/\/+$/, ""),
+    ...(username === undefined ? {} : { auth: { username, password: password ?? "" } }),
+    retry: {
+      retries,
+      // Registering the same schema again finds it: every call may be repeated.
+      enableRetry: () => true,
+      validateRetry: (response) => response.status() >= 500 || response.error() !== null,
+    },
+    middlewares: [
+      () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout: timeoutMs })) }),
+    ],
+  });
+
+  return {
+    async register(subject, schema) {
+      try {
+        const registered = await client.register(
+          { type: SchemaType.AVRO, schema: JSON.stringify(schema) },
+          { subject, compatibility: COMPATIBILITY.BACKWARD },
+        );
+        return registered.id;
+      } catch (error) {
+        const failure = classify(error, url);
+        if (failure.kind === "unavailable") throw new RegistryUnavailable(failure.reason, { cause: error });
+        throw new CodecError(`the registry refuses the schema of ${subject}: ${failure.reason}`, { cause: error });
+      }
+    },
+
+    async schema(id) {
+      try {
+        // The library may carry its own copy of avsc: take the JSON, never its type objects.
+        return JSON.parse(JSON.stringify(await client.getSchema(id))) as object;
+      } catch (error) {
+        const failure = classify(error, url);
+        // Without a status the registry has answered, with something that is no Avro schema.
+        if (failure.status === 404 || failure.status === undefined) return null;
+        throw new RegistryUnavailable(failure.reason, { cause: error });
+      }
+    },
+  };
+}
+
+interface Failure {
+  kind: "unavailable" | "refused";
+  status: number | undefined;
+  reason: string;
+}
+
+/** Whether the registry answered (refused) or was not to be reached. */
+function classify(error: unknown, url: string): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  const status =
+    error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
+  // A client error of the HTTP layer comes as status 400 without a registry's message.
+  const unreachable = status === 400 && /Error, status 400/.test(message);
+  if (unreachable || (status !== undefined && (status >= 500 || status === 429 || status === 408))) {
+    return { kind: "unavailable", status, reason: `registry ${url} can't be reached: ${message}` };
+  }
+  if (status === 401 || status === 403) {
+    return { kind: "refused", status, reason: `registry ${url} refuses our credentials (status ${status})` };
+  }
+  return { kind: "refused", status, reason: message };
+}
