@@ -1,0 +1,81 @@
+// The ClickHouse port over @clickhouse/client and HTTP: the same code for a server, a cluster and the embedded facade.
+// Every call ends within its time limit and rejects with ClickHouseUnavailable (try again) or ClickHouseRejected (never will).
+import { createClient } from "@clickhouse/client";
+import { classify } from "./errors.ts";
+import type { ClickHouse } from "./port.ts";
+
+export interface ClickHouseClientConfig {
+  /** http://host:port or https://host:port. */
+  url: string;
+  username: string;
+  password: string;
+  /** Database of unqualified names; absent: the user's default, as needed to create ours. */
+  database?: string;
+  /** Milliseconds a call may take. */
+  requestTimeoutMs?: number;
+  /** Calls in flight at once; the others wait. */
+  maxConnections?: number;
+}
+
+export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
+  const client = createClient({
+    url: config.url,
+    username: config.username,
+    password: config.password,
+    ...(config.database === undefined ? {} : { database: config.database }),
+    request_timeout: config.requestTimeoutMs ?? 60_000,
+    max_open_connections: config.maxConnections ?? 8,
+    // Shorter than the server's keep-alive, or a socket it has just closed would be used again.
+    keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+    clickhouse_settings: {
+      // int64 as numbers: ours are offsets, counts and milliseconds, all below 2^53.
+      output_format_json_quote_64bit_integers: 0,
+      output_format_json_named_tuples_as_objects: 1,
+      date_time_input_format: "best_effort",
+    },
+    log: { LoggerClass: SilentLogger },
+  });
+
+  async function attempt<T>(what: string, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (cause) {
+      throw classify(cause, what);
+    }
+  }
+
+  return {
+    query: <Row>(sql: string, parameters?: Record<string, unknown>) =>
+      attempt(`"${shortened(sql)}"`, async () => {
+        const result = await client.query({ query: sql, format: "JSONEachRow", ...bound(parameters) });
+        return await result.json<Row>();
+      }),
+    insert: (table, rows) =>
+      attempt(`an INSERT of ${rows.length} rows into ${table}`, async () => {
+        if (rows.length > 0) await client.insert({ table, values: rows, format: "JSONEachRow" });
+      }),
+    command: (sql, parameters) =>
+      attempt(`"${shortened(sql)}"`, async () => {
+        await client.command({ query: sql, ...bound(parameters) });
+      }),
+    ping: async () => (await client.ping()).success,
+    close: () => client.close(),
+  };
+}
+
+const bound = (parameters: Record<string, unknown> | undefined) =>
+  parameters === undefined ? {} : { query_params: parameters };
+
+const shortened = (sql: string): string => {
+  const line = sql.replace(/\s+/g, " ").trim();
+  return line.length > 120 ? `${line.slice(0, 120)}...` : line;
+};
+
+/** Errors reach the caller, who logs them with what they meant; the client's own lines would only repeat them. */
+class SilentLogger {
+  trace(): void {}
+  debug(): void {}
+  info(): void {}
+  warn(): void {}
+  error(): void {}
+}

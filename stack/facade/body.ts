@@ -1,0 +1,61 @@
+// Request bodies, whole and bounded: chdb takes a statement as one string, so a streamed INSERT is gathered first.
+// Bounded per request and over all requests at once; gzip is undone within the same bounds.
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { createGunzip } from "node:zlib";
+import { isUtf8 } from "node:buffer";
+import { DatabaseError, notImplemented, tooManyQueries } from "./errors.ts";
+
+export interface BodyReader {
+  /** The body as text, and what gives its share of the bound back. Rejects with DatabaseError. */
+  read(request: IncomingMessage): Promise<{ text: string; release: () => void }>;
+}
+
+export function createBodyReader(limits: { maxBytes: number; maxTotalBytes: number }): BodyReader {
+  let total = 0;
+
+  return {
+    async read(request) {
+      let size = 0;
+      const release = (): void => {
+        total -= size;
+        size = 0;
+      };
+      try {
+        const chunks: Buffer[] = [];
+        for await (const chunk of decoded(request)) {
+          if (!Buffer.isBuffer(chunk)) continue;
+          size += chunk.length;
+          total += chunk.length;
+          if (size > limits.maxBytes)
+            throw new DatabaseError(
+              131,
+              "TOO_LARGE_STRING_SIZE",
+              `The body is over ${limits.maxBytes} bytes; split it.`,
+            );
+          if (total > limits.maxTotalBytes)
+            throw tooManyQueries(`Bodies of all requests are over ${limits.maxTotalBytes} bytes; try again later.`);
+          chunks.push(chunk);
+        }
+        const body = Buffer.concat(chunks);
+        if (!isUtf8(body))
+          throw notImplemented(
+            "Only text formats can be inserted here (JSONEachRow, CSV, TSV ...): the body is not UTF-8.",
+          );
+        return { text: body.toString("utf8"), release };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+  };
+}
+
+function decoded(request: IncomingMessage): Readable {
+  const encoding = request.headers["content-encoding"];
+  if (encoding === undefined || encoding === "identity") return request;
+  if (encoding !== "gzip") throw notImplemented(`Content-Encoding ${encoding} is not served here; use gzip.`);
+  const gunzip = createGunzip();
+  request.once("error", (error) => gunzip.destroy(error));
+  return request.pipe(gunzip);
+}

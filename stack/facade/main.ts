@@ -1,0 +1,50 @@
+// The embedded ClickHouse as a process: one chdb behind ClickHouse's HTTP interface on 127.0.0.1, started by the stack's supervisor with
+// PRECEDENT_CLICKHOUSE_PATH (data folder), _PORT and _TOKEN. Start it with UV_THREADPOOL_SIZE=16: statements run on libuv's pool, whose
+// size can't be changed from within, and four threads (its default) leave room for two reads and one write at a time.
+// chdb is imported in the main entry always: loaded first in a worker it was seen to crash at exit.
+import "chdb";
+import { createEngine } from "./engine.ts";
+import { createFacade } from "./server.ts";
+
+const mebibyte = 1024 ** 2;
+
+function required(name: string): string {
+  const value = process.env[name];
+  if (!value) throw new Error(`${name} is not set. The facade is started by the stack; see stack/facade/main.ts.`);
+  return value;
+}
+
+const path = required("PRECEDENT_CLICKHOUSE_PATH");
+const token = required("PRECEDENT_CLICKHOUSE_TOKEN");
+const port = Number(required("PRECEDENT_CLICKHOUSE_PORT"));
+if (!Number.isInteger(port) || port < 0 || port > 65_535)
+  throw new Error(`PRECEDENT_CLICKHOUSE_PORT is no port: ${port}`);
+
+// One thread stays free for gzip and files.
+const threads = Math.max(3, Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) - 1);
+const writers = Math.min(4, Math.floor(threads / 2));
+const engine = createEngine({ path, writers, readers: Math.min(4, threads - writers), maxQueued: 256 });
+const server = createFacade({ token, maxBodyBytes: 128 * mebibyte, maxTotalBodyBytes: 384 * mebibyte }, engine);
+
+server.on("error", (error) => {
+  console.error(`The ClickHouse facade can't serve on 127.0.0.1:${port}: ${error.message}`);
+  process.exit(1);
+});
+server.listen(port, "127.0.0.1", () => {
+  const address = server.address();
+  const bound = typeof address === "object" && address ? address.port : port;
+  console.log(`ClickHouse ${engine.version} (chdb) on http://127.0.0.1:${bound}, data in ${path}`);
+});
+
+let stopping = false;
+async function stop(): Promise<void> {
+  if (stopping) return;
+  stopping = true;
+  // What runs is given five seconds; acknowledged rows are on disk whatever happens.
+  setTimeout(() => process.exit(0), 5_000).unref();
+  await new Promise((resolve) => server.close(resolve));
+  await engine.close();
+  process.exit(0);
+}
+process.on("SIGTERM", () => void stop());
+process.on("SIGINT", () => void stop());

@@ -1,0 +1,104 @@
+// ClickHouse's HTTP interface over the engine: enough for @clickhouse/client, curl and dashboards. Binds to 127.0.0.1 only.
+// A response is sent when its statement is done, so an error always has a status and a code, never a cut body.
+import { randomUUID } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import { createBodyReader } from "./body.ts";
+import type { Engine } from "./engine.ts";
+import { authenticationFailed, badArguments, errorText, httpStatus, toDatabaseError } from "./errors.ts";
+import { authenticate, isLocalHost, parseRequest } from "./request.ts";
+
+const compress = promisify(gzip);
+
+export interface FacadeConfig {
+  /** Password of user `default`, who alone may write. */
+  token: string;
+  maxBodyBytes: number;
+  /** Of all requests at once. */
+  maxTotalBodyBytes: number;
+}
+
+export function createFacade(config: FacadeConfig, engine: Engine): Server {
+  const bodies = createBodyReader({ maxBytes: config.maxBodyBytes, maxTotalBytes: config.maxTotalBodyBytes });
+
+  async function serve(request: IncomingMessage, response: ServerResponse, queryId: string): Promise<void> {
+    if (!isLocalHost(request.headers.host))
+      throw authenticationFailed(`Host ${request.headers.host} is not this machine.`);
+    const url = new URL(request.url ?? "/", "http://127.0.0.1");
+    const isPing = url.pathname === "/ping" || url.pathname === "/replicas_status";
+    if (isPing || (request.method === "GET" && url.pathname === "/" && !url.searchParams.has("query"))) {
+      response.writeHead(200, { "Content-Type": "text/html; charset=UTF-8" }).end("Ok.\n");
+      return;
+    }
+    if (url.pathname !== "/") {
+      response.writeHead(404).end(`There is no ${url.pathname} here: POST the query to /, or GET /ping.\n`);
+      return;
+    }
+    if (request.method !== "GET" && request.method !== "POST")
+      throw badArguments(`Method ${request.method} is not served; use GET or POST.`);
+    // Before the body is read: nobody unknown makes us buffer anything.
+    const caller = authenticate(url, request.headers, config.token);
+    const asked = parseRequest(url, request.headers);
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    const body = await bodies.read(request);
+    try {
+      const result = await engine.run(
+        {
+          ...asked,
+          sql: asked.query && body.text ? `${asked.query}\n${body.text}` : asked.query || body.text,
+          // As on a server, GET only reads, whoever asks.
+          readOnly: asked.readOnly || caller === "reader" || request.method === "GET",
+        },
+        gone.signal,
+      );
+      const bytes = asked.gzip ? await compress(result.bytes) : result.bytes;
+      const summary = {
+        read_rows: String(result.rowsRead),
+        read_bytes: String(result.bytesRead),
+        elapsed_ns: String(Math.round(result.elapsed * 1e9)),
+      };
+      response.writeHead(200, {
+        "Content-Type": contentType(asked.format, asked.query || body.text),
+        "Content-Length": bytes.length,
+        "X-ClickHouse-Query-Id": queryId,
+        "X-ClickHouse-Timezone": "UTC",
+        "X-ClickHouse-Summary": JSON.stringify(summary),
+        ...(asked.gzip ? { "Content-Encoding": "gzip" } : {}),
+      });
+      response.end(bytes);
+    } finally {
+      body.release();
+    }
+  }
+
+  const server = createServer((request, response) => {
+    const queryId = new URL(request.url ?? "/", "http://127.0.0.1").searchParams.get("query_id") ?? randomUUID();
+    serve(request, response, queryId).catch((cause: unknown) => {
+      if (response.destroyed || response.headersSent) return;
+      const error = toDatabaseError(cause);
+      response.writeHead(httpStatus(error.code), {
+        "Content-Type": "text/plain; charset=UTF-8",
+        "X-ClickHouse-Exception-Code": String(error.code),
+        "X-ClickHouse-Query-Id": queryId,
+        // The rest of a refused body is not read.
+        ...(request.complete ? {} : { Connection: "close" }),
+      });
+      response.end(errorText(error, engine.version));
+    });
+  });
+  server.keepAliveTimeout = 10_000;
+  return server;
+}
+
+/** The type of the body: from the statement's own FORMAT where it ends in one. */
+function contentType(defaultFormat: string, sql: string): string {
+  const format = /\bFORMAT\s+([A-Za-z0-9]+)\s*(?:SETTINGS[^']*)?;?\s*$/i.exec(sql.slice(-1000))?.[1] ?? defaultFormat;
+  if (/EachRow/.test(format) && format.startsWith("JSON")) return "application/x-ndjson; charset=UTF-8";
+  if (format.startsWith("JSON")) return "application/json; charset=UTF-8";
+  if (format.startsWith("CSV")) return "text/csv; charset=UTF-8";
+  if (/^(TSV|TabSeparated)/.test(format)) return "text/tab-separated-values; charset=UTF-8";
+  if (/^(Parquet|Native|RowBinary|Arrow|ORC|Avro|MsgPack)/.test(format)) return "application/octet-stream";
+  return "text/plain; charset=UTF-8";
+}
