@@ -29,7 +29,8 @@ export async function buildNative(say: (line: string) => void): Promise<NativeBu
   if (missing !== null) return { built: false, reason: missing };
 
   say("building faiss-node against the system's libfaiss (about 15 s)");
-  const folder = await mkdtemp(join(root, "native/build-"));
+  await mkdir(join(root, "native/build"), { recursive: true });
+  const folder = await mkdtemp(join(root, "native/build/faiss-"));
   try {
     for (const file of ["binding.gyp", "faiss.cpp"]) await copyFile(join(sources, file), join(folder, file));
     // The headers of the node that runs, so that node-gyp downloads none.
@@ -41,11 +42,12 @@ export async function buildNative(say: (line: string) => void): Promise<NativeBu
       maxBuffer: 32 * 1_048_576,
     });
     await mkdir(target, { recursive: true });
+    const made = join(folder, "build/Release/faiss-node.node");
+    await tryToLoad(made);
     // Copied beside the target first: rename is atomic only within one file system, and replaces a loaded file safely.
     const beside = join(target, `faiss-node.${process.pid}.tmp`);
-    await copyFile(join(folder, "build/Release/faiss-node.node"), beside);
+    await copyFile(made, beside);
     await rename(beside, join(target, "faiss-node.node"));
-    await tryToLoad();
     await writeFile(stamp, identity);
     return { built: true, fresh: true };
   } catch (error) {
@@ -56,8 +58,8 @@ export async function buildNative(say: (line: string) => void): Promise<NativeBu
 }
 
 /** Loads and uses the addon in a process of its own: a broken one can abort, and one thread alone may own it here. */
-async function tryToLoad(): Promise<void> {
-  const program = `const {IndexFlatIP} = require("faiss-node"); const index = new IndexFlatIP(2);
+async function tryToLoad(addon: string): Promise<void> {
+  const program = `const {IndexFlatIP} = require(${JSON.stringify(addon)}); const index = new IndexFlatIP(2);
     index.add([1, 0, 0, 1]); if (index.search([0, 1], 1).labels[0] !== 1) throw new Error("wrong neighbour")`;
   await run(process.execPath, ["-e", program], { cwd: root, timeout: 30_000 });
 }

@@ -4,7 +4,7 @@
     {
       "target_name": "faiss-node",
       "sources": ["faiss.cpp"],
-      "include_dirs": ["<!@(node -p \"require('node-addon-api').include\")", "<(module_root_dir)/../../node_modules/faiss-node/src"],
+      "include_dirs": ["<!@(node -p \"require('node-addon-api').include\")", "<(module_root_dir)/../../../node_modules/faiss-node/src"],
       "defines": ["NAPI_VERSION=8", "NODE_ADDON_API_CPP_EXCEPTIONS"],
       "cflags!": ["-fno-exceptions"],
       "cflags_cc!": ["-fno-exceptions", "-fno-rtti"],

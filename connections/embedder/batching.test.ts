@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { createBatchingEmbedder, type BatchingOptions } from "./batching.ts";
+import { EmbedderError } from "./port.ts";
+
+/** A model of two dimensions that says what it was asked: [length of the text, 1]. */
+const lengths = async (texts: readonly string[]): Promise<Float32Array> =>
+  Float32Array.from(texts.flatMap((text) => [text.length, 1]));
+
+function create(options: Partial<BatchingOptions> = {}) {
+  const batches: string[][] = [];
+  const run = options.run ?? lengths;
+  const embedder = createBatchingEmbedder({
+    model: "test",
+    dimension: 2,
+    maxBatch: 4,
+    cacheEntries: 100,
+    close: async () => undefined,
+    ...options,
+    run: (texts) => (batches.push([...texts]), run(texts)),
+  });
+  return { embedder, batches };
+}
+const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+  promise.then(
+    () => "none",
+    (error: unknown) => (error instanceof EmbedderError ? error.code : error),
+  );
+
+test("every text gets its own vector, in batches no larger than allowed", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.string({ maxLength: 30 }), { maxLength: 60 }),
+      fc.integer({ min: 1, max: 9 }),
+      async (texts, maxBatch) => {
+        const { embedder, batches } = create({ maxBatch });
+        const one = await Promise.all(texts.map((text) => embedder.embed(text)));
+        const all = await embedder.embedAll(texts.map((text) => `${text}!`));
+        expect(one.map((vector) => vector[0])).toEqual(texts.map((text) => text.length));
+        expect(all.map((vector) => vector[0])).toEqual(texts.map((text) => text.length + 1));
+        expect(batches.every((batch) => batch.length >= 1 && batch.length <= maxBatch)).toBe(true);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test("texts of similar length go together, the oldest first", async () => {
+  const { embedder, batches } = create({ maxBatch: 2 });
+  await Promise.all(["aaaaaaaa", "b", "cccccccc2", "dd"].map((text) => embedder.embed(text)));
+  expect(batches.map((batch) => batch.toSorted())).toEqual([
+    ["aaaaaaaa", "cccccccc2"],
+    ["b", "dd"],
+  ]);
+});
+
+test("the same text is computed once, at the same time and later", async () => {
+  const { embedder, batches } = create();
+  await Promise.all([embedder.embed("x"), embedder.embed("x")]);
+  await embedder.embed("x");
+  expect(batches).toEqual([["x"]]);
+});
+
+test("nothing is kept without a cache, and what failed is tried again", async () => {
+  const { embedder, batches } = create({ cacheEntries: 0 });
+  await embedder.embed("x");
+  await embedder.embed("x");
+  expect(batches.length).toBe(2);
+
+  let calls = 0;
+  const flaky = create({ run: (texts) => (++calls === 1 ? Promise.reject(new Error("once")) : lengths(texts)) });
+  await expect(flaky.embedder.embed("y")).rejects.toThrow("once");
+  expect((await flaky.embedder.embed("y"))[0]).toBe(1);
+});
+
+test("NaN and infinity are refused, for that text alone", async () => {
+  const { embedder } = create({
+    run: async (texts) =>
+      Float32Array.from(texts.flatMap((text) => [text === "nan" ? NaN : text === "inf" ? Infinity : 1, 0])),
+  });
+  expect(await Promise.all(["nan", "fine", "inf"].map((text) => codeOf(embedder.embed(text))))).toEqual([
+    "not_finite",
+    "none",
+    "not_finite",
+  ]);
+});
+
+test("a batch of the wrong size, a full queue and a closed embedder are embedder_unavailable", async () => {
+  expect(await codeOf(create({ run: async () => new Float32Array(1) }).embedder.embed("x"))).toBe(
+    "embedder_unavailable",
+  );
+
+  const hanging = create({ run: () => new Promise(() => undefined), maxWaiting: 1, maxBatch: 1 }).embedder;
+  void codeOf(hanging.embed("a"));
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  const waiting = codeOf(hanging.embed("b"));
+  expect(await codeOf(hanging.embed("c"))).toBe("embedder_unavailable");
+  await hanging.close();
+  expect(await waiting).toBe("embedder_unavailable");
+  expect(await codeOf(hanging.embed("d"))).toBe("embedder_unavailable");
+});
+
+test("an aborted caller stops waiting; others who asked the same still get it", async () => {
+  let release: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (release = resolve));
+  const { embedder } = create({ run: (texts) => gate.then(() => lengths(texts)) });
+  const controller = new AbortController();
+  const impatient = embedder.embed("abc", controller.signal);
+  const patient = embedder.embed("abc");
+  controller.abort(new Error("deadline"));
+  await expect(impatient).rejects.toThrow("deadline");
+  release();
+  expect((await patient)[0]).toBe(3);
+});
+
+test("progress is told for every text", async () => {
+  const seen: number[] = [];
+  await create().embedder.embedAll(["a", "bb", "a"], (done) => seen.push(done));
+  expect(seen).toEqual([1, 2, 3]);
+});

@@ -1,0 +1,93 @@
+// The embedding worker: texts to token ids to vectors. One thread owns the session; session.run blocks it, and only it.
+// Takes any sentence encoder with input_ids and attention_mask: one that pools itself (output [batch, dimension]) or one that
+// gives token vectors ([batch, tokens, dimension]), which are then averaged here, as sentence-transformers do.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Tokenizer } from "@huggingface/tokenizers";
+import { InferenceSession, Tensor } from "onnxruntime-node";
+import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
+import { maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
+
+// Tokenising a megabyte to keep 256 tokens of it would stall everybody; real words never need this many characters.
+const maxCharacters = 32 * maxTokens;
+
+const { folder, threads } = workerInput<EmbedWorkerInput>();
+const loading = Promise.all([
+  InferenceSession.create(join(folder, "model.onnx"), {
+    intraOpNumThreads: threads,
+    interOpNumThreads: 1,
+    executionMode: "sequential",
+    executionProviders: ["cpu"],
+    // Arenas grow to the largest batch ever seen and stay there.
+    enableCpuMemArena: false,
+    // Threads that wait must not burn the cores that others need.
+    extra: { session: { intra_op: { allow_spinning: "0" } } },
+  }),
+  readFile(join(folder, "tokenizer.json"), "utf8").then((json) => new Tokenizer(JSON.parse(json) as object, {})),
+]);
+// A failure to load is told to whoever calls, not to the process.
+loading.catch(() => undefined);
+
+function tokenIds(tokenizer: Tokenizer, text: string): number[] {
+  const ids = tokenizer.encode(text.slice(0, maxCharacters)).ids;
+  const last = ids.at(-1);
+  if (ids.length <= maxTokens || last === undefined) return ids;
+  // The closing [SEP] stays.
+  return [...ids.slice(0, maxTokens - 1), last];
+}
+
+async function embed(texts: readonly string[]): Promise<Moved<Float32Array>> {
+  const [session, tokenizer] = await loading;
+  const rows = texts.map((text) => tokenIds(tokenizer, text));
+  const width = Math.max(1, ...rows.map((row) => row.length));
+  const shape = [rows.length, width];
+  const ids = new BigInt64Array(rows.length * width);
+  const mask = new BigInt64Array(rows.length * width);
+  rows.forEach((row, r) =>
+    row.forEach((id, t) => {
+      ids[r * width + t] = BigInt(id);
+      mask[r * width + t] = 1n;
+    }),
+  );
+  const feeds: Record<string, Tensor> = {
+    input_ids: new Tensor("int64", ids, shape),
+    attention_mask: new Tensor("int64", mask, shape),
+  };
+  if (session.inputNames.includes("token_type_ids"))
+    feeds["token_type_ids"] = new Tensor("int64", new BigInt64Array(ids.length), shape);
+
+  const outputs = await session.run(feeds);
+  const preferred = ["embedding", "sentence_embedding", "last_hidden_state"].find((name) => name in outputs);
+  const output = outputs[preferred ?? session.outputNames[0] ?? ""];
+  if (output === undefined || !(output.data instanceof Float32Array))
+    throw new Error(`the model in ${folder} has no float32 output`);
+  const dimension = output.dims.at(-1) ?? 0;
+  const vectors = output.dims.length === 3 ? meanOverTokens(output.data, rows, width, dimension) : output.data.slice();
+  if (vectors.length !== rows.length * dimension)
+    throw new Error(`the model in ${folder} gives [${output.dims.join(", ")}], expected [batch, dimension]`);
+  for (let r = 0; r < rows.length; r++) normalise(vectors.subarray(r * dimension, (r + 1) * dimension));
+  return new Moved(vectors, [vectors.buffer]);
+}
+
+function meanOverTokens(hidden: Float32Array, rows: number[][], width: number, dimension: number): Float32Array {
+  const means = new Float32Array(rows.length * dimension);
+  rows.forEach((row, r) => {
+    for (let t = 0; t < row.length; t++)
+      for (let i = 0; i < dimension; i++)
+        means[r * dimension + i]! += hidden[(r * width + t) * dimension + i]! / row.length;
+  });
+  return means;
+}
+
+function normalise(vector: Float32Array): void {
+  let sum = 0;
+  for (const value of vector) sum += value * value;
+  // A zero vector becomes NaN here, and is refused by the caller.
+  const scale = 1 / Math.sqrt(sum);
+  for (let i = 0; i < vector.length; i++) vector[i]! *= scale;
+}
+
+serveCalls<EmbedMethods>({ embed }, async () => {
+  const loaded = await loading.catch(() => null);
+  await loaded?.[0].release();
+});

@@ -1,0 +1,57 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { keepWorker } from "./kept.ts";
+import { WorkerDied } from "./rpc.ts";
+import type { TestMethods } from "./testing-worker.ts";
+
+const log = pino({ level: "silent" });
+const entry = new URL("./testing-worker.ts", import.meta.url);
+const pause = { first: 20, last: 50 };
+
+test("a crashed worker is replaced; calls in between are rejected at once", async () => {
+  let restarted: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (restarted = resolve));
+  let prepared = 0;
+  const kept = await keepWorker<TestMethods>({
+    name: "kept",
+    entry,
+    data: "x",
+    log,
+    pause,
+    prepare: async (client) => {
+      await client.call("input", null);
+      prepared++;
+    },
+    onReady: () => restarted(),
+  });
+  await expect(kept.call("crash", "throw")).rejects.toBeInstanceOf(WorkerDied);
+  expect(kept.ready).toBe(false);
+  await expect(kept.call("add", { a: 1, b: 1 })).rejects.toBeInstanceOf(WorkerDied);
+  await ready;
+  expect(await kept.call("add", { a: 1, b: 1 })).toBe(2);
+  expect(prepared).toBe(2);
+  await kept.close();
+});
+
+test("a worker that can't be prepared at first rejects", async () => {
+  const prepare = (): Promise<void> => Promise.reject(new Error("no model"));
+  await expect(keepWorker<TestMethods>({ name: "kept", entry, data: "x", log, pause, prepare })).rejects.toThrow(
+    "no model",
+  );
+});
+
+test("a closed one is not started again", async () => {
+  const kept = await keepWorker<TestMethods>({
+    name: "kept",
+    entry,
+    data: "x",
+    log,
+    pause,
+    prepare: async () => undefined,
+  });
+  const crash = kept.call("crash", "exit");
+  await expect(crash).rejects.toBeInstanceOf(WorkerDied);
+  await kept.close();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(kept.ready).toBe(false);
+});

@@ -1,0 +1,89 @@
+// Keeps a worker: when it dies, what was pending is rejected and another is started, after a pause that doubles with every death
+// without success in between. While there is none, calls are rejected at once, so that callers degrade instead of waiting.
+import type { Logger } from "pino";
+import { connectWorker, WorkerDied, type CallOptions, type Methods, type WorkerClient } from "./rpc.ts";
+import type { ArgumentOf, ResultOf } from "./rpc.ts";
+
+export interface KeptWorker<M> {
+  /** As WorkerClient.call; rejects with WorkerDied at once while no worker is ready. */
+  call<K extends keyof M & string>(
+    method: K,
+    argument: ArgumentOf<M, K>,
+    options?: CallOptions,
+  ): Promise<ResultOf<M, K>>;
+  /** Whether a call can be made now. */
+  readonly ready: boolean;
+  close(): Promise<void>;
+}
+
+export interface KeptOptions<M> {
+  name: string;
+  entry: URL;
+  data: unknown;
+  log: Logger;
+  /** Called for every new worker before it counts as ready; a rejection ends the worker. */
+  prepare: (client: WorkerClient<M>) => Promise<void>;
+  /** Called when a worker that replaces a dead one is ready. */
+  onReady?: () => void;
+  /** Milliseconds; the pause doubles from first to last. Default 100 and 10,000. */
+  pause?: { first: number; last: number };
+}
+
+/** Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over. */
+export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>): Promise<KeptWorker<M>> {
+  const { name, log, pause = { first: 100, last: 10_000 } } = options;
+  let client: WorkerClient<M> | null = null;
+  let failures = 0;
+  let closed = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const start = async (): Promise<void> => {
+    const next = connectWorker<M>(options);
+    try {
+      await options.prepare(next);
+    } catch (error) {
+      await next.close();
+      throw error;
+    }
+    if (closed) return next.close();
+    client = next;
+    void next.died.then((reason) => {
+      client = null;
+      if (!closed) later(reason);
+    });
+  };
+  const later = (reason: Error): void => {
+    const wait = Math.min(pause.last, pause.first * 2 ** Math.min(failures++, 20));
+    log.error({ worker: name, reason: reason.message, restartInMs: wait }, "worker lost");
+    timer = setTimeout(() => {
+      start().then(
+        () => {
+          if (closed) return;
+          log.info({ worker: name }, "worker restarted");
+          options.onReady?.();
+        },
+        (error: unknown) => {
+          if (!closed) later(error instanceof Error ? error : new Error(String(error)));
+        },
+      );
+    }, wait);
+  };
+  await start();
+
+  return {
+    async call(method, argument, callOptions) {
+      if (client === null) throw new WorkerDied(`worker "${name}" is being restarted`);
+      const result = await client.call(method, argument, callOptions);
+      failures = 0;
+      return result;
+    },
+    get ready() {
+      return client?.alive ?? false;
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await client?.close();
+    },
+  };
+}
