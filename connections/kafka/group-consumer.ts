@@ -73,7 +73,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       partitionsConsumedConcurrently: 4,
       eachBatch: async ({ batch, isStale }) => {
         if (isStale()) return;
-        await handlers.onBatch(batch.topic, batch.partition, batch.messages.map(toRawRecord), isStale);
+        const records = batch.messages.map(toRawRecord);
+        await handlers.onBatch(batch.topic, batch.partition, records, Number(batch.lastOffset()) + 1, isStale);
       },
     });
 
@@ -92,11 +93,10 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         });
       });
       consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-        handlers.onProgress?.(
+        handlers.onLag?.(
           payload.topic,
           payload.partition,
-          Number(payload.lastOffset) + 1,
-          Number(payload.highWatermark),
+          Number(payload.highWatermark) - Number(payload.lastOffset) - 1,
         );
       });
       consumer.on(consumer.events.CRASH, ({ payload }) => {

@@ -36,10 +36,17 @@ export interface OutgoingMessage {
 export interface GroupHandlers {
   /** Called synchronously on every join, before anything of the new assignment is delivered. All partitions are paused. */
   onJoin(member: GroupMember, partitions: TopicPartition[]): void;
-  /** Delivered records in order; awaited. isStale: the partition was lost or sought meanwhile. */
-  onBatch(topic: string, partition: number, records: RawRecord[], isStale: () => boolean): void | Promise<void>;
-  /** After every fetched batch, also one of control markers only. */
-  onProgress?(topic: string, partition: number, nextOffset: number, highWatermark: number): void;
+  /** Delivered records in order; awaited. nextOffset: position after the batch, control markers included. isStale: the partition
+   *  was lost or sought meanwhile. */
+  onBatch(
+    topic: string,
+    partition: number,
+    records: RawRecord[],
+    nextOffset: number,
+    isStale: () => boolean,
+  ): void | Promise<void>;
+  /** Records that wait in the broker behind what was fetched, after every batch. */
+  onLag?(topic: string, partition: number, records: number): void;
 }
 
 export interface GroupConsumer {

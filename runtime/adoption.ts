@@ -1,0 +1,116 @@
+// Who holds which partition, and from where: on every join, keep what the same member held in the generation before, let the
+// rest go, and read the rest's positions stably before a record of it is taken (spec 05, point 3).
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
+import { decodeFinished } from "./finished-offsets.ts";
+import { createPartition, drop, partitionKey, type PartitionState } from "./partition.ts";
+
+export interface AdoptionOptions {
+  consumer: GroupConsumer;
+  /** Called before records of newly adopted partitions are taken; rejects to be tried again. */
+  onAdopt: (partitions: readonly TopicPartition[]) => Promise<void>;
+  onDropped: (state: PartitionState) => void;
+  onReady: (states: readonly PartitionState[]) => void;
+  log: Logger;
+}
+
+export interface Adoption {
+  /** Synchronous part of a join; the rest goes on by itself. */
+  join(member: GroupMember, partitions: readonly TopicPartition[]): void;
+  /** Forgets everything in memory and reads the positions of the current assignment again. */
+  anew(): void;
+  /** This member may not commit any more. */
+  forget(member: GroupMember): void;
+  member(): GroupMember | undefined;
+  states(): Iterable<PartitionState>;
+  state(topic: string, partition: number): PartitionState | undefined;
+  assigned(): readonly TopicPartition[];
+  /** Lets everything go; overtakes adoptions under way. */
+  stop(): void;
+}
+
+const retryMs = { first: 50, limit: 1_000 };
+
+export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: AdoptionOptions): Adoption {
+  const held = new Map<string, PartitionState>();
+  let assigned: readonly TopicPartition[] = [];
+  let member: GroupMember | undefined;
+  /** Counts joins: an adoption that was overtaken by the next one is discarded. */
+  let joins = 0;
+
+  const letGo = (keep: ReadonlySet<string>, reason: string): void => {
+    for (const [key, state] of held) {
+      if (keep.has(key)) continue;
+      held.delete(key);
+      drop(state, new Error(reason));
+      onDropped(state);
+    }
+  };
+
+  const adopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
+    for (let wait = retryMs.first; join === joins; wait = Math.min(2 * wait, retryMs.limit)) {
+      try {
+        const positions = await consumer.committed(wanted);
+        if (join !== joins) return;
+        await onAdopt(wanted);
+        if (join !== joins) return;
+        const states = positions.map(({ topic, partition, offset, metadata, beginning }) => {
+          // Nothing committed, or retention has overtaken us: what the broker still has is what there is.
+          const gone = offset !== undefined && offset < beginning;
+          if (gone)
+            log.warn({ topic, partition, offset, beginning }, "retention removed records before they were taken");
+          const base = offset === undefined || gone ? beginning : offset;
+          const finished = gone ? [] : decodeFinished(metadata).map((relative) => relative + base);
+          const state = createPartition({ topic, partition }, base, finished);
+          held.set(partitionKey(state), state);
+          consumer.seek(state, base);
+          return state;
+        });
+        consumer.resume(wanted);
+        onReady(states);
+        return;
+      } catch (error) {
+        log.debug({ err: error }, "positions are not to be had yet");
+        await sleep(wait);
+      }
+    }
+  };
+
+  return {
+    join(next, partitions) {
+      const consecutive = member !== undefined && member.id === next.id && next.generation === member.generation + 1;
+      member = next;
+      assigned = partitions;
+      const join = ++joins;
+      const keep = new Set(consecutive ? partitions.map(partitionKey).filter((key) => held.has(key)) : []);
+      letGo(keep, "the partition went to another process");
+      const kept = [...held.values()];
+      for (const state of kept) {
+        consumer.seek(state, state.window.next());
+        state.paused = false;
+      }
+      consumer.resume(kept);
+      if (kept.length > 0) onReady(kept);
+      const wanted = partitions.filter((partition) => !keep.has(partitionKey(partition)));
+      if (wanted.length > 0) void adopt(join, wanted);
+    },
+    anew() {
+      const join = ++joins;
+      letGo(new Set(), "positions are read again after an unknown outcome");
+      consumer.pause(assigned);
+      if (assigned.length > 0) void adopt(join, assigned);
+    },
+    forget(former) {
+      if (member === former) member = undefined;
+    },
+    member: () => member,
+    states: () => held.values(),
+    state: (topic, partition) => held.get(partitionKey({ topic, partition })),
+    assigned: () => assigned,
+    stop() {
+      joins++;
+      letGo(new Set(), "the stage stops");
+    },
+  };
+}

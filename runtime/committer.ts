@@ -1,0 +1,153 @@
+// Commits what has finished: whenever the producer is idle and something is done, one transaction with the positions of all
+// partitions concerned and the outputs. Batches form by themselves while a commit is under way; nothing lingers (spec 05, 4-6).
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
+import type { GroupMember, OutgoingMessage, TransactionalProducer } from "../connections/kafka/port.ts";
+import type { PartitionState, TaskEntry } from "./partition.ts";
+
+export interface CommitterOptions {
+  producer: TransactionalProducer;
+  group: string;
+  /** Partitions held now, ready ones only. */
+  partitions: () => Iterable<PartitionState>;
+  /** The member to commit as; undefined between being fenced and the next join. */
+  member: () => GroupMember | undefined;
+  /** Called for entries whose outputs are committed. */
+  onCommitted: (state: PartitionState, entries: TaskEntry[]) => void;
+  /** This member was fenced: it may commit nothing until it has joined again. */
+  onFenced: (member: GroupMember) => void;
+  /** A transaction's outcome is unknown: initialise the producer and adopt the assignment anew, before it resolves. */
+  onUnknown: () => Promise<void>;
+  /** Outputs that stand in for those the broker will never take (too large). */
+  rejected: (entry: TaskEntry, state: PartitionState, cause: unknown) => OutgoingMessage[];
+  log: Logger;
+}
+
+export interface Committer {
+  /** Something has finished. */
+  kick(): void;
+  /** Resolves when no commit is under way and nothing that can be committed is left. */
+  idle(): Promise<void>;
+  stop(): void;
+}
+
+/** A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch a partition of them. */
+const transactionBytes = 4 * 1024 * 1024;
+const backoffMs = { first: 20, limit: 2_000 };
+
+interface Share {
+  state: PartitionState;
+  entries: TaskEntry[];
+}
+
+export function createCommitter(options: CommitterOptions): Committer {
+  const { producer, group, partitions, member, onCommitted, onFenced, onUnknown, rejected, log } = options;
+  let running: Promise<void> | undefined;
+  let stopped = false;
+  let failures = 0;
+  /** After a refused transaction entries go one by one, until the one at fault is found. */
+  let isolate = false;
+
+  /** Done entries of all partitions in turn, within the byte limit. */
+  const collect = (): Share[] => {
+    const shares: Share[] = [];
+    let bytes = 0;
+    for (const state of partitions()) {
+      const entries: TaskEntry[] = [];
+      for (const entry of state.window.entries()) {
+        if (entry.state !== "done") continue;
+        const size = entry.item.messages.reduce((sum, m) => sum + (m.value?.length ?? 0) + 100, 0);
+        if (bytes > 0 && (bytes + size > transactionBytes || isolate)) break;
+        entries.push(entry);
+        bytes += size;
+      }
+      if (entries.length > 0) shares.push({ state, entries });
+    }
+    return shares;
+  };
+
+  const commitOnce = async (as: GroupMember, shares: Share[]): Promise<void> => {
+    const topics = new Map<string, { partition: number; offset: string; metadata: string | null }[]>();
+    for (const { state, entries } of shares) {
+      const { offset, metadata } = state.window.position(new Set(entries));
+      const list = topics.get(state.topic) ?? [];
+      topics.set(state.topic, list);
+      list.push({ partition: state.partition, offset: String(offset), metadata });
+    }
+    await producer.transact({
+      group,
+      member: as,
+      offsets: [...topics].map(([topic, list]) => ({ topic, partitions: list })),
+      messages: shares.flatMap(({ entries }) => entries.flatMap((entry) => entry.item.messages)),
+    });
+  };
+
+  const handle = async (error: unknown, as: GroupMember, shares: Share[]): Promise<void> => {
+    if (!(error instanceof TransactionAborted)) {
+      log.warn({ err: error }, "outcome of a transaction unknown: starting from the committed offsets again");
+      await onUnknown();
+      return;
+    }
+    if (error.fenced) {
+      log.info({ err: error.cause, member: as.id, generation: as.generation }, "fenced: waiting for the next join");
+      onFenced(as);
+      return;
+    }
+    failures++;
+    const type = kafkaErrorType(error.cause);
+    if (type === "MESSAGE_TOO_LARGE" || type === "RECORD_LIST_TOO_LARGE") {
+      const only = shares.length === 1 && shares[0]?.entries.length === 1 ? shares[0] : undefined;
+      isolate = true;
+      if (only?.entries[0] !== undefined) {
+        only.entries[0].item.messages = rejected(only.entries[0], only.state, error.cause);
+        isolate = false;
+      }
+      return;
+    }
+    log.warn({ err: error.cause, failures }, "a transaction was aborted, trying again");
+    await sleep(Math.min(backoffMs.first * 2 ** failures, backoffMs.limit));
+  };
+
+  const loop = async (): Promise<void> => {
+    for (;;) {
+      const as = member();
+      if (stopped || as === undefined) return;
+      const shares = collect();
+      if (shares.length === 0) return;
+      try {
+        await commitOnce(as, shares);
+        failures = 0;
+        for (const { state, entries } of shares) {
+          state.window.commit(entries);
+          onCommitted(state, entries);
+        }
+      } catch (error) {
+        await handle(error, as, shares);
+      }
+    }
+  };
+
+  const kick = (): void => {
+    if (running !== undefined || stopped) return;
+    running = new Promise<void>((resolve) => setImmediate(resolve))
+      .then(loop)
+      .catch((error: unknown) => {
+        log.error({ err: error }, "the committer failed");
+      })
+      .finally(() => {
+        running = undefined;
+        if (!stopped && member() !== undefined && collect().length > 0) kick();
+      });
+  };
+
+  return {
+    kick,
+    async idle() {
+      while (running !== undefined) await running;
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// What a stage holds of one assigned partition: its window, what waits in it, and how to let go of it.
+import type { OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
+import type { Entry, Window } from "./window.ts";
+import { createWindow } from "./window.ts";
+
+/** A record on its way through the stage. */
+export interface Task {
+  record: RawRecord;
+  bytes: number;
+  /** Aborted when the partition is lost or the stage gives up on it. */
+  controller: AbortController;
+  /** Outputs, once done. */
+  messages: OutgoingMessage[];
+  /** Whether it counts against the in-flight limits. */
+  counted: boolean;
+}
+
+export type TaskEntry = Entry<Task>;
+
+export interface PartitionState extends TopicPartition {
+  window: Window<Task>;
+  /** Delivered and not started, oldest first. */
+  waiting: TaskEntry[];
+  waitingBytes: number;
+  /** Fetching is paused because enough waits. */
+  paused: boolean;
+  dropped: boolean;
+}
+
+export const partitionKey = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
+
+export function createPartition(at: TopicPartition, base: number, finished: Iterable<number>): PartitionState {
+  return {
+    topic: at.topic,
+    partition: at.partition,
+    window: createWindow<Task>(base, finished),
+    waiting: [],
+    waitingBytes: 0,
+    paused: false,
+    dropped: false,
+  };
+}
+
+/** Takes up delivered records; what was delivered before is ignored. Returns how many were new. */
+export function deliver(state: PartitionState, records: readonly RawRecord[], nextOffset: number): number {
+  let added = 0;
+  for (const record of records) {
+    const bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
+    const task: Task = { record, bytes, controller: new AbortController(), messages: [], counted: false };
+    const entry = state.window.add(record.offset, task);
+    if (entry === undefined) continue;
+    state.waiting.push(entry);
+    state.waitingBytes += bytes;
+    added++;
+  }
+  state.window.advanceTo(nextOffset);
+  return added;
+}
+
+/** Ends the calls under way; the results are nobody's any more. */
+export function drop(state: PartitionState, reason: Error): void {
+  state.dropped = true;
+  state.waiting = [];
+  for (const entry of state.window.entries()) {
+    if (entry.state === "running") entry.item.controller.abort(reason);
+  }
+}

@@ -1,0 +1,185 @@
+// The work on one record of a pipeline: decode, run the operators, encode what they emit. It always ends in outputs: a record
+// that is undecodable or breaks an operator goes to dead-letters and its reader gets a final answer; a failing dependency is
+// waited for until the deadline. Only a lost partition ends it without outputs.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
+import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
+import type { RecordOf, TopicName } from "../schemas/records.ts";
+import { deadLetterRecord, type Reason } from "./dead-letter.ts";
+import { whole, type StageMetrics } from "./metrics.ts";
+import type { BoundPipeline, Problem, Retry } from "./pipeline.ts";
+import type { Process } from "./stage.ts";
+import { refuse, type Emit, type Outcome, type Position, type Received } from "./step.ts";
+
+export interface ProcessorOptions<N extends TopicName> {
+  pipeline: BoundPipeline<N>;
+  codec: Codec;
+  /** Full topic name of an output. */
+  topicOf: (output: TopicName, arm?: string) => string;
+  now: () => number;
+  metrics: StageMetrics;
+  log: Logger;
+}
+
+export interface Processor {
+  process: Process;
+  rejected: (record: RawRecord, position: Position, cause: unknown) => OutgoingMessage[];
+}
+
+/** The partition is somebody else's: nobody wants the outputs. */
+export class Abandoned extends Error {
+  override name = "Abandoned";
+}
+
+const retryMs = { first: 50, limit: 5_000 };
+/** An operator that ignores its signal is left behind this long after the deadline. */
+const graceMs = 1_000;
+
+export function createProcessor<N extends TopicName>(options: ProcessorOptions<N>): Processor {
+  const { pipeline, codec, topicOf, now, metrics, log } = options;
+  const { contract, description } = pipeline;
+  const stage = description.name;
+
+  const encode = (emit: Emit): OutgoingMessage => {
+    metrics.sent(emit.arm === undefined ? emit.output : `${emit.output}.${emit.arm}`, 1);
+    return {
+      topic: topicOf(emit.output, emit.arm),
+      key: emit.key,
+      value: codec.encode(emit.output, emit.record as never),
+      ...(emit.partition === undefined ? {} : { partition: emit.partition }),
+    };
+  };
+
+  const deadLetter = (record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage => {
+    metrics.dropped(why.code);
+    log.warn({ ...position, code: why.code, reason: why.reason }, "dead letter");
+    const letter = deadLetterRecord(record, position, { stage, ...why }, now());
+    return { topic: topicOf("dead-letters"), key: record.key, value: codec.encode("dead-letters", letter) };
+  };
+
+  const decode = async (record: RawRecord, signal: AbortSignal): Promise<Decoded<RecordOf[N]>> => {
+    if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
+    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+      try {
+        return await codec.decode(description.source as N, record.value);
+      } catch (error) {
+        if (!(error instanceof RegistryUnavailable)) throw error;
+        log.warn({ err: error }, "the registry is away: waiting");
+        await pause(wait, signal);
+      }
+    }
+  };
+
+  const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>
+    contract.answer(received, problem).map(encode);
+
+  const process: Process = async (record, position, lost) => {
+    const began = performance.now();
+    const receivedAt = now();
+    const decoded = await decode(record, lost);
+    if (!decoded.ok) return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
+    const received = { record: decoded.value, position, timestamp: record.timestamp, receivedAt };
+    const deadline = contract.deadline(received);
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new Error("the deadline passed")), clampTimeout(deadline - receivedAt));
+    const signal = AbortSignal.any([lost, late.signal]);
+    const context = { signal, log: log.child({ requestId: contract.id(received) }), deadline, timings: [] };
+    try {
+      const outcome = await Promise.race([
+        pipeline.run(received, context, retrying(signal, lost), metrics.observe),
+        afterGrace(late.signal, lost),
+      ]);
+      if (lost.aborted) throw new Abandoned("the partition was lost");
+      return conclude(outcome, record, position, received);
+    } catch (error) {
+      if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
+      context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      return [
+        deadLetter(record, position, { code: "internal_error", reason }),
+        ...answer(received, {
+          status: "failed",
+          code: "internal_error",
+          message: "Precedent failed on this request; the record is in dead-letters.",
+        }),
+      ];
+    } finally {
+      clearTimeout(timer);
+      metrics.observe(whole, performance.now() - began);
+    }
+  };
+
+  function conclude(
+    outcome: Outcome<{ emits: Emit[] }>,
+    record: RawRecord,
+    position: Position,
+    received: Received<RecordOf[N]>,
+  ): OutgoingMessage[] {
+    switch (outcome.kind) {
+      case "ok":
+        return outcome.value.emits.map(encode);
+      case "finish":
+        return outcome.emits.map(encode);
+      case "refuse":
+        metrics.dropped(outcome.code);
+        return answer(received, { status: "refused", code: outcome.code, message: outcome.message });
+      case "deadLetter":
+        return [
+          deadLetter(record, position, outcome),
+          ...answer(received, { status: "failed", code: outcome.code, message: outcome.reason }),
+        ];
+      case "retryLater":
+        throw outcome.cause; // retrying() lets none through
+    }
+  }
+
+  return {
+    process,
+    rejected(record, position, cause) {
+      const reason = `the broker refuses the outputs: ${cause instanceof Error ? cause.message : String(cause)}`;
+      // Only the position of the original: its bytes are what is too large.
+      return [deadLetter({ ...record, value: null }, position, { code: "output_too_large", reason })];
+    },
+  };
+}
+
+/** Repeats a step while its dependency fails, until the deadline; then the request is refused. */
+function retrying(signal: AbortSignal, lost: AbortSignal): Retry {
+  return async (attempt) => {
+    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+      const outcome = await attempt();
+      if (lost.aborted) throw new Abandoned("the partition was lost");
+      if (outcome.kind !== "retryLater") return outcome;
+      if (signal.aborted) return deadlineExceeded(outcome.cause);
+      await pause(wait, signal).catch(() => undefined);
+    }
+  };
+}
+
+const deadlineExceeded = (cause?: Error) =>
+  refuse(
+    "deadline_exceeded",
+    `nobody could answer before the deadline${cause === undefined ? "" : `: ${cause.message}`}`,
+  );
+
+/** Ends the race when an operator doesn't heed its signal. */
+function afterGrace(late: AbortSignal, lost: AbortSignal): Promise<Outcome<never>> {
+  return new Promise((resolve, reject) => {
+    late.addEventListener("abort", () => setTimeout(() => resolve(deadlineExceeded()), graceMs).unref(), {
+      once: true,
+    });
+    lost.addEventListener("abort", () => reject(new Abandoned("the partition was lost")), { once: true });
+  });
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    throw new Abandoned("the partition was lost or the deadline passed");
+  }
+}
+
+/** setTimeout takes at most 2^31 - 1 ms, and anything past becomes 1. */
+const clampTimeout = (ms: number): number => Math.min(Math.max(ms, 0), 2_147_483_647);

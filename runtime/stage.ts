@@ -1,0 +1,214 @@
+// Runs one exactly-once stage: consume, work outside any transaction, commit outputs and positions together. Records finish in
+// any order; a slow one holds nobody back. Delivery guarantee: each record's outputs are visible exactly once to read-committed
+// readers, under crashes, zombies, rebalances and broker restarts (spec 05).
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
+import { createAdoption } from "./adoption.ts";
+import { createCommitter } from "./committer.ts";
+import type { StageMetrics } from "./metrics.ts";
+import { deliver, type PartitionState, type TaskEntry } from "./partition.ts";
+import type { Position } from "./step.ts";
+
+/** The work on one record: its outputs. Rejects only when the signal is aborted; everything else ends in outputs. */
+export type Process = (record: RawRecord, position: Position, signal: AbortSignal) => Promise<OutgoingMessage[]>;
+
+export interface StageOptions {
+  name: string;
+  group: string;
+  topics: readonly string[];
+  transactionalId: string;
+  instance: string;
+  sessionTimeoutMs: number;
+  limits: { inFlight: number; inFlightBytes: number; drainMs: number };
+  kafka: Kafka;
+  process: Process;
+  /** Outputs for a record whose own the broker refuses for good. */
+  rejected: (record: RawRecord, position: Position, cause: unknown) => OutgoingMessage[];
+  /** State to restore before a record of newly assigned partitions is taken. */
+  onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
+  metrics: StageMetrics;
+  log: Logger;
+}
+
+export interface StageHealth {
+  joined: boolean;
+  partitions: number;
+  inFlight: number;
+}
+
+export interface Stage {
+  readonly name: string;
+  /** Resolves when the group was joined; waits for the broker as long as it takes. */
+  start(): Promise<void>;
+  /** Stops fetching, finishes what is under way within limits.drainMs, commits, leaves the group. */
+  stop(): Promise<void>;
+  health(): StageHealth;
+}
+
+/** A partition is paused while this much of it waits in memory. */
+const waitingLimit = { records: 256, bytes: 8 * 1024 * 1024 };
+
+export function createStage(options: StageOptions): Stage {
+  const { name, group, limits, kafka, process, metrics, log } = options;
+  const consumer = kafka.groupConsumer(options);
+  const producer = kafka.transactionalProducer(options.transactionalId);
+  let inFlight = 0;
+  let inFlightBytes = 0;
+  let joined = false;
+  let stopping = false;
+
+  const adoption = createAdoption({
+    consumer,
+    log,
+    onAdopt: options.onAdopt ?? (() => Promise.resolve()),
+    onDropped(state) {
+      for (const entry of state.window.entries()) release(entry);
+      metrics.forgetLag(state.topic, state.partition);
+    },
+    onReady() {
+      schedule();
+      committer.kick();
+    },
+  });
+
+  const committer = createCommitter({
+    producer,
+    group,
+    log,
+    partitions: adoption.states,
+    member: adoption.member,
+    onFenced: adoption.forget,
+    rejected: (entry, state, cause) => options.rejected(entry.item.record, positionOf(state, entry), cause),
+    onCommitted(_state, entries) {
+      for (const entry of entries) {
+        release(entry);
+        entry.item.messages = [];
+      }
+      schedule();
+    },
+    async onUnknown() {
+      await initialise();
+      adoption.anew();
+    },
+  });
+
+  const positionOf = (state: PartitionState, entry: TaskEntry): Position => ({
+    topic: state.topic,
+    partition: state.partition,
+    offset: entry.offset,
+  });
+
+  function release(entry: TaskEntry): void {
+    if (!entry.item.counted) return;
+    entry.item.counted = false;
+    inFlight--;
+    inFlightBytes -= entry.item.bytes;
+    metrics.inFlight(inFlight);
+  }
+
+  /** Starts what waits, one record a partition in turn, within the limits; keeps each partition's queue short. */
+  function schedule(): void {
+    for (let started = true; started && !stopping;) {
+      started = false;
+      for (const state of adoption.states()) {
+        if (inFlight >= limits.inFlight || (inFlight > 0 && inFlightBytes >= limits.inFlightBytes)) break;
+        const entry = state.waiting[0];
+        if (entry === undefined || !state.window.admits(entry.offset)) continue;
+        state.waiting.shift();
+        state.waitingBytes -= entry.item.bytes;
+        begin(state, entry);
+        started = true;
+      }
+    }
+    for (const state of adoption.states()) regulate(state);
+  }
+
+  function regulate(state: PartitionState): void {
+    const { records, bytes } = waitingLimit;
+    const full =
+      stopping ||
+      state.waiting.length >= records ||
+      state.waitingBytes >= bytes ||
+      !state.window.admits(state.window.next());
+    const low = state.waiting.length < records / 2 && state.waitingBytes < bytes / 2;
+    if (full && !state.paused) {
+      state.paused = true;
+      consumer.pause([state]);
+    } else if (!full && low && state.paused) {
+      state.paused = false;
+      consumer.resume([state]);
+    }
+  }
+
+  function begin(state: PartitionState, entry: TaskEntry): void {
+    const task = entry.item;
+    entry.state = "running";
+    task.counted = true;
+    inFlight++;
+    inFlightBytes += task.bytes;
+    metrics.inFlight(inFlight);
+    process(task.record, positionOf(state, entry), task.controller.signal).then(
+      (messages) => {
+        if (state.dropped) return;
+        task.messages = messages;
+        entry.state = "done";
+        committer.kick();
+      },
+      (error: unknown) => {
+        if (!state.dropped) log.error({ err: error, ...positionOf(state, entry) }, "a record was left unfinished");
+      },
+    );
+  }
+
+  async function initialise(): Promise<void> {
+    for (let wait = 100; ; wait = Math.min(2 * wait, 5_000)) {
+      try {
+        await producer.initialise();
+        return;
+      } catch (error) {
+        log.warn({ err: error }, "can't initialise the producer, trying again");
+        await sleep(wait);
+        if (stopping) throw error;
+      }
+    }
+  }
+
+  return {
+    name,
+    async start() {
+      // Before joining: ends a predecessor's open transaction, which would stall its readers and our adoption.
+      await initialise();
+      await consumer.run({
+        onJoin(member, partitions) {
+          joined = true;
+          log.info({ generation: member.generation, partitions: partitions.length }, "joined the group");
+          adoption.join(member, partitions);
+        },
+        onBatch(topic, partition, records, nextOffset) {
+          const state = adoption.state(topic, partition);
+          if (state === undefined) return;
+          metrics.received(deliver(state, records, nextOffset));
+          schedule();
+        },
+        onLag(topic, partition, records) {
+          const state = adoption.state(topic, partition);
+          if (state !== undefined) metrics.lag(topic, partition, records + state.waiting.length);
+        },
+      });
+    },
+    async stop() {
+      stopping = true;
+      schedule();
+      consumer.pause(adoption.assigned());
+      const end = Date.now() + limits.drainMs;
+      while (inFlight > 0 && Date.now() < end) await sleep(20);
+      committer.stop();
+      await committer.idle();
+      adoption.stop();
+      await consumer.stop();
+      await producer.close();
+    },
+    health: () => ({ joined, partitions: [...adoption.states()].length, inFlight }),
+  };
+}

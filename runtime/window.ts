@@ -1,0 +1,77 @@
+// The delivered but not yet committed records of one partition. They finish in any order; what may be committed is the first
+// unfinished offset, with the finished ones beyond it as metadata, so that nothing is lost and nothing is done twice.
+// Pure bookkeeping: no clock, no I/O.
+import { encodeFinished, windowOffsets } from "./finished-offsets.ts";
+
+/** waiting -> running -> done (outputs are ready) -> committed. */
+export type EntryState = "waiting" | "running" | "done" | "committed";
+
+export interface Entry<T> {
+  readonly offset: number;
+  readonly item: T;
+  state: EntryState;
+}
+
+export interface Window<T> {
+  /** Takes up a delivered record; undefined when it is finished already or was delivered before. */
+  add(offset: number, item: T): Entry<T> | undefined;
+  /** Where delivery goes on; control markers and aborted records before it are behind us. */
+  advanceTo(next: number): void;
+  next(): number;
+  /** Whether an entry may be started: its offset must fit into the metadata of the position now committed. */
+  admits(offset: number): boolean;
+  /** What to commit when the entries of `taken` are finished too. */
+  position(taken?: ReadonlySet<Entry<T>>): { offset: number; metadata: string };
+  /** Marks entries as committed and forgets what lies before the position. */
+  commit(entries: Iterable<Entry<T>>): void;
+  entries(): readonly Entry<T>[];
+}
+
+/** base: the committed offset; finished: offsets beyond it that were finished when it was committed. */
+export function createWindow<T>(base: number, finished: Iterable<number>): Window<T> {
+  const restored = new Set(finished);
+  let delivered: Entry<T>[] = [];
+  let next = base;
+
+  const firstUnfinished = (): number => delivered.find((entry) => entry.state !== "committed")?.offset ?? next;
+
+  return {
+    add(offset, item) {
+      if (offset < next) return undefined;
+      next = offset + 1;
+      const known = restored.delete(offset);
+      const entry: Entry<T> = { offset, item, state: known ? "committed" : "waiting" };
+      // A finished one stays in line: until the position passes it, it must be in every commit's metadata.
+      delivered.push(entry);
+      return known ? undefined : entry;
+    },
+    advanceTo(position) {
+      next = Math.max(next, position);
+    },
+    next: () => next,
+    admits: (offset) => offset - firstUnfinished() < windowOffsets,
+    position(taken) {
+      const isFinished = (entry: Entry<T>): boolean => entry.state === "committed" || taken?.has(entry) === true;
+      let first = 0;
+      for (; first < delivered.length; first++) {
+        const entry = delivered[first];
+        if (entry !== undefined && !isFinished(entry)) break;
+      }
+      const offset = delivered[first]?.offset ?? next;
+      const beyond: number[] = [];
+      for (let i = first; i < delivered.length; i++) {
+        const entry = delivered[i];
+        if (entry !== undefined && isFinished(entry)) beyond.push(entry.offset - offset);
+      }
+      // Restored ones that were not delivered again yet: without them a second crash would do them twice.
+      for (const finishedOffset of [...restored].sort((a, b) => a - b)) beyond.push(finishedOffset - offset);
+      return { offset, metadata: encodeFinished(beyond) };
+    },
+    commit(entries) {
+      for (const entry of entries) entry.state = "committed";
+      const first = delivered.findIndex((entry) => entry.state !== "committed");
+      delivered = first === -1 ? [] : delivered.slice(first);
+    },
+    entries: () => delivered,
+  };
+}
