@@ -133,15 +133,13 @@ describe("a healthy endpoint", () => {
   it("answers without streaming, with the request's parameters", async () => {
     const { arm, received } = await endpoint(
       (_request, response) =>
-        void response
-          .writeHead(200, { "content-type": "application/json" })
-          .end(
-            JSON.stringify({
-              model: "m-2",
-              choices: [{ message: { role: "assistant", content: "Hi" }, finish_reason: "length" }],
-              usage,
-            }),
-          ),
+        void response.writeHead(200, { "content-type": "application/json" }).end(
+          JSON.stringify({
+            model: "m-2",
+            choices: [{ message: { role: "assistant", content: "Hi" }, finish_reason: "length" }],
+            usage,
+          }),
+        ),
       { stream: false },
     );
     const params = { maxTokens: 5, temperature: 0.5, topP: 0.9, seed: 7, stop: ["x"] };

@@ -2,18 +2,17 @@
 // A call may be made more than once (and cost so); its answer is returned once and whole.
 import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI from "openai";
-import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { OpenAiArmConfig } from "../config/schema.ts";
 import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 import { backoffMs } from "./backoff.ts";
+import { createCalls, endedFailure } from "./calls.ts";
 import { answerCost, estimatedTokens } from "./cost.ts";
 import { callOnce, completionBody, type Completion } from "./openai-call.ts";
 import { type Problem, problemOf } from "./openai-errors.ts";
 import { createRateLimit } from "./rate.ts";
 
 type OnText = (text: string, attempt: number) => void;
-type Ending = "cancelled" | "deadline";
 
 export interface OpenAiArmDependencies {
   log: Logger;
@@ -21,7 +20,6 @@ export interface OpenAiArmDependencies {
   backoff?: (next: number) => number;
 }
 
-const longestTimer = 2 ** 31 - 1;
 // Callers that were told the same Retry-After come back spread over this.
 const retryAfterJitterMs = 250;
 
@@ -37,39 +35,16 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     // At any other level it logs prompts.
     logLevel: "off",
   });
-  const slots = pLimit(config.concurrency);
+  const calls = createCalls(config.concurrency);
   const perMinute = config.requestsPerMinute;
   const rate =
     perMinute === undefined
       ? null
       : createRateLimit(perMinute, Math.max(1, Math.min(config.concurrency, Math.floor(perMinute / 10))));
-  const open = new Set<AbortController>();
 
-  async function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
+  function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
     const started = performance.now();
-    const ending = new AbortController();
-    const cancel = (): void => ending.abort("cancelled" satisfies Ending);
-    const expire = (): void => ending.abort("deadline" satisfies Ending);
-    const timer = setTimeout(expire, Math.min(longestTimer, Math.max(0, request.deadline - Date.now())));
-    signal.addEventListener("abort", cancel, { once: true });
-    if (signal.aborted) cancel();
-    open.add(ending);
-    try {
-      // A caller that gives up leaves the queue at once; its turn, when it comes, is empty.
-      const ended = new Promise<ArmResult>((resolve) => {
-        ending.signal.addEventListener("abort", () => resolve(endedFailure(ending.signal, 0)), { once: true });
-      });
-      const inSlot = { taken: false };
-      const answered = slots(() => {
-        inSlot.taken = !ending.signal.aborted;
-        return inSlot.taken ? attempts(request, ending.signal, started, onText) : endedFailure(ending.signal, 0);
-      });
-      return await Promise.race([answered, ended.then((failure) => (inSlot.taken ? answered : failure))]);
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", cancel);
-      open.delete(ending);
-    }
+    return calls.run(request, signal, (ending) => attempts(request, ending, started, onText));
   }
 
   async function attempts(
@@ -163,10 +138,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     };
   }
 
-  async function close(): Promise<void> {
-    for (const ending of open) ending.abort("cancelled" satisfies Ending);
-    slots.clearQueue();
-  }
+  const close = (): Promise<void> => Promise.resolve(calls.close());
 
   return { name: config.name, model: config.model, concurrency: config.concurrency, answer, close };
 }
@@ -174,16 +146,4 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
 function failure(problem: Problem, attempts: number): ArmFailure {
   const { code, message, retriable } = problem;
   return { kind: "failure", code, message, attempts, retriable };
-}
-
-function endedFailure(ending: AbortSignal, attempts: number): ArmFailure {
-  if (ending.reason === ("deadline" satisfies Ending))
-    return {
-      kind: "failure",
-      code: "endpoint_timeout",
-      message: "The deadline passed before the answer came.",
-      attempts,
-      retriable: false,
-    };
-  return { kind: "failure", code: "cancelled", message: "The call was cancelled.", attempts, retriable: true };
 }

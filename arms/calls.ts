@@ -1,0 +1,70 @@
+// The calls that an arm has under way: no more than it takes at a time, each ended by the first of its signal, its deadline and close().
+// A caller that gives up while it waits for its turn is answered at once.
+import pLimit from "p-limit";
+import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
+
+type Ending = "cancelled" | "deadline";
+
+export interface Calls {
+  /** Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more, and endedFailure() says why. */
+  run(request: ArmRequest, signal: AbortSignal, call: (ending: AbortSignal) => Promise<ArmResult>): Promise<ArmResult>;
+  /** Ends everything under way as cancelled. */
+  close(): void;
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+export function createCalls(concurrency: number): Calls {
+  const places = pLimit(concurrency);
+  const open = new Set<AbortController>();
+
+  async function run(
+    request: ArmRequest,
+    signal: AbortSignal,
+    call: (ending: AbortSignal) => Promise<ArmResult>,
+  ): Promise<ArmResult> {
+    const ending = new AbortController();
+    const cancel = (): void => ending.abort("cancelled" satisfies Ending);
+    const expire = (): void => ending.abort("deadline" satisfies Ending);
+    const timer = setTimeout(expire, Math.min(longestTimer, Math.max(0, request.deadline - Date.now())));
+    signal.addEventListener("abort", cancel, { once: true });
+    if (signal.aborted) cancel();
+    open.add(ending);
+    let running = false;
+    try {
+      const gaveUp = new Promise<ArmResult>((resolve) => {
+        const leave = (): void => {
+          // Once it runs the call ends by itself, and knows how often it was made.
+          if (!running) resolve(endedFailure(ending.signal, 0));
+        };
+        if (ending.signal.aborted) leave();
+        else ending.signal.addEventListener("abort", leave, { once: true });
+      });
+      const answered = places(() => {
+        running = !ending.signal.aborted;
+        return running ? call(ending.signal) : endedFailure(ending.signal, 0);
+      });
+      return await Promise.race([answered, gaveUp]);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", cancel);
+      open.delete(ending);
+    }
+  }
+
+  function close(): void {
+    for (const ending of open) ending.abort("cancelled" satisfies Ending);
+    places.clearQueue();
+  }
+
+  return { run, close };
+}
+
+/** The failure of a call whose `ending` was aborted after `attempts` calls of the model. */
+export function endedFailure(ending: AbortSignal, attempts: number): ArmFailure {
+  if (ending.reason === ("deadline" satisfies Ending)) {
+    const message = "The deadline passed before the answer came.";
+    return { kind: "failure", code: "endpoint_timeout", message, attempts, retriable: false };
+  }
+  return { kind: "failure", code: "cancelled", message: "The call was cancelled.", attempts, retriable: true };
+}
