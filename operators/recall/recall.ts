@@ -1,0 +1,68 @@
+// Answers from memory what was answered before. Today: an id seen again within 24 hours gets a copy of its first response,
+// marked duplicate and free of cost; the response cache for exact repeats of a text will stand here too.
+// Needs validate before it and the partition's ids restored. While the first response is not recorded yet, or ClickHouse is down,
+// the record waits (retryLater) until its deadline; it is never answered by a second model call.
+import { canonicalHash } from "../../algorithms/canonical.ts";
+import { finish, ok, retryLater, type Step } from "../../runtime/step.ts";
+import type { Response } from "../../schemas/types.ts";
+import type { Recalled, Sanitised } from "../flow.ts";
+import { NO_USAGE, replyPartition } from "../refusal.ts";
+import type { FirstResponse, FirstResponses } from "./first-responses.ts";
+import type { SeenIds } from "./seen.ts";
+
+export interface RecallDependencies {
+  seen: SeenIds;
+  firstResponses: FirstResponses;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Partitions of the responses topic. */
+  partitions: number;
+}
+
+export function createRecall({
+  seen,
+  firstResponses,
+  clock,
+  partitions,
+}: RecallDependencies): Step<Sanitised, Recalled> {
+  return async function recall(sanitised) {
+    const { record, request, position, domain } = sanitised;
+    // An id of ours comes from the position: nobody else has it.
+    const named = record.id !== null && record.id !== "";
+    const first = named ? seen.firstSeen(request.tenant, request.id, position, clock()) : null;
+    if (first === null) {
+      const cacheKey = request.privacy.cache ? `${domain}/${canonicalHash(request)}` : null;
+      return ok({ ...sanitised, cacheKey });
+    }
+    let response: FirstResponse | null;
+    try {
+      response = await firstResponses.find(request.tenant, request.id, clock());
+    } catch (cause) {
+      return retryLater(cause instanceof Error ? cause : new Error(String(cause)));
+    }
+    const where = `partition ${first.partition}, offset ${first.offset}`;
+    if (response === null)
+      return retryLater(
+        new Error(`request ${request.id} was seen first at ${where} and its response is not recorded yet`),
+      );
+    return finish({
+      output: "responses",
+      key: request.id,
+      record: copyOf(response, sanitised, clock()),
+      ...replyPartition(request, partitions),
+    });
+  };
+}
+
+function copyOf(first: FirstResponse, { request, receivedAt }: Sanitised, now: number): Response {
+  return {
+    ...first,
+    requestId: request.id,
+    tenant: request.tenant,
+    usage: { ...NO_USAGE },
+    duplicate: true,
+    cost: 0,
+    timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - request.createdAt },
+    createdAt: now,
+  };
+}

@@ -1,0 +1,52 @@
+// The response that plan gives to a request it will not pass on: still exactly one response, on the partition the client reads.
+import { identify } from "../algorithms/identity.ts";
+import type { Emit, Received } from "../runtime/step.ts";
+import type { Request, Response, Usage } from "../schemas/types.ts";
+
+export const NO_USAGE: Readonly<Usage> = { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 };
+
+/**
+ * The partition of responses that a client asked for, if it exists; else the key decides. A refused request may carry
+ * any number here, and a record for a partition that does not exist would stop the stage.
+ */
+export function replyPartition(request: Pick<Request, "replyPartition">, partitions: number): { partition?: number } {
+  const wanted = request.replyPartition;
+  return wanted !== null && Number.isInteger(wanted) && wanted >= 0 && wanted < partitions ? { partition: wanted } : {};
+}
+
+/** Why no operator produced an answer; the runtime's Problem fits. */
+interface Problem {
+  status: "refused" | "failed";
+  code: string;
+  message: string;
+}
+
+/** `now` in milliseconds since the epoch. `partitions`: how many the responses topic has. */
+export function refusedResponse(
+  received: Received<Request>,
+  { status, code, message }: Problem,
+  now: number,
+  partitions: number,
+): Emit {
+  const request = identify(received.record, received.position, received.timestamp);
+  const record: Response = {
+    requestId: request.id,
+    tenant: request.tenant,
+    attempt: 0,
+    status,
+    text: "",
+    finishReason: null,
+    arm: null,
+    model: null,
+    source: "none",
+    exampleIds: [],
+    usage: { ...NO_USAGE },
+    duplicate: false,
+    cost: 0,
+    timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - request.createdAt },
+    error: { code, message },
+    degraded: [],
+    createdAt: now,
+  };
+  return { output: "responses", key: request.id, record, ...replyPartition(request, partitions) };
+}

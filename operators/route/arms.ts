@@ -1,0 +1,42 @@
+// The arms as plan sees them: names, models and what they cost. Made anew whenever the configuration changes.
+import { answerCost, normalisedCosts } from "../../arms/cost.ts";
+import type { ArmConfig } from "../../config/schema.ts";
+
+export interface RouteArm {
+  name: string;
+  model: string;
+  /** Normalised cost C_i, [0, 1]. */
+  cost: number;
+  /** Whether it is shown the examples. */
+  examples: boolean;
+  /** Its own system prompt. */
+  system?: string | undefined;
+  /** Completion tokens at most. */
+  maxTokens: number;
+  /** Per million tokens. */
+  prices: { prompt: number; completion: number };
+}
+
+export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) => string): RouteArm[] {
+  const costs = normalisedCosts(arms);
+  return arms.map((arm) => ({
+    name: arm.name,
+    model: modelOf(arm),
+    cost: costs.get(arm.name) ?? 0,
+    examples: arm.examples,
+    system: arm.system,
+    maxTokens: arm.maxTokens,
+    prices: arm.prices,
+  }));
+}
+
+/** What the answer costs at most, roughly: a token is taken as four characters. In the currency of the prices. */
+export function costAtMost(
+  arm: RouteArm,
+  promptCharacters: number,
+  exampleTokens: number,
+  maxTokens: number | null,
+): number {
+  const prompt = Math.ceil(promptCharacters / 4) + exampleTokens;
+  return answerCost({ prompt, completion: Math.min(maxTokens ?? arm.maxTokens, arm.maxTokens) }, arm.prices);
+}

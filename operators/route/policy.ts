@@ -1,0 +1,87 @@
+// The router's policy: what the learner publishes as a Policy record named "router" and plan routes by. This file is the codec of its body.
+import { z } from "zod";
+import type { Posterior } from "../../algorithms/bandit.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import { packedLength } from "../../algorithms/matrix.ts";
+import type { Policy } from "../../schemas/types.ts";
+
+export const ROUTER = "router";
+/** How to read the body: the mean and the packed lower Cholesky factor of the precision, an arm. */
+export const ROUTER_KIND = "bayesian-linear@1";
+
+/** What is learnt of one arm. */
+export interface ArmPosterior extends Posterior {
+  /** The model it was learnt from: another one under the same name starts from the prior. */
+  model: string;
+  /** Weighted number of rewards in it. */
+  count: number;
+}
+
+export interface RouterPolicy {
+  /** 0: nothing learnt yet, every arm has the prior. */
+  version: number;
+  featureVersion: number;
+  /** Newest reward in it, milliseconds since the epoch. */
+  trainedThrough: number | null;
+  arms: ReadonlyMap<string, ArmPosterior>;
+}
+
+export const priorPolicy: RouterPolicy = {
+  version: 0,
+  featureVersion: FEATURE_VERSION,
+  trainedThrough: null,
+  arms: new Map(),
+};
+
+const numbers = (length: number) => z.array(z.number()).length(length);
+const bodySchema = z.strictObject({
+  dimension: z.literal(FEATURE_COUNT),
+  arms: z.record(
+    z.string(),
+    z.strictObject({
+      model: z.string(),
+      count: z.number().min(0),
+      mean: numbers(FEATURE_COUNT),
+      factor: numbers(packedLength(FEATURE_COUNT)),
+    }),
+  ),
+});
+
+/** JSON of the posteriors; numbers survive exactly. Throws RangeError when one is not finite. */
+export function encodeRouterBody(arms: ReadonlyMap<string, ArmPosterior>): string {
+  const entries = [...arms].map(([arm, { model, count, mean, factor }]) => {
+    const body = { model, count, mean: Array.from(mean), factor: Array.from(factor) };
+    if (![...body.mean, ...body.factor, count].every(Number.isFinite))
+      throw new RangeError(`the posterior of ${arm} is not finite`);
+    return [arm, body] as const;
+  });
+  return JSON.stringify({ dimension: FEATURE_COUNT, arms: Object.fromEntries(entries) });
+}
+
+/** The policy of a record, or why this process can't use it. */
+export function decodeRouterPolicy(record: Policy): RouterPolicy | { problem: string } {
+  const named = `router policy ${record.version}`;
+  if (record.kind !== ROUTER_KIND)
+    return { problem: `${named} is of kind ${record.kind}; this process reads ${ROUTER_KIND}` };
+  if (record.featureVersion !== FEATURE_VERSION)
+    return { problem: `${named} has features ${record.featureVersion}; this process has ${FEATURE_VERSION}` };
+  if (record.reference !== null)
+    return { problem: `${named} lies at ${record.reference}; a router's body is never referenced` };
+  let json: unknown;
+  try {
+    json = JSON.parse(record.body);
+  } catch {
+    return { problem: `${named} is no JSON` };
+  }
+  const parsed = bodySchema.safeParse(json);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    return { problem: `${named}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}` };
+  }
+  return {
+    version: record.version,
+    featureVersion: record.featureVersion,
+    trainedThrough: record.trainedThrough,
+    arms: new Map(Object.entries(parsed.data.arms)),
+  };
+}

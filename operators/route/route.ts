@@ -1,0 +1,158 @@
+// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and writes down why: the whole Decision,
+// with the exact probability of the choice, so that any other policy can be judged from the log (spec 20).
+// Needs select before it. It never fails for want of a policy: when the policy or the features can't be used, the default arm answers
+// with probability 1 and `degraded` says so. NaN never reaches the model.
+import { constantPrior } from "../../algorithms/bandit.ts";
+import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import { defaultLambda0 } from "../../algorithms/load-bias.ts";
+import { drawIndex, type Random } from "../../algorithms/random.ts";
+import { ok, refuse, type Step } from "../../runtime/step.ts";
+import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
+import type { Routed, Selected } from "../flow.ts";
+import { costAtMost, type RouteArm } from "./arms.ts";
+import type { PolicyState } from "./policy-table.ts";
+import { scoreArms, undecided, type Contender, type Scored } from "./score.ts";
+
+export interface RouteConfig {
+  /** lambda_c unless the request says otherwise. */
+  costWeight: number;
+  /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
+  defaultArm?: string | undefined;
+  priorMean: number;
+  priorVariance: number;
+  /** Variance of a reward around its prediction; 0.1 by default. */
+  noiseVariance?: number;
+  /** L* (0.8), gamma (3), and lambda0 (derived from the arms' costs) of the load bias. */
+  loadThreshold?: number;
+  loadGamma?: number;
+  lambda0?: number;
+  /** Share of requests, of clients that may be asked, that are asked for feedback at random; 0.01 by default. */
+  askShare?: number;
+}
+
+export interface RouteDependencies {
+  policy: () => PolicyState;
+  arms: () => readonly RouteArm[];
+  /** L: the moving average of the utilisation of the dearer arms. */
+  load: () => number;
+  random: Random;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  routing: RouteConfig;
+}
+
+/** Refuses with no_arm when no arm is both allowed and cheap enough. */
+export function createRoute({ policy, arms, load, random, clock, routing }: RouteDependencies): Step<Selected, Routed> {
+  const features = createFeatures();
+  const prior = constantPrior(FEATURE_COUNT, routing.priorMean, routing.priorVariance, routing.noiseVariance ?? 0.1);
+
+  return function route(selected) {
+    const { request } = selected;
+    const degraded = [...selected.degraded];
+    const embedding = selected.embedding?.every(Number.isFinite) ? selected.embedding : null;
+    if (embedding === null && selected.embedding !== null) degraded.push("embedding");
+
+    const promptCharacters = request.messages.reduce((sum, { content }) => sum + content.length, 0);
+    const contenders = arms().flatMap((arm): Contender[] => {
+      if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
+      const examples = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []).map(shown) : [];
+      const tokens = examples.reduce((sum, example) => sum + example.tokens, 0);
+      const atMost = costAtMost(arm, promptCharacters, tokens, request.params.maxTokens);
+      if (request.allow.maxCost !== null && atMost > request.allow.maxCost) return [];
+      const messages = request.messages.length;
+      return [{ arm, examples, context: features({ ...selected, promptCharacters, messages, embedding, examples }) }];
+    });
+    if (contenders.length === 0)
+      return refuse("no_arm", "No arm is both in allow.arms and within allow.maxCost: allow more of either.");
+
+    const { policy: routerPolicy, problem } = policy();
+    const currentLoad = load();
+    const usable = contenders.every(({ context }) => context.every(Number.isFinite));
+    let scored: Scored | null = null;
+    if (!usable) degraded.push("features");
+    else if (routerPolicy.featureVersion === FEATURE_VERSION && (routerPolicy.version > 0 || problem === null)) {
+      const costs = arms().map((arm) => arm.cost);
+      const bias = {
+        threshold: routing.loadThreshold ?? 0.8,
+        gamma: routing.loadGamma ?? 3,
+        lambda0: routing.lambda0 ?? defaultLambda0(costs),
+      };
+      const costWeight = request.allow.costWeight ?? routing.costWeight;
+      try {
+        scored = scoreArms(contenders, routerPolicy, prior, { costWeight, load: currentLoad, bias }, random);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+      }
+    }
+    if (scored === null && usable) degraded.push("policy");
+
+    const choice = scored ?? bypass(contenders, routing, usable);
+    const chosen = choice.scores[choice.chosen]!;
+    const decision: Decision = {
+      requestId: request.id,
+      partition: selected.position.partition,
+      offset: selected.position.offset,
+      tenant: request.tenant,
+      domain: selected.domain,
+      featureVersion: FEATURE_VERSION,
+      arms: choice.scores,
+      arm: chosen.arm,
+      probability: chosen.probability,
+      ...second(scored, random),
+      threshold: selected.threshold,
+      exploredThreshold: selected.exploredThreshold,
+      load: Number.isFinite(currentLoad) ? currentLoad : 0,
+      policyVersion: scored === null ? 0 : routerPolicy.version,
+      proxyVersion: 0,
+      // compose knows its template.
+      template: "",
+      asked: request.mayAsk && random() < (routing.askShare ?? 0.01),
+      degraded,
+      timings: [],
+      createdAt: clock(),
+    };
+    return ok({ ...selected, degraded, decision });
+  };
+}
+
+const shown = ({ id, similarity, helpfulness, tokens, explored }: ShownExample): ShownExample => ({
+  id,
+  similarity,
+  helpfulness,
+  tokens,
+  explored,
+});
+
+/** The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them. */
+function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: boolean): Scored {
+  const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
+  const chosen = Math.max(0, wanted);
+  const scores = contenders.map(({ arm, context, examples }, i): ArmScore => {
+    const { name, model, cost } = arm;
+    const mean = routing.priorMean;
+    const probability = i === chosen ? 1 : 0;
+    return {
+      arm: name,
+      model,
+      cost,
+      context: usable ? context : [],
+      mean,
+      deviation: 0,
+      sampled: mean,
+      bias: 0,
+      probability,
+      examples,
+    };
+  });
+  return { scores, loadFree: scores.map(({ probability }) => probability), chosen };
+}
+
+/** When the arms are nearly even: another arm, drawn in proportion to its probability among the rest, whose answer could be compared. Logged only. */
+function second(scored: Scored | null, random: Random): Pick<Decision, "secondArm" | "secondProbability"> {
+  if (scored === null || !undecided(scored.loadFree)) return { secondArm: null, secondProbability: null };
+  const weights = scored.scores.map(({ probability }, i) => (i === scored.chosen ? 0 : probability));
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  if (!(total > 0)) return { secondArm: null, secondProbability: null };
+  const index = drawIndex(weights, random);
+  return { secondArm: scored.scores[index]!.arm, secondProbability: weights[index]! / total };
+}

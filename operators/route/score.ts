@@ -1,0 +1,79 @@
+// The scores of the arms for one request (spec 20): predicted quality less cost and load, a Thompson sample of it, and the exact chance to win.
+import { predict, priorPosterior, sample, type Prior } from "../../algorithms/bandit.ts";
+import { loadPenalty, type LoadBias } from "../../algorithms/load-bias.ts";
+import { winProbabilities } from "../../algorithms/propensity.ts";
+import type { Random } from "../../algorithms/random.ts";
+import type { ArmScore, ShownExample } from "../../schemas/types.ts";
+import type { RouteArm } from "./arms.ts";
+import type { RouterPolicy } from "./policy.ts";
+
+/** An arm that may answer, with its context x and what it would be shown. */
+export interface Contender {
+  arm: RouteArm;
+  context: number[];
+  examples: ShownExample[];
+}
+
+export interface Scored {
+  /** In the order of the contenders. */
+  scores: ArmScore[];
+  /** Choice probabilities if there were no load. */
+  loadFree: number[];
+  chosen: number;
+}
+
+/** costWeight: lambda_c. load: L. Throws RangeError when the policy leads to anything not finite. */
+export function scoreArms(
+  contenders: readonly Contender[],
+  policy: RouterPolicy,
+  prior: Prior,
+  { costWeight, load, bias }: { costWeight: number; load: number; bias: LoadBias },
+  random: Random,
+): Scored {
+  const scores = contenders.map(({ arm, context, examples }): ArmScore => {
+    const learnt = policy.arms.get(arm.name);
+    // An arm that changed its model is a new one.
+    const posterior = learnt !== undefined && learnt.model === arm.model ? learnt : priorPosterior(prior);
+    const prediction = predict(posterior, context);
+    return {
+      arm: arm.name,
+      model: arm.model,
+      cost: arm.cost,
+      context,
+      ...prediction,
+      sampled: sample(prediction, random),
+      bias: costWeight * arm.cost + loadPenalty(load, arm.cost, bias),
+      probability: 0,
+      examples,
+    };
+  });
+  const probabilities = winProbabilities(
+    scores.map(({ mean, deviation, bias: penalty }) => ({ mean: mean - penalty, deviation })),
+  );
+  const loadFree = winProbabilities(
+    scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })),
+  );
+  return {
+    scores: scores.map((score, i) => ({ ...score, probability: probabilities[i]! })),
+    loadFree,
+    chosen: largest(
+      scores.map(({ sampled, bias: penalty }) => sampled - penalty),
+      random,
+    ),
+  };
+}
+
+/** Index of the largest value; ties are broken evenly, as the probabilities assume. */
+function largest(values: readonly number[], random: Random): number {
+  const best = Math.max(...values);
+  const winners = values.flatMap((value, i) => (value === best ? [i] : []));
+  return winners.length === 1 ? winners[0]! : winners[Math.floor(random() * winners.length)]!;
+}
+
+/** Nearly even choice probabilities: their standard deviation is at most a fifth of its largest value (the paper's 0.1 for two arms). */
+export function undecided(probabilities: readonly number[]): boolean {
+  const n = probabilities.length;
+  if (n < 2) return false;
+  const variance = probabilities.reduce((sum, p) => sum + (p - 1 / n) ** 2, 0) / n;
+  return Math.sqrt(variance) <= 0.2 * Math.sqrt(1 / n - 1 / n ** 2);
+}

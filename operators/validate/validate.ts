@@ -1,0 +1,61 @@
+// Checks a request before anything is spent on it, and settles its id, time, domain, deadline and question.
+// Needs nothing before it; touches no service; never alters what the client said. Order of the checks: cheap ones first,
+// and the tenant before all, for nothing may be done for nobody.
+import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity.ts";
+import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
+import type { Message, Request } from "../../schemas/types.ts";
+import type { Validated } from "../flow.ts";
+import { parameterProblem } from "./params.ts";
+
+export interface ValidateDependencies {
+  limits: { maxPromptBytes: number; deadlineMs: number };
+  /** The arms as configured now. */
+  arms: () => readonly { name: string }[];
+  /** Partitions of the responses topic: the range of replyPartition. */
+  partitions: number;
+}
+
+const lastUserTurn = (messages: readonly Message[]): string =>
+  messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
+
+/** Refuses with no_tenant, no_messages, prompt_too_large, unknown_arm or invalid_params. */
+export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Received<Request>, Validated> {
+  return function validate(received) {
+    const { record } = received;
+    if (record.tenant.trim() === "") return refuse("no_tenant", "The request names no tenant: set `tenant`.");
+
+    const question = lastUserTurn(record.messages);
+    if (question === "")
+      return refuse("no_messages", "The request holds no user message with text: put the question into `messages`.");
+
+    const bytes = record.messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+    if (bytes > limits.maxPromptBytes)
+      return refuse(
+        "prompt_too_large",
+        `The messages have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): shorten them.`,
+      );
+
+    const known = arms().map(({ name }) => name);
+    const unknown = record.allow.arms?.filter((arm) => !known.includes(arm)) ?? [];
+    if (unknown.length > 0 || record.allow.arms?.length === 0) {
+      const what =
+        unknown.length > 0 ? `allow.arms names ${unknown.join(", ")}, which do not exist` : "allow.arms is empty";
+      return refuse("unknown_arm", `${what}; there are ${known.join(", ")}, and null allows any.`);
+    }
+
+    const problem = parameterProblem(record);
+    if (problem !== null) return refuse("invalid_params", `Out of range: ${problem}.`);
+    if (record.replyPartition !== null && record.replyPartition >= partitions)
+      return refuse("invalid_params", `Out of range: replyPartition: there are ${partitions} partitions, from 0.`);
+
+    const request = identify(record, received.position, received.timestamp);
+    return ok({
+      ...received,
+      request,
+      domain: sharingDomain(request.tenant, request.domain),
+      deadline: deadlineOf(request, limits.deadlineMs),
+      question,
+      degraded: [],
+    });
+  };
+}
