@@ -20,7 +20,7 @@ export interface CommitterOptions {
   /** A transaction's outcome is unknown: initialise the producer and adopt the assignment anew, before it resolves. */
   onUnknown: () => Promise<void>;
   /** Outputs that stand in for those the broker will never take (too large). */
-  rejected: (entry: TaskEntry, state: PartitionState, cause: unknown) => OutgoingMessage[];
+  rejected: (entry: TaskEntry, state: PartitionState, cause: unknown) => Promise<OutgoingMessage[]>;
   log: Logger;
 }
 
@@ -100,7 +100,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       const only = shares.length === 1 && shares[0]?.entries.length === 1 ? shares[0] : undefined;
       isolate = true;
       if (only?.entries[0] !== undefined) {
-        only.entries[0].item.messages = rejected(only.entries[0], only.state, error.cause);
+        only.entries[0].item.messages = await rejected(only.entries[0], only.state, error.cause);
         isolate = false;
       }
       return;

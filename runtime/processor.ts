@@ -24,7 +24,8 @@ export interface ProcessorOptions<N extends TopicName> {
 
 export interface Processor {
   process: Process;
-  rejected: (record: RawRecord, position: Position, cause: unknown) => OutgoingMessage[];
+  /** Outputs in place of those that the broker refuses for good. */
+  rejected: (record: RawRecord, position: Position, cause: unknown) => Promise<OutgoingMessage[]>;
 }
 
 /** The partition is somebody else's: nobody wants the outputs. */
@@ -136,10 +137,13 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
 
   return {
     process,
-    rejected(record, position, cause) {
+    async rejected(record, position, cause) {
       const reason = `the broker refuses the outputs: ${cause instanceof Error ? cause.message : String(cause)}`;
-      // Only the position of the original: its bytes are what is too large.
-      return [deadLetter({ ...record, value: null }, position, { code: "output_too_large", reason })];
+      const letter = deadLetter(record, position, { code: "output_too_large", reason });
+      const decoded = await decode(record, new AbortController().signal);
+      if (!decoded.ok) return [letter];
+      const received = { record: decoded.value, position, timestamp: record.timestamp, receivedAt: now() };
+      return [letter, ...answer(received, { status: "failed", code: "output_too_large", message: reason })];
     },
   };
 }

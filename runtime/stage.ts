@@ -24,7 +24,7 @@ export interface StageOptions {
   kafka: Kafka;
   process: Process;
   /** Outputs for a record whose own the broker refuses for good. */
-  rejected: (record: RawRecord, position: Position, cause: unknown) => OutgoingMessage[];
+  rejected: (record: RawRecord, position: Position, cause: unknown) => Promise<OutgoingMessage[]>;
   /** State to restore before a record of newly assigned partitions is taken. */
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
   metrics: StageMetrics;

@@ -23,6 +23,7 @@ const restartMs = 500;
 
 export function createGroupConsumer(options: GroupConsumerOptions): GroupConsumer {
   const { client, admin, group, topics, instance, sessionTimeoutMs, log } = options;
+  const heartbeatMs = Math.min(3_000, Math.floor(sessionTimeoutMs / 6));
   let owned: TopicPartition[] = [];
   let memberId: string | undefined;
   let stopped = false;
@@ -30,7 +31,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
     groupId: group,
     sessionTimeout: sessionTimeoutMs,
     rebalanceTimeout: Math.max(sessionTimeoutMs, 10_000),
-    heartbeatInterval: Math.min(3_000, Math.floor(sessionTimeoutMs / 6)),
+    heartbeatInterval: heartbeatMs,
     maxWaitTimeInMs: 100,
     maxBytesPerPartition: 512 * 1024,
     allowAutoTopicCreation: false,
@@ -71,10 +72,20 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       autoCommit: false,
       eachBatchAutoResolve: true,
       partitionsConsumedConcurrently: 4,
-      eachBatch: async ({ batch, isStale }) => {
-        if (isStale()) return;
+      eachBatch: async ({ batch, isStale: sought, heartbeat }) => {
+        if (sought()) return;
+        // A handler that waits (for ClickHouse, say) must not cost us the membership; told to rejoin, it has to let go.
+        let rejoin = false;
+        const isStale = (): boolean => rejoin || stopped || sought();
+        const beat = setInterval(() => {
+          heartbeat().catch(() => (rejoin = true));
+        }, heartbeatMs);
         const records = batch.messages.map(toRawRecord);
-        await handlers.onBatch(batch.topic, batch.partition, records, Number(batch.lastOffset()) + 1, isStale);
+        try {
+          await handlers.onBatch(batch.topic, batch.partition, records, Number(batch.lastOffset()) + 1, isStale);
+        } finally {
+          clearInterval(beat);
+        }
       },
     });
 
