@@ -166,6 +166,15 @@ export const configSchema = z
           message: `"${arm}" is the name of two arms`,
         });
     });
+    const refuse = (path: string[], message: string): void => {
+      context.addIssue({ code: "custom", path, message });
+    };
+    if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
+      refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
+    if (config.kafka.sasl !== undefined && config.kafka.brokers === undefined)
+      refuse(["kafka", "sasl"], "the embedded broker takes no credentials; set kafka.brokers as well");
+    if (config.registry.password !== undefined && config.registry.username === undefined)
+      refuse(["registry", "password"], "a password without a registry.username");
     const fallback = config.routing.defaultArm;
     if (fallback !== undefined && !names.includes(fallback))
       context.addIssue({

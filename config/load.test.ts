@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ConfigError, armsOf, loadConfig, parseConfig } from "./load.ts";
+
+const parse = (text: string, environment: Record<string, string> = {}) =>
+  parseConfig(text, { source: "precedent.yaml", folder: "/etc/precedent", environment });
+
+function problemsIn(text: string, environment: Record<string, string> = {}): readonly string[] {
+  try {
+    parse(text, environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe("configuration", () => {
+  it("fills in defaults", () => {
+    const config = parse("arms: [{ name: cheap, type: llama }]");
+    expect(armsOf(config)).toEqual(["cheap"]);
+    expect(config.kafka).toMatchObject({ prefix: "precedent.", partitions: 8 });
+    expect(config.limits.deadlineMs).toBe(120_000);
+  });
+
+  it("lists every problem with line, path and what is allowed", () => {
+    const text = [
+      "kafka:",
+      "  partitons: 4",
+      "  prefix: 'a b'",
+      "  sasl: { mechanism: kerberos, username: u }",
+      "routing:",
+      "  costWeight: -1",
+      "registry: { url: nowhere }",
+      "limits: { inFlight: 1.5 }",
+      "arms:",
+      "  - { name: cheap, type: llama, contextTokens: many, baseUrl: x }",
+      "  - { name: other, type: magic }",
+    ].join("\n");
+    const problems = problemsIn(text).join("\n");
+    expect(problems).toMatch(/line 2: kafka\.partitons: unknown key; allowed: .*partitions/);
+    expect(problems).toMatch(/line 3: kafka\.prefix: wrong form; allowed: must match/);
+    expect(problems).toMatch(/line 4: kafka\.sasl\.mechanism: not one of the choices; allowed: plain, scram-sha-256/);
+    expect(problems).toMatch(/line 4: kafka\.sasl\.password: missing; allowed: a string/);
+    expect(problems).toMatch(/line 6: routing\.costWeight: too small; allowed: at least 0/);
+    expect(problems).toMatch(/line 7: registry\.url: wrong form; allowed: a URL/);
+    expect(problems).toMatch(/line 8: limits\.inFlight: is a number with a fraction; allowed: a whole number/);
+    expect(problems).toMatch(/line 10: arms\[0\]\.contextTokens: is a string; allowed: a number/);
+    expect(problems).toMatch(/line 10: arms\[0\]\.baseUrl: unknown key; allowed: .*threads/);
+    expect(problems).toMatch(/line 11: arms\[1\]\.type: not one of the choices; allowed: openai, llama, recorded/);
+  });
+
+  it("refuses impossible combinations", () => {
+    const arms = "arms: [{ name: a, type: llama }, { name: a, type: llama }]";
+    expect(problemsIn(arms)).toEqual(['line 1: arms[1].name: "a" is the name of two arms']);
+    expect(problemsIn("routing: { defaultArm: b }\narms: [{ name: a, type: llama }]")[0]).toMatch(
+      /line 1: routing.defaultArm: "b" is no arm/,
+    );
+    expect(problemsIn("clickhouse: { cluster: main }\narms: [{ name: a, type: llama }]")[0]).toMatch(
+      /clickhouse.cluster: .*clickhouse.url/,
+    );
+    expect(
+      problemsIn(
+        "kafka: { sasl: { mechanism: plain, username: u, password: p } }\narms: [{ name: a, type: llama }]",
+      )[0],
+    ).toMatch(/kafka.sasl: .*kafka.brokers/);
+    expect(problemsIn("registry: { url: 'http://r', password: p }\narms: [{ name: a, type: llama }]")[0]).toMatch(
+      /registry.password: .*username/,
+    );
+  });
+
+  it("says where YAML itself is broken", () => {
+    expect(problemsIn("arms:\n  - {name: a\n")[0]).toMatch(/^line \d+: /);
+    expect(problemsIn("log: {}\nlog: {}")[0]).toMatch(/line 2: .*unique/);
+  });
+
+  it("takes an empty file for one without arms", () => {
+    expect(problemsIn("")).toEqual(["arms: missing; allowed: a list"]);
+  });
+
+  it("fills in environment variables", () => {
+    const text =
+      "arms: [{ name: a, type: openai, baseUrl: '${BASE:-http://localhost:1}', model: 'm$${x}', apiKey: '${KEY}' }]";
+    expect(parse(text, { KEY: "k" }).arms[0]).toMatchObject({
+      apiKey: "k",
+      baseUrl: "http://localhost:1",
+      model: "m${x}",
+    });
+  });
+
+  it("names the key and the variable that is missing, once", () => {
+    expect(
+      problemsIn(
+        "registry: { url: '${REGISTRY}' }\narms: [{ name: a, type: openai, baseUrl: 'http://h', model: m, apiKey: '${KEY}' }]",
+      ),
+    ).toEqual([
+      "line 1: registry.url: environment variable REGISTRY is not set; allowed: set it, or write ${REGISTRY:-value}",
+      "line 2: arms[0].apiKey: environment variable KEY is not set; allowed: set it, or write ${KEY:-value}",
+    ]);
+  });
+
+  it("never tells a secret", () => {
+    const text =
+      "routing: { defaultArm: '${SECRET}' }\nkafka: { prefix: '${WRONG}' }\narms: [{ name: a, type: llama }]";
+    expect(problemsIn(text, { SECRET: "hush-hush", WRONG: "also hush" }).join()).not.toMatch(/hush/);
+    expect(
+      problemsIn("routing: { defaultArm: '${SECRET}' }\narms: [{ name: a, type: llama }]", { SECRET: "hush-hush" })[0],
+    ).toMatch(/\[secret\]/);
+  });
+});
+
+describe("configuration file", () => {
+  let folder = "";
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "precedent-config-"));
+  });
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+
+  it("resolves paths against the file's folder", () => {
+    writeFileSync(
+      join(folder, "mine.yaml"),
+      "embedder: { model: models/x }\narms: [{ name: dear, type: recorded, file: ../log.jsonl }]",
+    );
+    const { config, file } = loadConfig({ file: join(folder, "mine.yaml"), cwd: "/", environment: {} });
+    expect(file).toBe(join(folder, "mine.yaml"));
+    expect(config.stack.folder).toBe(join(folder, ".precedent"));
+    expect(config.embedder.model).toBe(join(folder, "models/x"));
+    expect(config.arms[0]).toMatchObject({ file: resolve(folder, "../log.jsonl") });
+  });
+
+  it("does without a file, with the cheap arm alone, but not without one that was named", () => {
+    const loaded = loadConfig({ cwd: folder, environment: {} });
+    expect(loaded.file).toBeNull();
+    expect(loaded.config.arms).toMatchObject([{ name: "cheap", type: "llama" }]);
+    expect(() => loadConfig({ file: "absent.yaml", cwd: folder, environment: {} })).toThrow(
+      /absent.yaml: .*\n.*no such file/,
+    );
+  });
+
+  it("takes precedent.yaml where it lies", () => {
+    writeFileSync(join(folder, "precedent.yaml"), "arms: [{ name: found, type: llama }]");
+    expect(armsOf(loadConfig({ cwd: folder, environment: {} }).config)).toEqual(["found"]);
+  });
+});
+
+describe("shipped samples", () => {
+  const samples = resolve(import.meta.dirname, "../samples");
+
+  it("are valid", () => {
+    const demo = loadConfig({ file: join(samples, "demo.yaml"), environment: {} });
+    expect(armsOf(demo.config)).toEqual(["cheap", "dear"]);
+    expect(demo.config.arms[1]).toMatchObject({ type: "recorded", file: join(samples, "shell-log.jsonl") });
+    const environment = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "k" };
+    const openai = loadConfig({ file: join(samples, "demo-openai.yaml"), environment });
+    expect(openai.config.arms[1]).toMatchObject({ type: "openai", apiKey: "k", model: "gpt-4o-mini" });
+  });
+});

@@ -1,0 +1,164 @@
+// Reads precedent.yaml whole, before anything starts: ${ENV} filled in, every problem listed at once with its line,
+// paths taken from the file's own folder. Secrets are never part of a message.
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, isAbsolute, resolve } from "node:path";
+import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Document } from "yaml";
+import { pathText, problemsOf, type Problem } from "./problems.ts";
+import { configSchema, type ArmConfig, type Config } from "./schema.ts";
+
+export const defaultFile = "precedent.yaml";
+
+export class ConfigError extends Error {
+  override name = "ConfigError";
+  constructor(
+    readonly source: string,
+    /** One line each. */
+    readonly problems: readonly string[],
+  ) {
+    super(
+      `${source}: ${problems.length} ${problems.length === 1 ? "problem" : "problems"}\n${problems.map((line) => `  ${line}`).join("\n")}`,
+    );
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+type Path = readonly (string | number)[];
+
+export interface LoadOptions {
+  /** File to read; when absent, precedent.yaml in `cwd` if it is there, else the defaults with the one arm `cheap`. */
+  file?: string | undefined;
+  cwd?: string;
+  environment?: Environment;
+}
+
+export interface LoadedConfig {
+  config: Config;
+  /** Absolute; null when there was none and the defaults hold. */
+  file: string | null;
+  /** Against which relative paths were resolved. */
+  folder: string;
+}
+
+/** Throws ConfigError with every problem. */
+export function loadConfig({ file, cwd = process.cwd(), environment = process.env }: LoadOptions = {}): LoadedConfig {
+  const path = resolve(cwd, file ?? defaultFile);
+  if (!existsSync(path)) {
+    if (file !== undefined) throw new ConfigError(file, ["there is no such file"]);
+    return {
+      config: parseConfig("arms: [{ name: cheap, type: llama }]", { source: "defaults", folder: cwd, environment }),
+      file: null,
+      folder: cwd,
+    };
+  }
+  const folder = dirname(path);
+  return {
+    config: parseConfig(readFileSync(path, "utf8"), { source: file ?? defaultFile, folder, environment }),
+    file: path,
+    folder,
+  };
+}
+
+export interface ParseOptions {
+  /** Names the text in messages. */
+  source: string;
+  /** Relative paths in it are taken from here. */
+  folder: string;
+  environment: Environment;
+}
+
+/** The text of a configuration, checked. Throws ConfigError. */
+export function parseConfig(text: string, { source, folder, environment }: ParseOptions): Config {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines });
+  if (document.errors.length > 0) {
+    throw new ConfigError(
+      source,
+      document.errors.map((error) => `line ${error.linePos?.[0].line ?? "?"}: ${firstLine(error.message)}`),
+    );
+  }
+  const { problems, secrets } = substitute(document, environment);
+  const data: unknown = document.toJS({ maxAliasCount: 100 }) ?? {};
+  const parsed = configSchema.safeParse(data);
+  if (!parsed.success) {
+    const unset = new Set(problems.map(({ path }) => pathText(path)));
+    const found = parsed.error.issues.flatMap((issue) => problemsOf(configSchema, data, issue));
+    problems.push(...found.filter(({ path }) => !unset.has(pathText(path))));
+  }
+  if (!parsed.success || problems.length > 0) {
+    const told = problems.map((problem) => hide(`${place(document, lines, problem.path)}${tell(problem)}`, secrets));
+    throw new ConfigError(source, told);
+  }
+  return resolvePaths(parsed.data, folder);
+}
+
+/** Names of the arms, in the order of the configuration. */
+export const armsOf = (config: Config): string[] => config.arms.map(({ name }) => name);
+
+const tell = ({ path, what, allowed }: Problem): string =>
+  `${pathText(path)}: ${what}${allowed === undefined || allowed === "" ? "" : `; allowed: ${allowed}`}`;
+
+/** Fills ${NAME} and ${NAME:-otherwise} into every string value; $${ stands for a plain ${. */
+function substitute(document: Document, environment: Environment): { problems: Problem[]; secrets: string[] } {
+  const problems: Problem[] = [];
+  const secrets: string[] = [];
+  const fill = (text: string, path: Path): string =>
+    text.replace(/\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g, (whole, name?: string, otherwise?: string) => {
+      if (name === undefined) return "${";
+      const value = environment[name];
+      if (value !== undefined && value !== "") {
+        secrets.push(value);
+        return value;
+      }
+      if (otherwise !== undefined) return otherwise;
+      problems.push({
+        path,
+        what: `environment variable ${name} is not set`,
+        allowed: `set it, or write \${${name}:-value}`,
+      });
+      return whole;
+    });
+  const walk = (node: unknown, path: Path): void => {
+    if (isScalar(node)) {
+      if (typeof node.value === "string") node.value = fill(node.value, path);
+    } else if (isSeq(node)) {
+      node.items.forEach((item, index) => {
+        walk(item, [...path, index]);
+      });
+    } else if (isMap(node)) {
+      for (const { key, value } of node.items) walk(value, [...path, isScalar(key) ? String(key.value) : String(key)]);
+    }
+  };
+  walk(document.contents, []);
+  return { problems, secrets };
+}
+
+/** "line 7: " of a key, or of the nearest key above it that is there. */
+function place(document: Document, lines: LineCounter, path: readonly (string | number)[]): string {
+  for (let length = path.length; length > 0; length--) {
+    const node: unknown = document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return `line ${lines.linePos(node.range[0]).line}: `;
+  }
+  return "";
+}
+
+function hide(message: string, secrets: readonly string[]): string {
+  return secrets.reduce((text, secret) => (secret.length < 4 ? text : text.replaceAll(secret, "[secret]")), message);
+}
+
+const firstLine = (text: string): string => (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
+
+function resolvePaths(config: Config, folder: string): Config {
+  const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(folder, path));
+  const arms = config.arms.map((arm): ArmConfig => {
+    if (arm.type === "recorded") return { ...arm, file: absolute(arm.file) };
+    if (arm.type === "llama" && arm.model !== undefined) return { ...arm, model: absolute(arm.model) };
+    return arm;
+  });
+  const { model } = config.embedder;
+  return {
+    ...config,
+    arms,
+    stack: { folder: absolute(config.stack.folder) },
+    embedder: { ...config.embedder, ...(model === undefined ? {} : { model: absolute(model) }) },
+  };
+}
