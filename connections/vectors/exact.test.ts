@@ -1,0 +1,7 @@
+import { createExactIndex } from "./exact.ts";
+import { describeVectorIndex } from "./contract.ts";
+
+describeVectorIndex("exact", async (dimension) => ({
+  open: () => createExactIndex(dimension),
+  stop: async () => undefined,
+}));
