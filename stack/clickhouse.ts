@@ -1,0 +1,47 @@
+// The embedded ClickHouse: the facade process (facade/main.ts), which holds chdb and speaks ClickHouse's HTTP
+// interface. chdb has a process of its own because its store takes one process only, and a crash must not take a stage along.
+import { mkdir } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { ServerSpec } from "./server.ts";
+
+export interface ClickHouseOptions {
+  folder: string;
+  /** Writes are allowed with it, reads are without. */
+  token: string;
+  port(): Promise<number>;
+}
+
+export const clickhouseUser = "default";
+
+export function clickhouseUrl(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
+
+export function clickhouseServer({ folder, token, port }: ClickHouseOptions): ServerSpec {
+  let current = 0;
+  return {
+    name: "clickhouse",
+    stopGraceMs: 15_000,
+    async prepare() {
+      current = await port();
+      await mkdir(folder, { recursive: true });
+      return {
+        command: process.execPath,
+        args: ["--import", "tsx", fileURLToPath(new URL("./facade/main.ts", import.meta.url))],
+        // "tsx" is found from the working folder.
+        cwd: fileURLToPath(new URL("..", import.meta.url)),
+        env: {
+          ...process.env,
+          PRECEDENT_CLICKHOUSE_PATH: folder,
+          PRECEDENT_CLICKHOUSE_PORT: String(current),
+          PRECEDENT_CLICKHOUSE_TOKEN: token,
+        },
+      };
+    },
+    async probe() {
+      const answer = await fetch(`${clickhouseUrl(current)}/ping`, { signal: AbortSignal.timeout(5_000) });
+      const text = await answer.text();
+      if (!answer.ok || !text.startsWith("Ok.")) throw new Error(`/ping answers ${answer.status}: ${text}`);
+    },
+  };
+}

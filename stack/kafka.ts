@@ -1,0 +1,150 @@
+// Apache Kafka as one KRaft node (broker and controller in one) on 127.0.0.1, small enough for a laptop.
+// Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash of the machine can lose them.
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { access, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Kafka, logLevel, Partitioners } from "kafkajs";
+import { kafkaClassPath } from "./install.ts";
+import { writeAtomically } from "./lock.ts";
+import type { Launch, ServerSpec } from "./server.ts";
+
+/** The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its envelope. */
+export const largestMessageBytes = 32 * 1_048_576 + 65_536;
+
+export interface KafkaOptions {
+  servers: string;
+  /** Folder of server.properties and of the log segments. */
+  folder: string;
+  /** Asked before every start; the ports may change when another process took one. */
+  ports(): Promise<{ port: number; controllerPort: number }>;
+}
+
+const jvm = ["-Xms64m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:-UsePerfData"];
+
+export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpec {
+  let port = 0;
+  return {
+    name: "kafka",
+    stopGraceMs: 20_000,
+    async prepare(): Promise<Launch> {
+      const chosen = await ports();
+      port = chosen.port;
+      const data = join(folder, "segments");
+      const properties = join(folder, "server.properties");
+      await mkdir(data, { recursive: true });
+      await writeAtomically(properties, serverProperties(data, port, chosen.controllerPort));
+      const classPath = await kafkaClassPath(servers);
+      const java = [
+        ...jvm,
+        "-Dorg.slf4j.simpleLogger.showDateTime=true",
+        "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+      ];
+      const formatted = await access(join(data, "meta.properties")).then(
+        () => true,
+        () => false,
+      );
+      if (!formatted) await format([...java, "-cp", classPath], properties);
+      return {
+        command: "java",
+        args: [...java, "-cp", classPath, "kafka.Kafka", properties],
+        env: process.env,
+      };
+    },
+    probe: () => probe(port),
+  };
+}
+
+/** Once for a new data folder. The cluster id is random, so that a client can tell one stack from another. */
+async function format(java: string[], properties: string): Promise<void> {
+  const clusterId = randomBytes(16).toString("base64url");
+  const args = [...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", properties];
+  const child = spawn("java", args, { stdio: ["ignore", "pipe", "pipe"] });
+  let text = "";
+  child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  const code = await new Promise<number | null>((settle, fail) => {
+    child.once("error", fail);
+    child.once("close", settle);
+  });
+  if (code !== 0) throw new Error(`Kafka's storage can't be formatted (code ${code}): ${text.slice(-2_000)}`);
+}
+
+/**
+ * Ready means more than an open port: the broker is registered with the controller, and both coordinators lead their
+ * topics (this makes those topics on the first start, so that the first group and the first transaction don't wait).
+ */
+async function probe(port: number): Promise<void> {
+  const kafka = new Kafka({
+    clientId: "precedent-stack",
+    brokers: [`127.0.0.1:${port}`],
+    logLevel: logLevel.NOTHING,
+    connectionTimeout: 1_000,
+    requestTimeout: 5_000,
+    retry: { retries: 0 },
+  });
+  const admin = kafka.admin();
+  const producer = kafka.producer({
+    transactionalId: "precedent-stack",
+    maxInFlightRequests: 1,
+    idempotent: true,
+    createPartitioner: Partitioners.DefaultPartitioner,
+    // kafkajs refuses an idempotent producer without retries.
+    retry: { retries: 5, initialRetryTime: 20, maxRetryTime: 100 },
+  });
+  try {
+    await admin.connect();
+    const { brokers } = await admin.describeCluster();
+    if (brokers.length === 0) throw new Error("the broker is not registered yet");
+    await admin.describeGroups(["precedent-stack"]);
+    await producer.connect();
+    const transaction = await producer.transaction();
+    await transaction.abort();
+  } finally {
+    await Promise.allSettled([admin.disconnect(), producer.disconnect()]);
+  }
+}
+
+function serverProperties(data: string, port: number, controllerPort: number): string {
+  const settings: Record<string, string | number | boolean> = {
+    "process.roles": "broker,controller",
+    "node.id": 1,
+    "controller.quorum.voters": `1@127.0.0.1:${controllerPort}`,
+    "controller.listener.names": "CONTROLLER",
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    "advertised.listeners": `PLAINTEXT://127.0.0.1:${port}`,
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "log.dirs": data,
+    // Topics are made by us, never by accident.
+    "auto.create.topics.enable": false,
+    // The largest topics; each topic has its own, smaller limit where it should.
+    "message.max.bytes": largestMessageBytes,
+    "replica.fetch.max.bytes": largestMessageBytes,
+    "replica.fetch.response.max.bytes": largestMessageBytes,
+    "socket.request.max.bytes": 2 * largestMessageBytes,
+    // One node: every internal topic has one replica, and few partitions start faster.
+    "offsets.topic.replication.factor": 1,
+    "offsets.topic.num.partitions": 1,
+    "transaction.state.log.replication.factor": 1,
+    "transaction.state.log.num.partitions": 1,
+    "transaction.state.log.min.isr": 1,
+    "share.coordinator.state.topic.replication.factor": 1,
+    "share.coordinator.state.topic.num.partitions": 1,
+    "share.coordinator.state.topic.min.isr": 1,
+    // A group starts at once; a killed broker is fenced and back in 4 s instead of 12 s.
+    "group.initial.rebalance.delay.ms": 0,
+    "broker.session.timeout.ms": 1_500,
+    "broker.heartbeat.interval.ms": 300,
+    // A producer that was killed holds up readers for its own timeout and not much longer.
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,
+    // Memory and disk of a small node. A segment must hold the largest message.
+    "log.cleaner.dedupe.buffer.size": 8_388_608,
+    "log.segment.bytes": 134_217_728,
+    "num.network.threads": 2,
+    "num.io.threads": 4,
+    "num.recovery.threads.per.data.dir": 2,
+  };
+  return Object.entries(settings)
+    .map(([key, value]) => `${key}=${value}\n`)
+    .join("");
+}

@@ -1,0 +1,162 @@
+// The parts of the stack that need no server.
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { configSchema } from "../config/schema.ts";
+import { attachStack, stackStatus, stopStack } from "./attach.ts";
+import { cacheFolder } from "./folder.ts";
+import { downloadedBytes } from "./install.ts";
+import { withMutex } from "./lock.ts";
+import { boundLogs, logTail } from "./logs.ts";
+import { freePort } from "./ports.ts";
+import { end, identify, isAlive, self, signal } from "./process.ts";
+import { chooseConnections } from "./resolve.ts";
+import { readState } from "./state.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "precedent-stack-"));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe("processes", () => {
+  it("knows this one, and no other that has its pid", async () => {
+    expect(isAlive(self())).toBe(true);
+    const stranger = { ...self(), started: "1@another boot" };
+    expect(isAlive(stranger)).toBe(false);
+    expect(signal(stranger, "SIGTERM")).toBe(false);
+    await end(stranger, 1_000);
+    expect(identify(2 ** 22 + 1)).toBeUndefined();
+  });
+});
+
+describe("withMutex", () => {
+  it("lets one in at a time and frees itself after an error", async () => {
+    let inside = 0;
+    let most = 0;
+    await Promise.all(
+      Array.from({ length: 5 }, () =>
+        withMutex(folder, "test", async () => {
+          most = Math.max(most, ++inside);
+          await new Promise((settle) => setTimeout(settle, 5));
+          inside -= 1;
+        }),
+      ),
+    );
+    expect(most).toBe(1);
+    await expect(withMutex(folder, "test", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(await withMutex(folder, "test", () => Promise.resolve(1))).toBe(1);
+  });
+
+  it("says who is busy when the wait is over", async () => {
+    await withMutex(folder, "test", async () => {
+      await expect(withMutex(folder, "test", () => Promise.resolve(), 200)).rejects.toThrow(/busy with "test"/);
+    });
+  });
+});
+
+describe("freePort", () => {
+  it("keeps the preferred port while it is free and takes another when it is not", async () => {
+    const port = await freePort(undefined, []);
+    expect(await freePort(port, [])).toBe(port);
+    expect(await freePort(port, [port])).not.toBe(port);
+    const server = createServer();
+    await new Promise<void>((settle) => server.listen(port, "127.0.0.1", settle));
+    expect(await freePort(port, [])).not.toBe(port);
+    await new Promise((settle) => server.close(settle));
+  });
+});
+
+describe("logs", () => {
+  it("are turned over when they are too large", async () => {
+    const file = join(folder, "kafka.log");
+    await writeFile(file, "a\nb\nc\n");
+    await boundLogs(folder, 100);
+    expect((await stat(file)).size).toBe(6);
+    expect(await logTail(file, 2)).toBe("b\nc");
+    await boundLogs(folder, 5);
+    expect((await stat(file)).size).toBe(0);
+    expect(await readFile(`${file}.1`, "utf8")).toBe("a\nb\nc\n");
+    expect(await logTail(join(folder, "none.log"))).toBe("(no log)");
+  });
+});
+
+describe("install", () => {
+  it("counts what Maven says it downloaded", () => {
+    expect(downloadedBytes("[INFO] Downloaded from x: https://host/a.jar (4.1 MB at 20 MB/s)")).toBe(4_100_000);
+    expect(downloadedBytes("Downloaded from x: https://host/a.pom (905 B at 2 kB/s)")).toBe(905);
+    expect(downloadedBytes("[INFO] BUILD SUCCESS")).toBe(0);
+  });
+
+  it("keeps downloads where the environment says", () => {
+    expect(cacheFolder({ PRECEDENT_CACHE: "/a/b" })).toBe("/a/b");
+    expect(cacheFolder({ XDG_CACHE_HOME: "/c" })).toBe("/c/precedent");
+    expect(cacheFolder({})).toMatch(/\.cache\/precedent$/);
+  });
+});
+
+describe("without a running stack", () => {
+  it("attaching alone is refused and says how to start one", async () => {
+    await expect(attachStack(folder, { start: false })).rejects.toThrow(/no stack runs on .*precedent stack start/);
+  });
+
+  it("status says that it is stopped, and stopping is no error", async () => {
+    const status = await stackStatus(folder);
+    expect(status.running).toBe(false);
+    expect(status.servers.map((server) => server.status)).toEqual(["stopped", "stopped", "stopped"]);
+    expect(await stopStack(folder)).toBe(false);
+  });
+
+  it("a stack.json that can't be read counts as none", async () => {
+    await writeFile(join(folder, "stack.json"), '{"supervisor":');
+    expect(readState(join(folder, "stack.json"))).toBeUndefined();
+    expect((await stackStatus(folder)).running).toBe(false);
+  });
+});
+
+describe("chooseConnections", () => {
+  const arms = [{ name: "cheap", type: "recorded", file: "x" }];
+  const stack = {
+    folder: "/f",
+    brokers: ["127.0.0.1:1"],
+    registryUrl: "http://127.0.0.1:2/apis/ccompat/v7",
+    clickhouse: { url: "http://127.0.0.1:3", username: "default", password: "secret" },
+  };
+
+  it("takes the stack for what is not configured", () => {
+    expect(chooseConnections(configSchema.parse({ arms }), stack)).toEqual({
+      kafka: { brokers: stack.brokers, ssl: false },
+      registry: { url: stack.registryUrl },
+      clickhouse: { ...stack.clickhouse, database: "precedent" },
+    });
+  });
+
+  it("replaces the servers one by one", () => {
+    const chosen = chooseConnections(
+      configSchema.parse({ arms, kafka: { brokers: ["k:9092"], ssl: true }, clickhouse: { database: "other" } }),
+      stack,
+    );
+    expect(chosen.kafka).toEqual({ brokers: ["k:9092"], ssl: true });
+    expect(chosen.registry).toEqual({ url: stack.registryUrl });
+    expect(chosen.clickhouse).toEqual({ ...stack.clickhouse, database: "other" });
+  });
+
+  it("needs no stack when everything is configured", () => {
+    const config = configSchema.parse({
+      arms,
+      kafka: { brokers: ["k:9092"] },
+      registry: { url: "http://r:8081", username: "u", password: "p" },
+      clickhouse: { url: "http://c:8123", username: "cu", password: "cp" },
+    });
+    expect(chooseConnections(config, undefined)).toEqual({
+      kafka: { brokers: ["k:9092"], ssl: false },
+      registry: { url: "http://r:8081", username: "u", password: "p" },
+      clickhouse: { url: "http://c:8123", username: "cu", password: "cp", database: "precedent" },
+    });
+    expect(() => chooseConnections(configSchema.parse({ arms }), undefined)).toThrow(/not all are configured/);
+  });
+});

@@ -1,0 +1,47 @@
+// stack.json: what the supervisor says about the running stack. It is replaced whole, so a reader never sees half of it;
+// it survives a kill -9 and then tells the next start which leftovers to end and which ports to take again.
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+
+const identity = z.object({ pid: z.number().int().positive(), started: z.string() });
+const server = z.object({
+  port: z.number().int().positive().optional(),
+  process: identity.optional(),
+  /** failed: given up, see `failure`. */
+  status: z.enum(["starting", "ready", "restarting", "stopped", "failed"]),
+  restarts: z.number().int().min(0),
+});
+
+const stackState = z.object({
+  supervisor: identity,
+  /** RFC 3339. */
+  startedAt: z.string(),
+  /** Key for writes to the embedded ClickHouse; kept over restarts. */
+  token: z.string().min(16),
+  controllerPort: z.number().int().positive().optional(),
+  servers: z.object({ kafka: server, registry: server, clickhouse: server }),
+  /** Why the stack ended, when it did not end because it was asked to. */
+  failure: z.string().optional(),
+});
+
+export type StackState = z.infer<typeof stackState>;
+
+/** The last state written; undefined when there is none or it can't be read (a disk that was full, another version). */
+export function readState(file: string): StackState | undefined {
+  try {
+    return stackState.parse(JSON.parse(readFileSync(file, "utf8")));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Synchronous, so that a spawned process is on record before anything else can happen. Only the owner may read the token. */
+export function writeState(file: string, state: StackState): void {
+  const draft = `${file}.tmp`;
+  writeFileSync(draft, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 });
+  renameSync(draft, file);
+}
+
+export function isReady(state: StackState): boolean {
+  return Object.values(state.servers).every(({ status }) => status === "ready");
+}

@@ -1,0 +1,56 @@
+// Entry of the supervisor process: node --import tsx stack/supervisor.ts --folder FOLDER
+// It lives until SIGTERM or SIGINT and owns the servers of one stack folder. Exit codes: 0 stopped as asked,
+// 1 a server could not be kept running, 2 wrong call, 3 a stack runs on this folder already.
+import { parseArgs } from "node:util";
+import { pino } from "pino";
+import { stackFolder } from "./folder.ts";
+import { ensureServers } from "./install.ts";
+import { supervise, StackRunsAlready, type Stack } from "./supervise.ts";
+
+const { values } = parseArgs({ options: { folder: { type: "string" } } });
+if (values.folder === undefined) {
+  process.stderr.write("usage: supervisor.ts --folder FOLDER\n");
+  process.exit(2);
+}
+const folder = stackFolder(values.folder).root;
+const logger = pino({ base: { supervisor: process.pid } }, pino.destination({ fd: 1, sync: true }));
+
+let stack: Stack | undefined;
+let ending = false;
+async function finish(code: number, failure?: string): Promise<void> {
+  if (ending) return;
+  ending = true;
+  try {
+    await stack?.stop(failure);
+    logger.info({ code }, "stopped");
+  } catch (error) {
+    logger.error(error, "stopping failed");
+  }
+  process.exit(code);
+}
+process.on("SIGTERM", () => void finish(0));
+process.on("SIGINT", () => void finish(0));
+// The terminal that started it may close.
+process.on("SIGHUP", () => undefined);
+process.on("uncaughtException", (error) => {
+  logger.error(error, "a bug in the supervisor");
+  void finish(1, error.message);
+});
+
+try {
+  stack = await supervise({
+    folder,
+    servers: await ensureServers(folder),
+    log: (message, details) => logger.info(details ?? {}, message),
+    failed: (reason) => void finish(1, reason),
+  });
+  await stack.ready;
+  logger.info({ folder }, "the stack is ready");
+} catch (error) {
+  if (error instanceof StackRunsAlready) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(3);
+  }
+  logger.error(error, "the stack can't be started");
+  await finish(1, error instanceof Error ? error.message : String(error));
+}
