@@ -38,7 +38,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     plainProducer: () => createPlainProducer(),
     readTopic: (topic, onRecords) => readTopic({ client, admin, topic, log }, onRecords),
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, log }, onRecord),
-    ensureTopics: async (arms) => ensureTopics(await admin(), config, arms),
+    ensureTopics: async (arms) => ensureTopics(await admin(), config, arms, log),
     async lag(group, topic) {
       const connected = await admin();
       const [ends, committed] = await Promise.all([

@@ -2,10 +2,10 @@
 // "Caught up" is judged by positions, not by records: a batch of control markers is never delivered, but its end is reported.
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, Kafka as KafkaClient } from "kafkajs";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { toRawRecord } from "./messages.ts";
 import type { RawRecord, TopicReader } from "./port.ts";
+import { untilReachable } from "./retry.ts";
 
 interface ReaderOptions {
   client: KafkaClient;
@@ -56,7 +56,7 @@ export function readTopic(
     };
     const begin = async (): Promise<void> => {
       const offsets = await untilReachable(
-        () => admin().then((client) => client.fetchTopicOffsets(topic)),
+        () => admin().then((connected) => connected.fetchTopicOffsets(topic)),
         log,
         () => stopped,
       );
@@ -98,9 +98,9 @@ export async function tailTopic(
   options: ReaderOptions,
   onRecord: (record: RawRecord, partition: number) => void,
 ): Promise<{ stop(): Promise<void> }> {
-  const { admin, topic } = options;
+  const { admin, topic, log } = options;
   const consumer = createReader(options);
-  const ends = await (await admin()).fetchTopicOffsets(topic);
+  const ends = (await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), log)) ?? [];
   await consumer.connect();
   await consumer.subscribe({ topic, fromBeginning: false });
   await new Promise<void>((resolve, reject) => {
@@ -122,20 +122,4 @@ export async function tailTopic(
       .catch(reject);
   });
   return { stop: () => consumer.disconnect() };
-}
-
-async function untilReachable<T>(
-  attempt: () => Promise<T>,
-  log: Logger,
-  stopped: () => boolean,
-): Promise<T | undefined> {
-  for (let wait = 100; !stopped(); wait = Math.min(2 * wait, 5_000)) {
-    try {
-      return await attempt();
-    } catch (error) {
-      log.warn({ err: error }, "can't reach Kafka, trying again");
-      await sleep(wait);
-    }
-  }
-  return undefined;
 }

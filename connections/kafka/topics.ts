@@ -1,6 +1,8 @@
 // The topics: made by us, never by accident (auto.create is off), with limits that let the largest legal record through.
 import type { Admin } from "kafkajs";
+import type { Logger } from "pino";
 import type { TopicName } from "../../schemas/records.ts";
+import { untilReachable } from "./retry.ts";
 
 const mebibyte = 1024 * 1024;
 const minute = 60_000;
@@ -49,8 +51,13 @@ export function topicName(prefix: string, topic: TopicName | "locks", arm?: stri
   return topic === "work" && arm !== undefined ? `${prefix}work.${arm}` : `${prefix}${topic}`;
 }
 
-/** Creates what is missing and leaves what exists as it is. */
-export async function ensureTopics(admin: Admin, settings: TopicSettings, arms: readonly string[]): Promise<void> {
+/** Creates what is missing and leaves what exists as it is; resolves when every new partition has a leader. */
+export async function ensureTopics(
+  admin: Admin,
+  settings: TopicSettings,
+  arms: readonly string[],
+  log: Logger,
+): Promise<void> {
   const wanted = (Object.keys(shapes) as (keyof typeof shapes)[]).flatMap((topic) => {
     const names =
       topic === "work" ? arms.map((arm) => topicName(settings.prefix, topic, arm)) : [settings.prefix + topic];
@@ -69,4 +76,6 @@ export async function ensureTopics(admin: Admin, settings: TopicSettings, arms: 
       configEntries: Object.entries(shape.config).map(([key, value]) => ({ name: key, value })),
     })),
   });
+  // The broker acknowledges before every leader serves.
+  for (const { name } of missing) await untilReachable(() => admin.fetchTopicOffsets(name), log);
 }

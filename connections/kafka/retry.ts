@@ -1,0 +1,22 @@
+// Waits for a broker that is away: every attempt is worth another, until somebody stops it.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+const waitMs = { first: 50, limit: 5_000 };
+
+/** The attempt's value; undefined when stopped before one succeeded. */
+export async function untilReachable<T>(
+  attempt: () => Promise<T>,
+  log: Logger,
+  stopped: () => boolean = () => false,
+): Promise<T | undefined> {
+  for (let wait = waitMs.first; !stopped(); wait = Math.min(2 * wait, waitMs.limit)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      log.debug({ err: error }, "Kafka is not ready for this, trying again");
+      await sleep(wait);
+    }
+  }
+  return undefined;
+}
