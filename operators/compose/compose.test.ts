@@ -1,0 +1,112 @@
+import { describe, expect, it } from "vitest";
+import type { Decision, Request } from "../../schemas/types.ts";
+import { aContext, anExample, NOW, selected } from "../test-values.ts";
+import { createCompose } from "./compose.ts";
+import { chatTurns } from "./pieces.ts";
+
+const decision: Decision = {
+  requestId: "r1",
+  partition: 2,
+  offset: 7,
+  tenant: "acme",
+  domain: "acme/default",
+  featureVersion: 1,
+  arms: [],
+  arm: "cheap",
+  probability: 0.6,
+  secondArm: null,
+  secondProbability: null,
+  threshold: 0,
+  exploredThreshold: null,
+  load: 0,
+  policyVersion: 0,
+  proxyVersion: 0,
+  template: "",
+  asked: false,
+  degraded: [],
+  timings: [],
+  createdAt: NOW,
+};
+const compose = createCompose({
+  arms: () => [
+    { name: "cheap", examples: true, system: "Answer with one command." },
+    { name: "dear", examples: false },
+  ],
+  clock: () => NOW + 30,
+});
+async function composed(change: Partial<Decision> = {}, request: Partial<Request> = {}) {
+  const examplesByArm = new Map(["cheap", "dear"].map((arm) => [arm, [anExample("worse"), anExample("best")]]));
+  const input = { ...selected({ examplesByArm, cacheKey: "k" }, request), decision: { ...decision, ...change } };
+  const outcome = await compose(input, aContext());
+  if (outcome.kind !== "ok") throw new Error(outcome.kind);
+  return outcome.value;
+}
+
+describe("compose", () => {
+  it("publishes work for the chosen arm and the decision, by request id", async () => {
+    const { emits } = await composed();
+    expect(emits).toMatchObject([
+      {
+        output: "work",
+        arm: "cheap",
+        key: "r1",
+        record: {
+          cacheKey: "k",
+          notAfter: NOW + 120_000,
+          plannedAt: NOW + 30,
+          planMs: 30,
+          pieces: [
+            { kind: "system", role: "system", text: "Answer with one command.", id: null },
+            { kind: "example", role: "user", text: "question worse", id: "worse" },
+            { kind: "example", role: "assistant", text: "answer worse", id: "worse" },
+            { kind: "example", role: "user", text: "question best", id: "best" },
+            { kind: "example", role: "assistant", text: "answer best", id: "best" },
+            { kind: "turn", role: "user", text: "list all files", id: null },
+          ],
+        },
+      },
+      {
+        output: "decisions",
+        key: "r1",
+        record: { template: "chat-turns@1", timings: [{ operator: "validate", ms: 0.1 }], degraded: [] },
+      },
+    ]);
+  });
+
+  it("shows no examples to an arm that gets none", async () => {
+    const { emits } = await composed({ arm: "dear" });
+    expect(emits[0]).toMatchObject({ arm: "dear", record: { pieces: [{ kind: "turn" }] } });
+  });
+
+  it("says that documents are missing", async () => {
+    expect((await composed({}, { documents: ["d"] })).decision.degraded).toEqual(["documents"]);
+  });
+
+  it("keeps the timings as they were, whatever runs later", async () => {
+    const context = aContext();
+    const outcome = await compose({ ...selected(), decision }, context);
+    context.timings.push({ operator: "compose", ms: 1 });
+    expect(outcome).toMatchObject({ kind: "ok", value: { decision: { timings: [{ operator: "validate" }] } } });
+  });
+});
+
+describe("chatTurns", () => {
+  it("prefers the request's own system prompt, and keeps later system turns in their place", () => {
+    const pieces = chatTurns(
+      [
+        { role: "system", content: "be brief" },
+        { role: "user", content: "hi" },
+        { role: "system", content: "now be long" },
+        { role: "user", content: "why?" },
+      ],
+      "the arm's",
+      [],
+    );
+    expect(pieces.map(({ kind, role, text }) => [kind, role, text])).toEqual([
+      ["system", "system", "be brief"],
+      ["turn", "user", "hi"],
+      ["turn", "system", "now be long"],
+      ["turn", "user", "why?"],
+    ]);
+  });
+});

@@ -1,0 +1,92 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import type { Policy } from "../../schemas/types.ts";
+import { createPolicyTable } from "./policy-table.ts";
+import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, type ArmPosterior } from "./policy.ts";
+
+function learnt(reward: number, seed = 1): ArmPosterior {
+  const statistics = emptyStatistics(FEATURE_COUNT);
+  for (let i = 0; i < 50; i++)
+    observe(
+      statistics,
+      Array.from({ length: FEATURE_COUNT }, (_, k) => (k === 0 ? 1 : Math.sin(seed + i * k))),
+      reward,
+    );
+  return { model: "m", count: 50, ...solvePosterior(statistics, constantPrior(FEATURE_COUNT, 0.5, 0.25, 0.1)) };
+}
+
+function record(version: number, change: Partial<Policy> = {}): Policy {
+  return {
+    name: ROUTER,
+    tenant: "default",
+    version,
+    kind: ROUTER_KIND,
+    body: encodeRouterBody(new Map([["cheap", learnt(0.7)]])),
+    reference: null,
+    hash: null,
+    featureVersion: FEATURE_VERSION,
+    trainedThrough: 5,
+    metrics: {},
+    revertOf: null,
+    createdAt: 0,
+    ...change,
+  };
+}
+
+describe("router policy", () => {
+  it("survives coding exactly", () => {
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(1_000), (reward, seed) => {
+        const arm = learnt(reward, seed);
+        const decoded = decodeRouterPolicy(record(3, { body: encodeRouterBody(new Map([["a", arm]])) }));
+        if ("problem" in decoded) throw new Error(decoded.problem);
+        const back = decoded.arms.get("a")!;
+        expect(back.mean).toEqual(Array.from(arm.mean));
+        expect(back.factor).toEqual(Array.from(arm.factor));
+        expect([back.model, back.count, decoded.version, decoded.trainedThrough]).toEqual(["m", 50, 3, 5]);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it.each([
+    ["is of kind", { kind: "forest@1" }],
+    ["has features 99", { featureVersion: 99 }],
+    ["is no JSON", { body: "{" }],
+    ["lies at", { reference: "s3" }],
+    ["dimension", { body: JSON.stringify({ dimension: 3, arms: {} }) }],
+    [
+      "arms.a.mean",
+      { body: JSON.stringify({ dimension: 24, arms: { a: { model: "m", count: 1, mean: [null], factor: [] } } }) },
+    ],
+  ])("says that it %s", (problem, change) => {
+    expect(decodeRouterPolicy(record(1, change))).toMatchObject({ problem: expect.stringContaining(problem) });
+  });
+
+  it("is never published with NaN in it", () => {
+    const broken = { ...learnt(1), mean: [Number.NaN] };
+    expect(() => encodeRouterBody(new Map([["a", broken]]))).toThrow("posterior of a is not finite");
+  });
+});
+
+describe("policy table", () => {
+  it("holds the newest that can be used, and the reason why a newer one is not", () => {
+    const table = createPolicyTable();
+    expect(table.current()).toMatchObject({ policy: { version: 0 }, problem: null });
+    table.apply(record(2));
+    table.apply(record(1));
+    table.apply(record(9, { name: "threshold" }));
+    expect(table.current()).toMatchObject({ policy: { version: 2 }, problem: null });
+    table.apply(record(3, { body: "" }));
+    expect(table.current()).toMatchObject({
+      policy: { version: 2 },
+      problem: expect.stringContaining("router policy 3"),
+    });
+    table.apply(record(4, { revertOf: 2 }));
+    expect(table.current()).toMatchObject({ policy: { version: 4 }, problem: null });
+    table.remove(ROUTER);
+    expect(table.current().policy.version).toBe(0);
+  });
+});

@@ -1,0 +1,222 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import { splitmix64 } from "../../algorithms/random.ts";
+import type { Decision, Request } from "../../schemas/types.ts";
+import type { Selected } from "../flow.ts";
+import { aContext, anExample, NOW, selected } from "../test-values.ts";
+import type { RouteArm } from "./arms.ts";
+import { priorPolicy, type ArmPosterior } from "./policy.ts";
+import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
+import { undecided } from "./score.ts";
+
+const arm = (name: string, cost: number, examples = true): RouteArm => ({
+  name,
+  model: `${name}-model`,
+  cost,
+  examples,
+  maxTokens: 100,
+  prices: { prompt: 10 * cost, completion: 10 * cost },
+});
+const arms = [arm("cheap", 0.1), arm("dear", 1, false)];
+const routing: RouteConfig = { costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25 };
+
+function learnt(name: string, reward: number): ArmPosterior {
+  const statistics = emptyStatistics(FEATURE_COUNT);
+  for (let i = 0; i < 400; i++)
+    observe(
+      statistics,
+      Array.from({ length: FEATURE_COUNT }, (_, k) => (k === 0 ? 1 : Math.sin(i * k + k))),
+      reward,
+    );
+  return {
+    model: `${name}-model`,
+    count: 400,
+    ...solvePosterior(statistics, constantPrior(FEATURE_COUNT, 0.5, 0.25, 0.1)),
+  };
+}
+const policyOf = (rewards: Record<string, number>, version = 4) => ({
+  policy: {
+    ...priorPolicy,
+    version,
+    arms: new Map(Object.entries(rewards).map(([name, reward]) => [name, learnt(name, reward)])),
+  },
+  problem: null,
+});
+
+async function decide(
+  change: Partial<RouteDependencies> = {},
+  input: Partial<Selected> = {},
+  request: Partial<Request> = {},
+): Promise<Decision> {
+  const dependencies = {
+    policy: () => ({ policy: priorPolicy, problem: null }),
+    arms: () => arms,
+    load: () => 0,
+    random: splitmix64(1),
+    clock: () => NOW,
+    routing,
+    ...change,
+  };
+  const outcome = await createRoute(dependencies)(selected(input, request), aContext());
+  if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
+  return outcome.value.decision;
+}
+const allow = (change: Partial<Request["allow"]>): Partial<Request> => ({
+  allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null, ...change },
+});
+
+describe("route", () => {
+  it("explores from the prior until something is learnt, and writes everything down", async () => {
+    const examples = [anExample("e1", 0.6), anExample("e2", 0.9)];
+    const decision = await decide(
+      {},
+      {
+        examplesByArm: new Map([
+          ["cheap", examples],
+          ["dear", examples],
+        ]),
+        degraded: ["x"],
+      },
+    );
+    expect(decision).toMatchObject({
+      requestId: "r1",
+      partition: 2,
+      offset: 7,
+      domain: "acme/default",
+      policyVersion: 0,
+      featureVersion: FEATURE_VERSION,
+      threshold: 0.5,
+      degraded: ["x"],
+      asked: false,
+    });
+    const [cheap, dear] = decision.arms;
+    expect(cheap).toMatchObject({ arm: "cheap", model: "cheap-model", cost: 0.1, bias: 0.03, mean: 0.5 });
+    expect(cheap!.examples.map(({ id }) => id)).toEqual(["e1", "e2"]);
+    expect(cheap!.context).toHaveLength(FEATURE_COUNT);
+    expect(dear!.examples).toEqual([]);
+    expect(cheap!.probability + dear!.probability).toBeCloseTo(1, 9);
+    expect(decision.probability).toBe(decision.arms.find(({ arm: name }) => name === decision.arm)!.probability);
+  });
+
+  it("chooses as often as it says", async () => {
+    const random = splitmix64(99);
+    const three = [...arms, arm("middle", 0.4)];
+    const counts = new Map<string, number>();
+    const rounds = 4_000;
+    const route = createRoute({
+      policy: () => policyOfThree,
+      arms: () => three,
+      load: () => 0.9,
+      random,
+      clock: () => NOW,
+      routing,
+    });
+    let said: Decision["arms"] = [];
+    for (let round = 0; round < rounds; round++) {
+      const outcome = await route(selected(), aContext());
+      if (outcome.kind !== "ok") throw new Error(outcome.kind);
+      said = outcome.value.decision.arms;
+      counts.set(outcome.value.decision.arm, (counts.get(outcome.value.decision.arm) ?? 0) + 1);
+    }
+    for (const { arm: name, probability } of said) {
+      const error = Math.sqrt((probability * (1 - probability)) / rounds);
+      expect(Math.abs((counts.get(name) ?? 0) / rounds - probability)).toBeLessThan(5 * error + 1e-3);
+    }
+  });
+  const policyOfThree = policyOf({ cheap: 0.6, dear: 0.8 });
+
+  it("prefers what was learnt to be better, and the cheap arm when cost matters or load is high", async () => {
+    const policy = () => policyOf({ cheap: 0.2, dear: 0.9 });
+    const dearShare = async (change: Partial<RouteDependencies>, request: Partial<Request> = {}) =>
+      (await decide({ policy, ...change }, {}, request)).arms[1]!.probability;
+    const free = await dearShare({}, allow({ costWeight: 0 }));
+    expect(free).toBeGreaterThan(0.9);
+    expect(await dearShare({}, allow({ costWeight: 5 }))).toBeLessThan(0.1);
+    expect(await dearShare({ load: () => 50 }, allow({ costWeight: 0 }))).toBeLessThan(0.5);
+    expect(await dearShare({ load: () => 0.8 }, allow({ costWeight: 0 }))).toBe(free);
+    expect((await decide({ policy })).policyVersion).toBe(4);
+  });
+
+  it("starts an arm whose model changed from the prior", async () => {
+    const changed = [{ ...arms[0]!, model: "new" }, arms[1]!];
+    const decision = await decide({ policy: () => policyOf({ cheap: 0.1, dear: 0.9 }), arms: () => changed });
+    expect(decision.arms[0]!.mean).toBeCloseTo(0.5, 12);
+    expect(decision.arms[0]!.deviation).toBeGreaterThan(decision.arms[1]!.deviation);
+  });
+
+  it("keeps to the allowed arms and the highest cost", async () => {
+    const only = await decide({}, {}, allow({ arms: ["dear"] }));
+    expect(only.arms.map(({ arm: name }) => name)).toEqual(["dear"]);
+    expect(only.probability).toBe(1);
+    const thrifty = await decide({}, {}, allow({ maxCost: 0.0002 }));
+    expect(thrifty.arms.map(({ arm: name }) => name)).toEqual(["cheap"]);
+    await expect(decide({}, {}, allow({ maxCost: 0 }))).rejects.toThrow("no_arm");
+  });
+
+  it("falls back to the default arm, surely and visibly, when the policy can't be used", async () => {
+    const broken = policyOf({ cheap: 0.5, dear: 0.5 });
+    broken.policy.arms.get("dear")!.mean = new Float64Array(FEATURE_COUNT).fill(Number.NaN);
+    const foreign = { policy: { ...policyOf({}).policy, featureVersion: 2 }, problem: null };
+    const refused = { policy: priorPolicy, problem: "router policy 1 is no JSON" };
+    for (const state of [broken, foreign, refused])
+      expect(await decide({ policy: () => state, routing: { ...routing, defaultArm: "dear" } })).toMatchObject({
+        arm: "dear",
+        probability: 1,
+        policyVersion: 0,
+        degraded: ["policy"],
+      });
+    expect(await decide({ policy: () => refused })).toMatchObject({ arm: "cheap", probability: 1 });
+    // An older version that works stays in force.
+    expect(await decide({ policy: () => ({ ...policyOf({}), problem: "5 is no JSON" }) })).toMatchObject({
+      policyVersion: 4,
+      degraded: [],
+    });
+  });
+
+  it("lets no NaN reach the model", async () => {
+    const poisoned = await decide({}, { embedding: Float32Array.of(1, Number.NaN) });
+    expect(poisoned.degraded).toEqual(["embedding"]);
+    expect(poisoned.arms.every(({ context }) => context.every(Number.isFinite))).toBe(true);
+    const strange = await decide({}, { examplesByArm: new Map([["cheap", [anExample("e", Number.NaN)]]]) });
+    expect(strange).toMatchObject({ arm: "cheap", probability: 1, degraded: ["features"] });
+    expect(strange.arms[0]!.context).toEqual([]);
+    expect((await decide({}, { embedding: null })).degraded).toEqual([]);
+    expect((await decide({ load: () => Number.NaN })).load).toBe(0);
+  });
+
+  it("asks only those who may be asked, and logs a second arm when the first is hardly better", async () => {
+    const even = { arms: () => [arm("a", 0), arm("b", 0), arm("c", 0)], routing: { ...routing, askShare: 1 } };
+    const decision = await decide(even, {}, { mayAsk: true });
+    expect(decision.asked).toBe(true);
+    expect(decision.secondArm).not.toBe(decision.arm);
+    expect(decision.secondProbability).toBeCloseTo(0.5, 9);
+    expect((await decide(even)).asked).toBe(false);
+    const clear = await decide({ policy: () => policyOf({ cheap: 0.9, dear: 0.1 }) });
+    expect([clear.secondArm, clear.secondProbability]).toEqual([null, null]);
+  });
+
+  it("always gives a probability in (0, 1] that belongs to the chosen arm", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
+        async (seed, costs) => {
+          const many = costs.map((cost, i) => arm(`a${i}`, cost));
+          const decision = await decide({ random: splitmix64(seed), arms: () => many, load: () => 2 });
+          expect(decision.probability).toBeGreaterThan(0);
+          expect(decision.probability).toBeLessThanOrEqual(1);
+          expect(decision.arms.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 9);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+});
+
+it("calls two arms undecided up to a standard deviation of 0.1, as the paper does", () => {
+  expect(undecided([0.6, 0.4])).toBe(true);
+  expect(undecided([0.61, 0.39])).toBe(false);
+  expect(undecided([1])).toBe(false);
+});

@@ -1,0 +1,76 @@
+// Values for the unit tests of operators: a plain request, as received and after each step.
+import pino from "pino";
+import type { Received, StepContext } from "../runtime/step.ts";
+import type { Request } from "../schemas/types.ts";
+import type { Selected, SelectedExample, Validated } from "./flow.ts";
+
+export const NOW = 1_700_000_000_000;
+
+export function aRequest(change: Partial<Request> = {}): Request {
+  return {
+    id: "r1",
+    tenant: "acme",
+    domain: null,
+    messages: [{ role: "user", content: "list all files" }],
+    documents: [],
+    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
+    allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
+    privacy: { cache: true, share: true, fresh: false },
+    mayAsk: false,
+    replyPartition: null,
+    metadata: {},
+    createdAt: NOW,
+    ...change,
+  };
+}
+
+export function received(record: Request, offset = 7, partition = 2): Received<Request> {
+  const position = { topic: "precedent.requests", partition, offset };
+  return { record, position, timestamp: NOW - 1, receivedAt: NOW + 2 };
+}
+
+export function validated(change: Partial<Request> = {}, offset = 7, partition = 2): Validated {
+  const from = received(aRequest(change), offset, partition);
+  return {
+    ...from,
+    request: { ...from.record, id: from.record.id ?? "derived", createdAt: from.record.createdAt ?? NOW },
+    domain: "acme/default",
+    deadline: NOW + 120_000,
+    question: "list all files",
+    degraded: [],
+  };
+}
+
+export function anExample(id: string, similarity = 0.8): SelectedExample {
+  const helpfulness = similarity;
+  return {
+    id,
+    request: `question ${id}`,
+    response: `answer ${id}`,
+    similarity,
+    helpfulness,
+    tokens: 10,
+    explored: false,
+  };
+}
+
+export function selected(change: Partial<Selected> = {}, request: Partial<Request> = {}): Selected {
+  return {
+    ...validated(request),
+    cacheKey: null,
+    embedding: Float32Array.of(1, 0, 0, 0),
+    examplesByArm: new Map(),
+    threshold: 0.5,
+    exploredThreshold: null,
+    ...change,
+  };
+}
+
+export function aContext(): StepContext {
+  return {
+    signal: new AbortController().signal,
+    log: pino({ level: "silent" }),
+    deadline: NOW + 120_000,
+    timings: [{ operator: "validate", ms: 0.1 }],
+  };
+}
