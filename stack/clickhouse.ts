@@ -32,6 +32,8 @@ export function clickhouseServer({ folder, token, port }: ClickHouseOptions): Se
         cwd: fileURLToPath(new URL("..", import.meta.url)),
         env: {
           ...process.env,
+          // Statements run on libuv's pool, whose size can't be changed from within; see facade/main.ts.
+          UV_THREADPOOL_SIZE: "16",
           PRECEDENT_CLICKHOUSE_PATH: folder,
           PRECEDENT_CLICKHOUSE_PORT: String(current),
           PRECEDENT_CLICKHOUSE_TOKEN: token,
