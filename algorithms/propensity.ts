@@ -61,38 +61,33 @@ export function winProbabilities(scores: readonly Score[]): number[] {
 
 /** For each moving arm: the integral over s > from of its density times the distribution functions of the others. */
 function integrate(arms: readonly Score[], from: number): Float64Array {
-  const wins = new Float64Array(arms.length);
-  const cdf = new Float64Array(arms.length);
-  const density = new Float64Array(arms.length);
+  const n = arms.length;
+  const wins = new Float64Array(n);
+  const cdf = new Float64Array(n);
+  const density = new Float64Array(n);
+  /** Product of cdf[j], j < i. */
+  const before = new Float64Array(n);
   for (const [start, end] of panels(arms, from)) {
     const width = end - start;
     for (const { at, weight } of RULE) {
-      for (const [i, { mean, deviation }] of arms.entries()) {
+      let product = 1;
+      for (let i = 0; i < n; i++) {
+        const { mean, deviation } = arms[i]!;
         // start - mean is exact where it matters, so narrow arms far from 0 lose nothing.
         const z = (start - mean + at * width) / deviation;
         cdf[i] = normalCdf(z);
         density[i] = (normalDensity(z) * width * weight) / deviation;
+        before[i] = product;
+        product *= cdf[i]!;
       }
-      addProducts(wins, density, cdf);
+      product = 1;
+      for (let i = n - 1; i >= 0; i--) {
+        wins[i] = wins[i]! + density[i]! * before[i]! * product;
+        product *= cdf[i]!;
+      }
     }
   }
   return wins;
-}
-
-/** wins[i] += density[i] * product of cdf[j], j != i, by products from both ends. */
-function addProducts(wins: Float64Array, density: Float64Array, cdf: Float64Array): void {
-  const n = wins.length;
-  const before = new Float64Array(n);
-  let product = 1;
-  for (let i = 0; i < n; i++) {
-    before[i] = product;
-    product *= cdf[i]!;
-  }
-  product = 1;
-  for (let i = n - 1; i >= 0; i--) {
-    wins[i] = wins[i]! + density[i]! * before[i]! * product;
-    product *= cdf[i]!;
-  }
 }
 
 /** Intervals in each of which every arm is smooth: no wider than PANEL deviations of any arm that varies there. */

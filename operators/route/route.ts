@@ -2,7 +2,7 @@
 // with the exact probability of the choice, so that any other policy can be judged from the log (spec 20).
 // Needs select before it. It never fails for want of a policy: when the policy or the features can't be used, the default arm answers
 // with probability 1 and `degraded` says so. NaN never reaches the model.
-import { constantPrior } from "../../algorithms/bandit.ts";
+import { constantPrior, priorPosterior } from "../../algorithms/bandit.ts";
 import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { defaultLambda0 } from "../../algorithms/load-bias.ts";
 import { drawIndex, type Random } from "../../algorithms/random.ts";
@@ -44,7 +44,9 @@ export interface RouteDependencies {
 /** Refuses with no_arm when no arm is both allowed and cheap enough. */
 export function createRoute({ policy, arms, load, random, clock, routing }: RouteDependencies): Step<Selected, Routed> {
   const features = createFeatures();
-  const prior = constantPrior(FEATURE_COUNT, routing.priorMean, routing.priorVariance, routing.noiseVariance ?? 0.1);
+  const prior = priorPosterior(
+    constantPrior(FEATURE_COUNT, routing.priorMean, routing.priorVariance, routing.noiseVariance ?? 0.1),
+  );
 
   return function route(selected) {
     const { request } = selected;

@@ -1,6 +1,6 @@
 // The scores of the arms for one request (spec 20): predicted quality less cost and load, a Thompson sample of it, and the exact chance to win.
-import { predict, priorPosterior, sample, type Prior } from "../../algorithms/bandit.ts";
-import { loadPenalty, type LoadBias } from "../../algorithms/load-bias.ts";
+import { predict, sample, type Posterior } from "../../algorithms/bandit.ts";
+import { loadPenalty, pressure, type LoadBias } from "../../algorithms/load-bias.ts";
 import { winProbabilities } from "../../algorithms/propensity.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { ArmScore, ShownExample } from "../../schemas/types.ts";
@@ -26,14 +26,14 @@ export interface Scored {
 export function scoreArms(
   contenders: readonly Contender[],
   policy: RouterPolicy,
-  prior: Prior,
+  prior: Posterior,
   { costWeight, load, bias }: { costWeight: number; load: number; bias: LoadBias },
   random: Random,
 ): Scored {
   const scores = contenders.map(({ arm, context, examples }): ArmScore => {
     const learnt = policy.arms.get(arm.name);
     // An arm that changed its model is a new one.
-    const posterior = learnt !== undefined && learnt.model === arm.model ? learnt : priorPosterior(prior);
+    const posterior = learnt !== undefined && learnt.model === arm.model ? learnt : prior;
     const prediction = predict(posterior, context);
     return {
       arm: arm.name,
@@ -50,9 +50,10 @@ export function scoreArms(
   const probabilities = winProbabilities(
     scores.map(({ mean, deviation, bias: penalty }) => ({ mean: mean - penalty, deviation })),
   );
-  const loadFree = winProbabilities(
-    scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })),
-  );
+  const loadFree =
+    pressure(load, bias) === 0
+      ? probabilities
+      : winProbabilities(scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })));
   return {
     scores: scores.map((score, i) => ({ ...score, probability: probabilities[i]! })),
     loadFree,
