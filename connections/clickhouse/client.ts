@@ -32,6 +32,10 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
       output_format_json_quote_64bit_integers: 0,
       output_format_json_named_tuples_as_objects: 1,
       date_time_input_format: "best_effort",
+      // A batch with more months than this would be refused as overload, and tried again for ever.
+      max_partitions_per_insert_block: "0",
+      // An INSERT through a Distributed table returns when the shards have the rows.
+      distributed_foreground_insert: 1,
     },
     log: { LoggerClass: SilentLogger },
   });

@@ -1,0 +1,119 @@
+// Brings a database to the state of schemas/clickhouse: numbered files, each applied once, in order, recorded with its checksum.
+// Safe to run from several processes at once and to be killed anywhere: every statement can be repeated (IF NOT EXISTS, OR REPLACE), a file is
+// recorded after its last statement, and rows of the same version merge.
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { ClickHouse } from "./port.ts";
+import { expiringTables, localTable, onCluster, renderMigration, ttlExpression, type RenderOptions } from "./render.ts";
+
+export interface Migration {
+  version: number;
+  name: string;
+  sql: string;
+  /** sha256 of the file, placeholders as they stand: the configuration may change, a file may not. */
+  checksum: string;
+}
+
+export class MigrationError extends Error {
+  override name = "MigrationError";
+}
+
+const folder = fileURLToPath(new URL("../../schemas/clickhouse", import.meta.url));
+
+/** The files of a folder in order. Throws MigrationError when a number is missing or taken twice. */
+export async function readMigrations(path: string = folder): Promise<Migration[]> {
+  const names = (await readdir(path)).filter((name) => name.endsWith(".sql")).sort();
+  return await Promise.all(
+    names.map(async (file, index) => {
+      const [, digits, name] = /^(\d{4})_([a-z0-9_]+)\.sql$/.exec(file) ?? [];
+      if (digits === undefined || name === undefined)
+        throw new MigrationError(`${file} in schemas/clickhouse is not named like 0001_records.sql.`);
+      if (Number(digits) !== index + 1)
+        throw new MigrationError(`schemas/clickhouse counts from 0001 without gaps, but file ${index + 1} is ${file}.`);
+      const sql = await readFile(join(path, file), "utf8");
+      return { version: index + 1, name, sql, checksum: createHash("sha256").update(sql).digest("hex") };
+    }),
+  );
+}
+
+/**
+ * Applies what is missing and returns the names of what it applied; also brings the tables' TTL to options.ttlDays.
+ * The client may have any default database: ours is created first. Versions that the database has and we do not (a newer release ran here)
+ * are left alone. Throws MigrationError when an applied file has changed; rejects as the port does.
+ */
+export async function migrate(
+  clickhouse: Pick<ClickHouse, "command" | "query">,
+  options: RenderOptions,
+  migrations?: readonly Migration[],
+): Promise<string[]> {
+  const files = migrations ?? (await readMigrations());
+  await createBook(clickhouse, options);
+  const applied = await clickhouse.query<{ version: number; name: string; checksum: string }>(
+    `SELECT version, name, checksum FROM ${options.database}.migrations FINAL ORDER BY version`,
+  );
+  for (const { version, name, checksum } of applied) {
+    const file = files.find((migration) => migration.version === version);
+    if (file !== undefined && file.checksum !== checksum)
+      throw new MigrationError(
+        `Migration ${fileName(file)} was applied to ${options.database} as ${name} with another text. ` +
+          `Applied files never change: put the change into a new file.`,
+      );
+  }
+  const done = new Set(applied.map(({ version }) => version));
+  const missing = files.filter(({ version }) => !done.has(version));
+  for (const migration of missing) {
+    for (const statement of renderMigration(migration.sql, options)) await clickhouse.command(statement);
+    await clickhouse.command(
+      `INSERT INTO ${options.database}.migrations (version, name, checksum, applied_at)
+       VALUES ({version:UInt32}, {name:String}, {checksum:String}, now64(3))`,
+      { version: migration.version, name: migration.name, checksum: migration.checksum },
+    );
+  }
+  await applyTtl(clickhouse, options, files);
+  return missing.map(fileName);
+}
+
+const fileName = ({ version, name }: Migration): string => `${String(version).padStart(4, "0")}_${name}`;
+
+/** On a cluster one book for all shards: its path names none. */
+async function createBook(clickhouse: Pick<ClickHouse, "command">, options: RenderOptions): Promise<void> {
+  const engine =
+    options.cluster === undefined
+      ? "ReplacingMergeTree(applied_at)"
+      : "ReplicatedReplacingMergeTree('/clickhouse/tables/all/{database}/{table}', '{shard}-{replica}', applied_at)";
+  await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${options.database} ${onCluster(options)}`);
+  await clickhouse.command(
+    `CREATE TABLE IF NOT EXISTS ${options.database}.migrations ${onCluster(options)}
+     (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
+     ENGINE = ${engine} ORDER BY version`,
+  );
+}
+
+/** clickhouse.ttlDays may change after a table was made; parts are rewritten as they merge, not at once. */
+async function applyTtl(
+  clickhouse: Pick<ClickHouse, "command" | "query">,
+  options: RenderOptions,
+  files: readonly Migration[],
+): Promise<void> {
+  const tables = files.flatMap(({ sql }) => expiringTables(sql));
+  const engines = await clickhouse.query<{ name: string; engine: string }>(
+    `SELECT concat(database, '.', name) AS name, engine_full AS engine FROM system.tables
+     WHERE database = {database:String}`,
+    { database: options.database },
+  );
+  for (const { name, column } of tables) {
+    const table = localTable(name, options);
+    const engine = engines.find((found) => found.name === table)?.engine;
+    if (engine === undefined) continue;
+    const expression = ttlExpression(column, options.ttlDays);
+    const wanted = options.ttlDays > 0;
+    if (wanted && !engine.includes(`TTL ${expression}`))
+      await clickhouse.command(
+        `ALTER TABLE ${table} ${onCluster(options)} MODIFY TTL ${expression} SETTINGS materialize_ttl_after_modify = 0`,
+      );
+    if (!wanted && engine.includes(" TTL "))
+      await clickhouse.command(`ALTER TABLE ${table} ${onCluster(options)} REMOVE TTL`);
+  }
+}

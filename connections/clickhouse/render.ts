@@ -1,0 +1,97 @@
+// Migrations are SQL with a few placeholders, so that the same file serves one server and a cluster. Without a cluster a table is a
+// ReplacingMergeTree; with one, {table:x} becomes x_local, replicated on every shard, and {distributed:x:key} puts the Distributed table x
+// over it, sharded by a key that all rows of one identity share (FINAL merges within a shard only).
+//   {database}                    the configured database
+//   {on_cluster}                  ON CLUSTER, or nothing
+//   {table:name}                  database.name, or database.name_local on a cluster
+//   {replacing:column}            ReplacingMergeTree(column), or its replicated form
+//   {distributed:name:key}        a statement of its own: the Distributed table, or nothing
+//   {ttl:column}                  TTL by clickhouse.ttlDays, or nothing where that is 0
+//   {colocated}                   at the end of a view that joins tables sharded by the same key
+// Names in the configuration are checked there; what a file writes is ours.
+
+export interface RenderOptions {
+  database: string;
+  /** Name of a cluster as the servers know it; they must define the macros shard and replica. */
+  cluster?: string | undefined;
+  /** 0: rows are kept for ever. */
+  ttlDays: number;
+}
+
+const literal = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
+
+/** The table that holds the rows of `name`. */
+export const localTable = (name: string, { database, cluster }: RenderOptions): string =>
+  `${database}.${name}${cluster === undefined ? "" : "_local"}`;
+
+export const onCluster = ({ cluster }: RenderOptions): string =>
+  cluster === undefined ? "" : `ON CLUSTER ${literal(cluster)}`;
+
+/** ReplacingMergeTree(arguments); on a cluster replicated, once a shard. */
+export function replacingEngine(argument: string, { cluster }: RenderOptions): string {
+  if (cluster === undefined) return `ReplacingMergeTree(${argument})`;
+  // {shard}, {replica}, {database} and {table} are macros of the server.
+  return `ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', ${argument})`;
+}
+
+export const ttlExpression = (column: string, ttlDays: number): string =>
+  `toDateTime(${column}) + toIntervalDay(${ttlDays})`;
+
+/** The statements of a migration, placeholders replaced, in order. Throws on a placeholder that it does not know. */
+export function renderMigration(sql: string, options: RenderOptions): string[] {
+  return statements(sql)
+    .map((statement) => render(statement, options).trim())
+    .filter((statement) => statement !== "");
+}
+
+/** Statements end with a semicolon at the end of a line; whole-line comments are left out. */
+function statements(sql: string): string[] {
+  return sql
+    .split("\n")
+    .filter((line) => !line.trimStart().startsWith("--"))
+    .join("\n")
+    .split(/;[ \t]*(?:\n|$)/);
+}
+
+function render(statement: string, options: RenderOptions): string {
+  return statement.replace(
+    /\{([a-z_]+)(?::([^{}:]+))?(?::([^{}]+))?\}/g,
+    (placeholder: string, kind: string, first = "", second = "") => {
+      switch (kind) {
+        case "database":
+          return options.database;
+        case "on_cluster":
+          return onCluster(options);
+        case "table":
+          return localTable(first, options);
+        case "replacing":
+          return replacingEngine(first, options);
+        case "ttl":
+          return options.ttlDays === 0 ? "" : `TTL ${ttlExpression(first, options.ttlDays)}`;
+        case "colocated":
+          return options.cluster === undefined ? "" : "SETTINGS distributed_product_mode = 'local'";
+        case "distributed":
+          return distributed(first, second, options);
+        default:
+          throw new Error(`A migration has the placeholder ${placeholder}, which does not exist: see render.ts.`);
+      }
+    },
+  );
+}
+
+function distributed(name: string, key: string, options: RenderOptions): string {
+  if (options.cluster === undefined) return "";
+  return (
+    `CREATE TABLE IF NOT EXISTS ${options.database}.${name} ${onCluster(options)} AS ${localTable(name, options)} ` +
+    `ENGINE = Distributed(${literal(options.cluster)}, ${literal(options.database)}, ${literal(`${name}_local`)}, ${key})`
+  );
+}
+
+/** Tables whose rows expire by clickhouse.ttlDays, with the column that their age is counted from. */
+export function expiringTables(sql: string): { name: string; column: string }[] {
+  return statements(sql).flatMap((statement) => {
+    const name = /\{table:([^{}:]+)\}/.exec(statement)?.[1];
+    const column = /\{ttl:([^{}:]+)\}/.exec(statement)?.[1];
+    return name === undefined || column === undefined ? [] : [{ name, column }];
+  });
+}
