@@ -6,8 +6,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { configSchema } from "../config/schema.ts";
 import { attachStack, stackStatus, stopStack } from "./attach.ts";
-import { cacheFolder } from "./folder.ts";
-import { downloadedBytes } from "./install.ts";
 import { withMutex } from "./lock.ts";
 import { boundLogs, logTail } from "./logs.ts";
 import { freePort } from "./ports.ts";
@@ -82,20 +80,6 @@ describe("logs", () => {
     expect((await stat(file)).size).toBe(0);
     expect(await readFile(`${file}.1`, "utf8")).toBe("a\nb\nc\n");
     expect(await logTail(join(folder, "none.log"))).toBe("(no log)");
-  });
-});
-
-describe("install", () => {
-  it("counts what Maven says it downloaded", () => {
-    expect(downloadedBytes("[INFO] Downloaded from x: https://host/a.jar (4.1 MB at 20 MB/s)")).toBe(4_100_000);
-    expect(downloadedBytes("Downloaded from x: https://host/a.pom (905 B at 2 kB/s)")).toBe(905);
-    expect(downloadedBytes("[INFO] BUILD SUCCESS")).toBe(0);
-  });
-
-  it("keeps downloads where the environment says", () => {
-    expect(cacheFolder({ PRECEDENT_CACHE: "/a/b" })).toBe("/a/b");
-    expect(cacheFolder({ XDG_CACHE_HOME: "/c" })).toBe("/c/precedent");
-    expect(cacheFolder({})).toMatch(/\.cache\/precedent$/);
   });
 });
 
