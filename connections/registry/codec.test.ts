@@ -1,4 +1,4 @@
-import { Type } from "avsc";
+import avro from "avsc";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
@@ -168,7 +168,7 @@ describe("codec", () => {
       fields: [{ name: "documents", type: { type: "array", items: "string" } }],
     };
     const id = await registry.register("other", schema);
-    const count = Type.forSchema("long").toBuffer(2 ** 40);
+    const count = avro.Type.forSchema("long").toBuffer(2 ** 40);
     const decoded = await codec.decode("requests", wire(id, Buffer.concat([count, Buffer.from([0])])));
     expect(decoded).toMatchObject({ ok: false, code: "undecodable" });
     expect(decoded.ok ? "" : decoded.reason).toMatch(/claims 1099511627776 items/);
@@ -198,7 +198,7 @@ describe("codec and other writers", () => {
     const { codec, registry } = await ready();
     const schema = older();
     const id = await registry.register("other", schema);
-    const payload = Type.forSchema(schema as unknown as Parameters<typeof Type.forSchema>[0]).toBuffer({
+    const payload = avro.Type.forSchema(schema as unknown as Parameters<typeof avro.Type.forSchema>[0]).toBuffer({
       messages: [{ role: "user", content: "hello" }],
     });
     const decoded = await codec.decode("requests", wire(id, payload));
@@ -213,7 +213,7 @@ describe("codec and other writers", () => {
     const schema = readSchema("answer") as unknown as { fields: AvroField[] };
     const newer = { ...schema, fields: [{ name: "colour", type: "string" }, ...schema.fields] };
     const id = await registry.register("other", newer);
-    const payload = Type.forSchema(newer as unknown as Parameters<typeof Type.forSchema>[0]).toBuffer({
+    const payload = avro.Type.forSchema(newer as unknown as Parameters<typeof avro.Type.forSchema>[0]).toBuffer({
       ...answer,
       colour: "red",
     });

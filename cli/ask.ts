@@ -1,0 +1,137 @@
+// precedent ask "…": produces a request as any client would and prints its response and the decision behind it.
+import type { Command } from "commander";
+import { v7 as uuid } from "uuid";
+import { createLog } from "../runtime/log.ts";
+import type { Decision, Request, Response } from "../schemas/types.ts";
+import { describeAnswer } from "./describe-answer.ts";
+import { CommandError, type Io } from "./io.ts";
+import { configOf, parseDuration } from "./options.ts";
+import { openSession, type Session } from "./session.ts";
+
+interface Options {
+  tenant: string;
+  domain?: string;
+  arm?: string[];
+  timeout: number;
+  json?: boolean;
+}
+
+export interface Answered {
+  response: Response;
+  /** Null where none was made: an answer from the cache, a refusal. */
+  decision: Decision | null;
+}
+
+export function addAsk(program: Command, io: Io): void {
+  program
+    .command("ask")
+    .description("send a request and print its response and its decision (the stages must run: precedent up)")
+    .argument("<question>", "what the user says")
+    .option("-t, --tenant <name>", "owner of the request", "default")
+    .option("-d, --domain <name>", "sharing domain inside the tenant")
+    .option("-a, --arm <name...>", "only these arms may answer")
+    .option("--timeout <time>", "how long to wait: 500ms, 90s, 2m", parseDuration, 120_000)
+    .option("--json", "response and decision as JSON")
+    .action(async (question: string, options: Options, command: Command) => {
+      const { config } = configOf(command, io);
+      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
+      try {
+        const answered = await ask(session, requestOf(question, options), options.timeout, io.signal);
+        io.out(options.json === true ? `${JSON.stringify(answered, null, 2)}\n` : describeAnswer(answered));
+        const { status, error } = answered.response;
+        if (status !== "ok") throw new CommandError(`${status}: ${error?.code ?? "unknown"}`);
+      } finally {
+        await session.close();
+      }
+    });
+}
+
+/** A request of one user turn with a fresh id. */
+export function requestOf(
+  question: string,
+  { tenant, domain, arm, timeout }: Pick<Options, "tenant" | "domain" | "arm" | "timeout">,
+): Request & { id: string } {
+  return {
+    id: uuid(),
+    tenant,
+    domain: domain ?? null,
+    messages: [{ role: "user", content: question }],
+    documents: [],
+    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
+    allow: { arms: arm ?? null, maxCost: null, deadlineMs: timeout, costWeight: null },
+    privacy: { cache: true, share: true, fresh: false },
+    mayAsk: false,
+    replyPartition: null,
+    metadata: { client: "precedent ask" },
+    createdAt: Date.now(),
+  };
+}
+
+/** A decision is committed before its response, but read from another topic. */
+const decisionWaitMs = 3_000;
+
+/** Rejects when no response comes in time. */
+export async function ask(
+  { kafka, codec, config }: Session,
+  request: Request & { id: string },
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const { prefix } = config.kafka;
+  const responses = promised<Response>();
+  const decisions = promised<Decision>();
+  const listen = <N extends "responses" | "decisions">(
+    topic: N,
+    found: (record: { responses: Response; decisions: Decision }[N]) => void,
+  ) =>
+    kafka.tailTopic(`${prefix}${topic}`, ({ value }) => {
+      if (value === null) return;
+      void codec.decode(topic, value).then((decoded) => {
+        if (decoded.ok && decoded.value.requestId === request.id) found(decoded.value);
+      }, responses.reject);
+    });
+  const tails = await Promise.all([listen("responses", responses.resolve), listen("decisions", decisions.resolve)]);
+  const producer = kafka.plainProducer();
+  try {
+    await producer.send([{ topic: `${prefix}requests`, key: request.id, value: codec.encode("requests", request) }]);
+    const response = await within(responses.promise, timeoutMs, signal);
+    if (response === null) {
+      throw new CommandError(`no response to ${request.id} within ${timeoutMs} ms: do the stages run (precedent up)?`);
+    }
+    const decided = response.source === "none" || response.source === "cache" ? 200 : decisionWaitMs;
+    return { response, decision: await within(decisions.promise, decided, signal) };
+  } finally {
+    await Promise.allSettled([producer.close(), ...tails.map((tail) => tail.stop())]);
+  }
+}
+
+function promised<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (cause: unknown) => void } {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (cause: unknown) => void = () => undefined;
+  const promise = new Promise<T>((settle, fail) => {
+    resolve = settle;
+    reject = fail;
+  });
+  // Nobody may be waiting any more when it fails.
+  promise.catch(() => undefined);
+  return { promise, resolve, reject };
+}
+
+/** The promise's value, or null when the time is over; rejects when the signal is aborted. */
+async function within<T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T | null> {
+  signal.throwIfAborted();
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(signal.reason instanceof Error ? signal.reason : new Error("stopped"));
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", abort);
+      resolve(null);
+    }, ms);
+    signal.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", abort);
+    });
+  });
+}

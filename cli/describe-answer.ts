@@ -1,0 +1,37 @@
+// A response and its decision in words, for people.
+import pc from "picocolors";
+import type { Decision, Response } from "../schemas/types.ts";
+
+export function describeAnswer({ response, decision }: { response: Response; decision: Decision | null }): string {
+  const lines: string[] = [];
+  if (response.status === "ok") lines.push(response.text);
+  else lines.push(pc.red(`${response.status}: ${response.error?.code ?? ""} ${response.error?.message ?? ""}`.trim()));
+  const facts = [
+    response.arm === null ? response.source : `${response.arm} (${response.model ?? "?"}), ${response.source}`,
+    `${response.timings.total.toFixed(0)} ms`,
+    `${response.usage.prompt} + ${response.usage.completion} tokens`,
+    `cost ${response.cost.toPrecision(3)}`,
+  ];
+  lines.push("", pc.dim(facts.join(" · ")));
+  if (decision !== null) lines.push(...describeDecision(decision));
+  if (response.degraded.length > 0) lines.push(pc.yellow(`degraded: ${response.degraded.join(", ")}`));
+  lines.push(pc.dim(`request ${response.requestId}`));
+  return `${lines.join("\n")}\n`;
+}
+
+function describeDecision(decision: Decision): string[] {
+  const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
+  const lines = [`arm ${decision.arm} chosen with probability ${decision.probability.toFixed(3)}`];
+  for (const { arm, mean, deviation, sampled, bias, probability } of decision.arms) {
+    const quality = `quality ${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
+    lines.push(
+      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)}, probability ${probability.toFixed(3)}`,
+    );
+  }
+  const examples = chosen?.examples ?? [];
+  lines.push(`${examples.length} examples shown${examples.length === 0 ? "" : ", the best last:"}`);
+  for (const { id, similarity } of examples) lines.push(`  ${similarity.toFixed(3)}  ${id}`);
+  const timings = decision.timings.map(({ operator, ms }) => `${operator} ${ms.toFixed(1)}`);
+  if (timings.length > 0) lines.push(pc.dim(`ms: ${timings.join(", ")}`));
+  return lines;
+}

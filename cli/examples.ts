@@ -1,0 +1,139 @@
+// precedent examples import FILE: pairs of request and response, embedded and produced to the topic `examples`. The same
+// pair gets the same id, so a repeated or broken-off import does no harm.
+import { resolve } from "node:path";
+import type { Command } from "commander";
+import { exampleId, sharingDomain } from "../algorithms/identity.ts";
+import { embeddingModelFolder } from "../config/assets.ts";
+import type { Config } from "../config/schema.ts";
+import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
+import type { Embedder } from "../connections/embedder/port.ts";
+import { createLog } from "../runtime/log.ts";
+import type { Example } from "../schemas/types.ts";
+import { startProgress } from "../stack/progress.ts";
+import type { Io } from "./io.ts";
+import { configOf } from "./options.ts";
+import { checkPairs, readPairs, type Pair } from "./pairs.ts";
+import { openSession, type Session } from "./session.ts";
+
+interface Options {
+  tenant: string;
+  domain?: string;
+}
+
+const batchSize = 256;
+
+export function addExamples(program: Command, io: Io): void {
+  program
+    .command("examples")
+    .description("the examples that help to answer")
+    .command("import")
+    .description('import pairs, one {"request", "response", "tenant"?, "domain"?, "quality"?} a line')
+    .argument("<file>", "JSONL")
+    .option("-t, --tenant <name>", "owner where a line names none", "default")
+    .option("-d, --domain <name>", "sharing domain where a line names none")
+    .action(async (name: string, options: Options, command: Command) => {
+      const { config } = configOf(command, io);
+      const log = createLog({ level: "warn" });
+      const file = resolve(io.cwd, name);
+      const total = await checkPairs(file);
+      const session = await openSession(config, { log });
+      const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log }).catch(
+        async (error: unknown) => {
+          await session.close();
+          throw error;
+        },
+      );
+      const progress = startProgress("importing", total, "examples");
+      try {
+        const done = await importPairs({
+          session,
+          embedder,
+          file,
+          options,
+          onProgress: progress.update,
+          signal: io.signal,
+        });
+        progress.finish();
+        io.out(`imported ${done} examples\n`);
+      } finally {
+        await Promise.allSettled([embedder.close(), session.close()]);
+      }
+    });
+}
+
+const embedderOptions = (config: Config, io: Io) => ({
+  folder: config.embedder.model ?? embeddingModelFolder(io.environment),
+  threads: config.embedder.threads,
+  maxBatch: config.embedder.maxBatch,
+  cacheEntries: config.embedder.cacheEntries,
+});
+
+export interface ImportOptions {
+  session: Pick<Session, "kafka" | "codec" | "config">;
+  embedder: Embedder;
+  file: string;
+  options: Options;
+  onProgress?: (done: number) => void;
+  signal?: AbortSignal;
+}
+
+/** Embeds and produces every pair of the file; returns how many. Each batch is in the broker before the next is embedded. */
+export async function importPairs({
+  session,
+  embedder,
+  file,
+  options,
+  onProgress,
+  signal,
+}: ImportOptions): Promise<number> {
+  const producer = session.kafka.plainProducer();
+  let done = 0;
+  try {
+    for await (const pairs of readPairs(file, batchSize)) {
+      signal?.throwIfAborted();
+      const vectors = await embedder.embedAll(
+        pairs.map(({ request }) => request),
+        (embedded) => onProgress?.(done + embedded),
+      );
+      const messages = pairs.map((pair, index) => {
+        const example = toExample(pair, options, vectors[index] ?? new Float32Array(), embedder.model, Date.now());
+        const value = session.codec.encode("examples", example);
+        return { topic: `${session.config.kafka.prefix}examples`, key: `${example.domain}/${example.id}`, value };
+      });
+      await producer.send(messages);
+      done += pairs.length;
+      onProgress?.(done);
+    }
+  } finally {
+    await producer.close();
+  }
+  return done;
+}
+
+export function toExample(
+  pair: Pair,
+  options: Options,
+  vector: Float32Array,
+  embeddingModel: string,
+  now: number,
+): Example {
+  const tenant = pair.tenant ?? options.tenant;
+  const domain = sharingDomain(tenant, pair.domain ?? options.domain ?? null);
+  const embedding = Buffer.alloc(vector.length * 4);
+  vector.forEach((value, index) => embedding.writeFloatLE(value, index * 4));
+  return {
+    id: exampleId(domain, pair.request, pair.response),
+    tenant,
+    domain,
+    request: pair.request,
+    response: pair.response,
+    embedding,
+    embeddingModel,
+    source: { arm: "import", model: pair.model ?? "unknown", requestId: null },
+    quality: pair.quality ?? 1,
+    bytes: Buffer.byteLength(pair.request) + Buffer.byteLength(pair.response) + embedding.length,
+    expiresAt: null,
+    replays: 0,
+    createdAt: now,
+  };
+}

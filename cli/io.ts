@@ -1,0 +1,21 @@
+// What a command may use of the outside, so that tests can run commands and read what they say.
+export interface Io {
+  /** The result of a command. */
+  out(text: string): void;
+  /** Everything else: progress, warnings, errors. */
+  note(text: string): void;
+  environment: Readonly<Record<string, string | undefined>>;
+  cwd: string;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  signal: AbortSignal;
+}
+
+/** A wrong use of the command line: exit code 2. */
+export class UsageError extends Error {
+  override name = "UsageError";
+}
+
+/** A failure whose message tells everything; exit code 1. */
+export class CommandError extends Error {
+  override name = "CommandError";
+}

@@ -1,0 +1,31 @@
+// The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line; --debug adds the stack.
+import { createProgram } from "./program.ts";
+import type { Io } from "./io.ts";
+import { runProgram } from "./run.ts";
+
+const stopping = new AbortController();
+let signals = 0;
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    signals++;
+    // The second one means it.
+    if (signals > 1) process.exit(130);
+    stopping.abort(new Error(`stopped by ${name}`));
+  });
+}
+// `precedent sql ... | head` closes our output early: that is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === "EPIPE" ? 0 : 1);
+});
+
+const io: Io = {
+  out: (text) => void process.stdout.write(text),
+  note: (text) => void process.stderr.write(text),
+  environment: process.env,
+  cwd: process.cwd(),
+  signal: stopping.signal,
+};
+
+const code = await runProgram(createProgram(io), process.argv.slice(2), io);
+// Not by exhaustion: a driver's idle socket must not keep a finished command alive. Output is flushed first.
+process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));

@@ -1,0 +1,18 @@
+// Options that several commands share.
+import { InvalidArgumentError, type Command } from "commander";
+import { loadConfig, type LoadedConfig } from "../config/load.ts";
+import type { Io } from "./io.ts";
+
+/** The configuration that --config names, wherever on the command line it stood. */
+export function configOf(command: Command, io: Io): LoadedConfig {
+  const { config } = command.optsWithGlobals<{ config?: string }>();
+  return loadConfig({ file: config, cwd: io.cwd, environment: io.environment });
+}
+
+/** "90", "90s", "2m", "500ms" in milliseconds; a number alone means seconds. */
+export function parseDuration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text);
+  const value = Number(match?.[1]);
+  if (match === null || !(value > 0)) throw new InvalidArgumentError("A time such as 500ms, 90s or 2m.");
+  return Math.round(value * { ms: 1, s: 1_000, m: 60_000 }[(match[2] ?? "s") as "ms" | "s" | "m"]);
+}

@@ -1,0 +1,67 @@
+// A file of question and answer pairs, one JSON object a line, read in pieces so that its size does not matter.
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { z } from "zod";
+import { CommandError } from "./io.ts";
+
+const pair = z.object({
+  request: z.string().trim().min(1),
+  response: z.string().min(1),
+  tenant: z.string().min(1).optional(),
+  domain: z.string().min(1).optional(),
+  /** How good the answer is, [0, 1]. */
+  quality: z.number().min(0).max(1).optional(),
+  model: z.string().optional(),
+});
+export type Pair = z.infer<typeof pair>;
+
+const problemsTold = 10;
+
+/** The number of pairs. Throws CommandError that lists the first problems, so that nothing is imported of a broken file. */
+export async function checkPairs(file: string): Promise<number> {
+  const problems: string[] = [];
+  let count = 0;
+  for await (const parsed of lines(file)) {
+    if ("problem" in parsed) problems.push(parsed.problem);
+    else count++;
+    if (problems.length >= problemsTold) break;
+  }
+  if (problems.length > 0)
+    throw new CommandError(`${file} was not imported:\n${problems.map((line) => `  ${line}`).join("\n")}`);
+  if (count === 0) throw new CommandError(`${file} holds no pairs: one {"request": "...", "response": "..."} a line`);
+  return count;
+}
+
+/** The pairs in batches of at most `size`. */
+export async function* readPairs(file: string, size: number): AsyncGenerator<Pair[]> {
+  let batch: Pair[] = [];
+  for await (const parsed of lines(file)) {
+    if ("problem" in parsed) throw new CommandError(`${file}: ${parsed.problem}`);
+    batch.push(parsed.pair);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function* lines(file: string): AsyncGenerator<{ pair: Pair } | { problem: string }> {
+  let number = 0;
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    number++;
+    if (line.trim() !== "") yield parse(line, number);
+  }
+}
+
+function parse(line: string, number: number): { pair: Pair } | { problem: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return { problem: `line ${number}: no JSON` };
+  }
+  const checked = pair.safeParse(value);
+  if (checked.success) return { pair: checked.data };
+  const issue = checked.error.issues[0];
+  return { problem: `line ${number}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "wrong"}` };
+}

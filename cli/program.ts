@@ -1,0 +1,22 @@
+// All commands and their options; what they do stands in one file each.
+import { Command } from "commander";
+import { addAsk } from "./ask.ts";
+import { addConfig } from "./config.ts";
+import { addExamples } from "./examples.ts";
+import type { Io } from "./io.ts";
+import { addSql } from "./sql.ts";
+import { addStack } from "./stack.ts";
+import { addTopology } from "./topology.ts";
+import { addUp } from "./up.ts";
+
+export function createProgram(io: Io): Command {
+  const program = new Command("precedent")
+    .description("Answers LLM requests with the help of everything answered before.")
+    .option("-c, --config <file>", "configuration; precedent.yaml in this folder by default")
+    .option("--debug", "show stack traces")
+    .showHelpAfterError("(precedent --help shows what there is)")
+    .exitOverride()
+    .configureOutput({ writeOut: io.out, writeErr: io.note });
+  for (const add of [addUp, addStack, addAsk, addSql, addExamples, addTopology, addConfig]) add(program, io);
+  return program;
+}

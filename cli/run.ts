@@ -1,0 +1,23 @@
+// Runs a parsed command line to an exit code; the only place where errors become words.
+import { CommanderError, type Command } from "commander";
+import { UsageError, type Io } from "./io.ts";
+
+/** 0 done, 1 failed, 2 used wrongly, 130 interrupted. */
+export async function runProgram(program: Command, argv: readonly string[], io: Io): Promise<number> {
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return 0;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+    if (io.signal.aborted) return 130;
+    const debug = program.opts<{ debug?: boolean }>().debug === true;
+    io.note(`${debug && error instanceof Error ? (error.stack ?? error.message) : `error: ${wordsOf(error)}`}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+/** AggregateErrors of refused connections have no message of their own. */
+function wordsOf(error: unknown): string {
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
+  return error instanceof Error ? error.message || error.name : String(error);
+}

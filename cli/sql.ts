@@ -1,0 +1,70 @@
+// precedent sql "…": a reading query in ClickHouse, while everything runs.
+import type { Command } from "commander";
+import Table from "cli-table3";
+import { readOnlyQuery } from "../connections/clickhouse/console.ts";
+import { resolveConnections } from "../stack/resolve.ts";
+import type { Io } from "./io.ts";
+import { configOf } from "./options.ts";
+
+interface Options {
+  format: string;
+}
+
+export function addSql(program: Command, io: Io): void {
+  program
+    .command("sql")
+    .description(
+      "run a reading query in ClickHouse (requests, decisions, responses, the views outcomes and savings, ...)",
+    )
+    .argument("<query>", "one statement that only reads")
+    .option("-f, --format <name>", "table, json, or any output format of ClickHouse (CSV, Vertical, ...)", "table")
+    .action(async (query: string, { format }: Options, command: Command) => {
+      const { clickhouse } = await resolveConnections(configOf(command, io).config, { start: false });
+      const wanted = { table: "JSONCompact", json: "JSONEachRow" }[format] ?? format;
+      const stream = await readOnlyQuery(clickhouse, query, wanted, io.signal);
+      if (format === "table") {
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of stream) chunks.push(chunk);
+        io.out(renderTable(Buffer.concat(chunks).toString("utf8")));
+      } else {
+        const decoder = new TextDecoder();
+        for await (const chunk of stream) io.out(decoder.decode(chunk, { stream: true }));
+      }
+    });
+}
+
+interface Compact {
+  meta: { name: string; type: string }[];
+  data: unknown[][];
+}
+
+/** ClickHouse's JSONCompact as a table; text that is none (a FORMAT in the query) goes through as it is. */
+export function renderTable(text: string): string {
+  const result = parseCompact(text);
+  if (result === null) return text;
+  const table = new Table({
+    head: result.meta.map(({ name }) => name),
+    colAligns: result.meta.map(({ type }) => (/Int|Float|Decimal/.test(type) ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of result.data) table.push(row.map(cell));
+  const count = result.data.length;
+  return `${table.toString()}\n${count} ${count === 1 ? "row" : "rows"}\n`;
+}
+
+function parseCompact(text: string): Compact | null {
+  try {
+    const value = JSON.parse(text) as Partial<Compact> | null;
+    return Array.isArray(value?.meta) && Array.isArray(value.data) ? (value as Compact) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** One line of at most 100 characters: a prompt must not break the table. */
+function cell(value: unknown): string {
+  const text = value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  // eslint-disable-next-line no-control-regex -- answers of models may carry terminal escapes
+  const line = text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}

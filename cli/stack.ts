@@ -1,0 +1,59 @@
+// precedent stack start|stop|status: the embedded Kafka, registry and ClickHouse.
+import type { Command } from "commander";
+import Table from "cli-table3";
+import pc from "picocolors";
+import { attachStack, stackStatus, stopStack, type StackStatus } from "../stack/attach.ts";
+import { CommandError, type Io } from "./io.ts";
+import { configOf } from "./options.ts";
+
+export function addStack(program: Command, io: Io): void {
+  const stack = program.command("stack").description("the embedded Kafka, registry and ClickHouse");
+
+  stack
+    .command("start")
+    .description("start it, or find it running; it stays when this command ends")
+    .action(async (_options, command: Command) => {
+      const { folder } = configOf(command, io).config.stack;
+      const info = await attachStack(folder, { start: true });
+      io.out(
+        [
+          `kafka       ${info.brokers.join(",")}`,
+          `registry    ${info.registryUrl}`,
+          `clickhouse  ${info.clickhouse.url}`,
+          `folder      ${info.folder}`,
+          "",
+        ].join("\n"),
+      );
+    });
+
+  stack
+    .command("stop")
+    .description("stop it; what it holds is kept")
+    .action(async (_options, command: Command) => {
+      const { folder } = configOf(command, io).config.stack;
+      io.out((await stopStack(folder)) ? `stopped the stack on ${folder}\n` : `no stack runs on ${folder}\n`);
+    });
+
+  stack
+    .command("status")
+    .description("what runs, where, and where its logs are; exit code 1 unless all of it is ready")
+    .option("--json", "as JSON")
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const status = await stackStatus(configOf(command, io).config.stack.folder);
+      io.out(json === true ? `${JSON.stringify(status, null, 2)}\n` : describe(status));
+      if (!status.ready) throw new CommandError("the stack is not ready");
+    });
+}
+
+function describe(status: StackStatus): string {
+  const table = new Table({
+    head: ["server", "status", "port", "pid", "restarts", "log"],
+    style: { head: [], border: [] },
+  });
+  for (const { name, status: state, port, pid, restarts, log } of status.servers) {
+    table.push([name, state === "ready" ? pc.green(state) : state, port ?? "", pid ?? "", restarts, log]);
+  }
+  const head = status.ready ? "ready" : status.running ? "starting" : "not running";
+  const failure = status.failure === undefined ? "" : `\nthe last stack ended: ${status.failure}`;
+  return `stack on ${status.folder}: ${head}${failure}\n${table.toString()}\n`;
+}

@@ -1,0 +1,49 @@
+// precedent up: runs all stages in this process, or one of them, until it is told to stop.
+import { once } from "node:events";
+import { Option, type Command } from "commander";
+import type { Config } from "../config/schema.ts";
+import { startHealthServer } from "../runtime/health.ts";
+import { createLog } from "../runtime/log.ts";
+import { createMetricsRegistry } from "../runtime/metrics.ts";
+import type { Io } from "./io.ts";
+import { configOf } from "./options.ts";
+import { openSession } from "./session.ts";
+import { stageNames, startStages, type StageName } from "./stages.ts";
+
+interface Options {
+  stage?: StageName[];
+  instance?: string;
+}
+
+export function addUp(program: Command, io: Io): void {
+  program
+    .command("up")
+    .description("run the stages; the embedded stack is started if no servers are configured and none runs")
+    .addOption(new Option("-s, --stage <name...>", "only these").choices(stageNames))
+    .option("-i, --instance <id>", "stable id of this process; the first free one by default")
+    .action(async (options: Options, command: Command) => {
+      const { config } = configOf(command, io);
+      await runUntilStopped(
+        { ...config, instance: options.instance ?? config.instance },
+        options.stage ?? stageNames,
+        io,
+      );
+    });
+}
+
+async function runUntilStopped(config: Config, stages: readonly StageName[], io: Io): Promise<void> {
+  const log = createLog({ level: config.log.level });
+  const metrics = createMetricsRegistry({ defaults: true });
+  const session = await openSession(config, { log });
+  try {
+    const running = await startStages(session, { stages, instance: config.instance, metrics });
+    const health = await startHealthServer({ ...config.http, registry: metrics, stages: running.reports });
+    log.info({ stages, metrics: `${health.url}/metrics`, health: `${health.url}/healthz` }, "running");
+    if (!io.signal.aborted) await once(io.signal, "abort");
+    log.info("stopping");
+    await running.stop();
+    await health.close();
+  } finally {
+    await session.close();
+  }
+}
