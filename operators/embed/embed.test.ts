@@ -1,0 +1,64 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
+import type { StepContext } from "../../runtime/step.ts";
+import { recalled } from "../select/fixtures.ts";
+import { createEmbed } from "./embed.ts";
+
+const context = (over: Partial<StepContext> = {}): StepContext => ({
+  signal: new AbortController().signal,
+  log: pino({ level: "silent" }),
+  deadline: Date.now() + 60_000,
+  timings: [],
+  ...over,
+});
+const failing = (error: Error): Pick<Embedder, "embed"> => ({ embed: () => Promise.reject(error) });
+const hanging: Pick<Embedder, "embed"> = {
+  embed: (_, signal) =>
+    new Promise((_resolve, reject) => {
+      if (signal?.aborted === true) reject(signal.reason as Error);
+      signal?.addEventListener("abort", () => reject(signal.reason as Error));
+    }),
+};
+const degradedOnce = { kind: "ok", value: { embedding: null, degraded: ["cache", "embedder"] } };
+
+test("adds the vector of the question and keeps everything else", async () => {
+  const embedder = createHashEmbedder();
+  const input = recalled({ question: "how big is this folder" });
+  expect(await createEmbed({ embedder })(input, context())).toEqual({
+    kind: "ok",
+    value: { ...input, embedding: await embedder.embed("how big is this folder") },
+  });
+});
+
+test.each(["embedder_unavailable", "not_finite"] as const)(
+  "%s: goes on without a vector, and says so",
+  async (code) => {
+    const input = recalled({ degraded: ["cache"] });
+    const outcome = await createEmbed({ embedder: failing(new EmbedderError(code, "x")) })(input, context());
+    expect(outcome).toMatchObject(degradedOnce);
+    expect(input.degraded).toEqual(["cache"]);
+  },
+);
+
+test("waits no longer than it may, nor than half of the time left", async () => {
+  const input = recalled({ degraded: ["cache"] });
+  expect(await createEmbed({ embedder: hanging, waitMs: 5 })(input, context())).toMatchObject(degradedOnce);
+  const late = context({ deadline: 1_010 });
+  expect(await createEmbed({ embedder: hanging, clock: () => 1_000 })(input, late)).toMatchObject(degradedOnce);
+  expect(await createEmbed({ embedder: hanging, clock: () => 5_000 })(input, late)).toMatchObject(degradedOnce);
+});
+
+test("when the record is taken away it gives up at once", async () => {
+  const controller = new AbortController();
+  const outcome = createEmbed({ embedder: hanging })(recalled(), context({ signal: controller.signal }));
+  controller.abort(new Error("partition lost"));
+  expect(await outcome).toMatchObject({ kind: "retryLater", cause: { message: "partition lost" } });
+  const aborted = context({ signal: AbortSignal.abort(new Error("shutting down")) });
+  expect(await createEmbed({ embedder: hanging })(recalled(), aborted)).toMatchObject({ kind: "retryLater" });
+});
+
+test("a bug is thrown, not hidden", async () => {
+  await expect(createEmbed({ embedder: failing(new TypeError("bug")) })(recalled(), context())).rejects.toThrow("bug");
+});

@@ -1,0 +1,44 @@
+// Embeds the question, so that select can compare it with examples. Needs validate before it. Without the embedder (down, too slow,
+// or giving NaN) the request goes on without a vector and says so in degraded: it is answered, only without examples.
+import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
+import { ok, retryLater, type Step } from "../../runtime/step.ts";
+import type { Embedded, Recalled } from "../flow.ts";
+
+export interface EmbedDependencies {
+  embedder: Pick<Embedder, "embed">;
+  /** Milliseconds since the epoch. */
+  clock?: () => number;
+  /** Milliseconds to wait for a vector, and never more than half of what is left until the deadline. Default 5,000. */
+  waitMs?: number;
+}
+
+export function createEmbed({
+  embedder,
+  clock = Date.now,
+  waitMs = 5_000,
+}: EmbedDependencies): Step<Recalled, Embedded> {
+  return async function embed(input, context) {
+    const wait = Math.min(waitMs, Math.max(0, (context.deadline - clock()) / 2));
+    const patience = new AbortController();
+    const stop = (): void => patience.abort(context.signal.reason);
+    const timer = setTimeout(() => patience.abort(new TooSlow(`no vector within ${Math.round(wait)} ms`)), wait);
+    context.signal.addEventListener("abort", stop, { once: true });
+    if (context.signal.aborted) stop();
+    try {
+      return ok({ ...input, embedding: await embedder.embed(input.question, patience.signal) });
+    } catch (error) {
+      // Nobody waits for this attempt any more: whoever holds the record decides.
+      if (context.signal.aborted) return retryLater(error instanceof Error ? error : new Error(String(error)));
+      if (!(error instanceof EmbedderError || error instanceof TooSlow)) throw error;
+      context.log.warn({ err: error }, "no embedding: the request goes on without examples");
+      return ok({ ...input, embedding: null, degraded: [...input.degraded, "embedder"] });
+    } finally {
+      clearTimeout(timer);
+      context.signal.removeEventListener("abort", stop);
+    }
+  };
+}
+
+class TooSlow extends Error {
+  override name = "TooSlow";
+}

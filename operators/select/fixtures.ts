@@ -1,0 +1,56 @@
+// Inputs for the tests of embed and select.
+import type { Example, Request } from "../../schemas/types.ts";
+import type { Embedded, Recalled } from "../flow.ts";
+
+export function recalled(over: Partial<Recalled> = {}): Recalled {
+  const request: Request & { id: string; createdAt: number } = {
+    id: "request-1",
+    tenant: "acme",
+    domain: "shell",
+    messages: [{ role: "user", content: "list all files" }],
+    documents: [],
+    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
+    allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
+    privacy: { cache: true, share: true, fresh: false },
+    mayAsk: false,
+    replyPartition: null,
+    metadata: {},
+    createdAt: 0,
+  };
+  return {
+    record: request,
+    position: { topic: "requests", partition: 0, offset: 0 },
+    timestamp: 0,
+    receivedAt: 0,
+    request,
+    domain: "acme/shell",
+    deadline: 120_000,
+    question: "list all files",
+    degraded: [],
+    cacheKey: null,
+    ...over,
+  };
+}
+
+export const embedded = (over: Partial<Embedded> = {}): Embedded => ({
+  ...recalled(),
+  embedding: Float32Array.of(1, 0),
+  ...over,
+});
+
+export const example = (id: string, over: Partial<Example> = {}): Example => ({
+  id,
+  tenant: "acme",
+  domain: "acme/shell",
+  request: `request ${id}`,
+  response: `response ${id}`,
+  embedding: Buffer.alloc(8),
+  embeddingModel: "test",
+  source: { arm: "a", model: "m", requestId: null },
+  quality: 1,
+  bytes: 1,
+  expiresAt: null,
+  replays: 0,
+  createdAt: 0,
+  ...over,
+});
