@@ -1,5 +1,4 @@
 // What lies where in a stack folder. Everything of the embedded stack is under it, so that deleting it is a clean slate.
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 export interface StackFolder {
@@ -24,11 +23,4 @@ export function stackFolder(folder: string): StackFolder {
     state: join(root, "stack.json"),
     lock: join(root, "supervisor.lock"),
   };
-}
-
-/** Where downloads are kept across clones: PRECEDENT_CACHE, else precedent/ in the user's cache folder. */
-export function cacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const { PRECEDENT_CACHE: own, XDG_CACHE_HOME: shared } = environment;
-  if (own !== undefined && own !== "") return resolve(own);
-  return join(shared !== undefined && shared !== "" ? shared : join(homedir(), ".cache"), "precedent");
 }

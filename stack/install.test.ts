@@ -3,7 +3,6 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { cacheFolder } from "./folder.ts";
 import { downloadedBytes, ensureServers, serversName } from "./install.ts";
 
 let root: string;
@@ -90,11 +89,5 @@ describe("what it reads", () => {
     expect(downloadedBytes("[INFO] Downloaded from x: https://host/a.jar (4.1 MB at 20 MB/s)")).toBe(4_100_000);
     expect(downloadedBytes("Downloaded from x: https://host/a.pom (905 B at 2 kB/s)")).toBe(905);
     expect(downloadedBytes("[INFO] BUILD SUCCESS")).toBe(0);
-  });
-
-  it("keeps downloads where the environment says", () => {
-    expect(cacheFolder({ PRECEDENT_CACHE: "/a/b" })).toBe("/a/b");
-    expect(cacheFolder({ XDG_CACHE_HOME: "/c" })).toBe("/c/precedent");
-    expect(cacheFolder({})).toMatch(/\.cache\/precedent$/);
   });
 });

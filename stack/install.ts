@@ -2,10 +2,11 @@
 // The cache entry appears by one rename after everything is there, so a download that was cut never looks complete.
 import { spawn } from "node:child_process";
 import { lstat, mkdir, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { cacheFolder, stackFolder } from "./folder.ts";
+import { cacheFolder } from "../config/assets.ts";
+import { stackFolder } from "./folder.ts";
 import { withMutex } from "./lock.ts";
 import { startProgress } from "./progress.ts";
 
@@ -24,7 +25,8 @@ export async function ensureServers(folder: string): Promise<string> {
   const link = stackFolder(folder).servers;
   await checkJava();
   if (await isComplete(link)) return link;
-  const cache = cacheFolder();
+  // Absolute, because a link to it is made.
+  const cache = resolve(cacheFolder());
   await mkdir(cache, { recursive: true }).catch((error: Error) => {
     throw new Error(`the cache folder ${cache} can't be made (${error.message}): set PRECEDENT_CACHE to another one`);
   });
@@ -60,6 +62,7 @@ async function download(cache: string, target: string): Promise<void> {
     for (const part of ["kafka", "registry"])
       if ((await readdir(join(draft, part)).catch(() => [])).length === 0)
         throw new Error(`mvn ended well but left no ${part} in ${draft}`);
+    await rm(join(draft, "scratch"), { recursive: true, force: true });
     await writeFile(join(draft, marker), `${new Date().toISOString()}\n`);
     await rename(draft, target);
   } finally {
