@@ -1,5 +1,5 @@
-// The real model in its worker: known vectors, long and strange texts, a crash in the middle.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+// The real model in its worker: known vectors, long and strange texts, what is refused, and set-up done twice.
+import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -8,6 +8,7 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { checkEmbeddingModel, knownEmbeddings } from "../scripts/embedding-model.ts";
+import type { Progress } from "../scripts/progress.ts";
 import { setUp } from "../scripts/setup.ts";
 
 const log = pino({ level: "silent" });
@@ -73,6 +74,15 @@ test("a wrong folder, a broken model and another dimension are refused with what
   );
 });
 
-test("set-up again, twice at once, changes nothing", async () => {
-  await Promise.all([setUp({ llama: false, servers: false }), setUp({ llama: false, servers: false })]);
+test("set-up again, twice at once: one waits for the other, and nothing is made again", async () => {
+  const before = await stat(join(embeddingModelFolder(), "model.onnx"));
+  const lines: string[] = [];
+  const progress: Progress = {
+    line: (text) => void lines.push(text),
+    task: (title) => Promise.reject(new Error(`${title} must be there already`)),
+  };
+  await Promise.all([1, 2].map(() => setUp({ llama: false, servers: false, progress })));
+  expect(lines.filter((line) => line === "✓ embedding model: there").length).toBe(2);
+  const after = await stat(join(embeddingModelFolder(), "model.onnx"));
+  expect(after).toMatchObject({ mtimeMs: before.mtimeMs, ino: before.ino });
 });

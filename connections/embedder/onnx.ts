@@ -18,6 +18,10 @@ export interface OnnxEmbedderOptions {
   /** Refuse the model unless it has this dimension; absent: take it as it is. */
   dimension?: number;
   log: Logger;
+  /** Another worker module, for tests. */
+  worker?: URL;
+  /** Pause before a crashed worker is started again; see keepWorker. */
+  pause?: { first: number; last: number };
 }
 
 /** Rejects with EmbedderError embedder_unavailable when the folder, the model or its vectors are not what they must be. */
@@ -35,9 +39,10 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
   const input: EmbedWorkerInput = { folder, threads };
   const worker = await keepWorker<EmbedMethods>({
     name: `embedder ${model}`,
-    entry: new URL("./worker.ts", import.meta.url),
+    entry: options.worker ?? new URL("./worker.ts", import.meta.url),
     data: input,
     log,
+    ...(options.pause === undefined ? {} : { pause: options.pause }),
     async prepare(client) {
       const vector = await client.call("embed", ["A sentence to see what the model gives."]);
       if (dimension !== undefined && vector.length !== dimension)
