@@ -13,7 +13,7 @@ import { startProgress } from "../stack/progress.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
-import { openSession, type Session } from "./session.ts";
+import { openSession, type Session } from "../assembly/session.ts";
 
 interface Options {
   tenant: string;

@@ -4,11 +4,10 @@ import { Option, type Command } from "commander";
 import type { Config } from "../config/schema.ts";
 import { startHealthServer } from "../runtime/health.ts";
 import { createLog } from "../runtime/log.ts";
-import { createMetricsRegistry } from "../runtime/metrics.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
-import { openSession } from "./session.ts";
-import { stageNames, startStages, type StageName } from "./stages.ts";
+import { openSession } from "../assembly/session.ts";
+import { stageNames, startStages, type StageName } from "../assembly/up.ts";
 
 interface Options {
   stage?: StageName[];
@@ -33,11 +32,10 @@ export function addUp(program: Command, io: Io): void {
 
 async function runUntilStopped(config: Config, stages: readonly StageName[], io: Io): Promise<void> {
   const log = createLog({ level: config.log.level });
-  const metrics = createMetricsRegistry({ defaults: true });
   const session = await openSession(config, { log });
   try {
-    const running = await startStages(session, { stages, instance: config.instance, metrics });
-    const health = await startHealthServer({ ...config.http, registry: metrics, stages: running.reports });
+    const running = await startStages(session, { stages });
+    const health = await startHealthServer({ ...config.http, registry: session.metrics, stages: running.reports });
     log.info({ stages, metrics: `${health.url}/metrics`, health: `${health.url}/healthz` }, "running");
     if (!io.signal.aborted) await once(io.signal, "abort");
     log.info("stopping");

@@ -27,6 +27,8 @@ export interface CommitterOptions {
 export interface Committer {
   /** Something has finished. */
   kick(): void;
+  /** Commits positions that moved without work (control markers were passed), so that an idle group shows no lag. */
+  settle(): void;
   /** Resolves when no commit is under way and nothing that can be committed is left. */
   idle(): Promise<void>;
   stop(): void;
@@ -49,6 +51,9 @@ export function createCommitter(options: CommitterOptions): Committer {
   /** After a refused transaction entries go one by one, until the one at fault is found. */
   let isolate = false;
 
+  /** Whether the next transaction is for positions alone. */
+  let settling = false;
+
   /** Done entries of all partitions in turn, within the byte limit. */
   const collect = (): Share[] => {
     const shares: Share[] = [];
@@ -62,15 +67,19 @@ export function createCommitter(options: CommitterOptions): Committer {
         entries.push(entry);
         bytes += size;
       }
-      if (entries.length > 0) shares.push({ state, entries });
+      const moved = settling && state.window.position().offset > state.committed;
+      if (entries.length > 0 || moved) shares.push({ state, entries });
     }
+    settling = false;
     return shares;
   };
 
   const commitOnce = async (as: GroupMember, shares: Share[]): Promise<void> => {
     const topics = new Map<string, { partition: number; offset: string; metadata: string | null }[]>();
+    const positions = new Map<PartitionState, number>();
     for (const { state, entries } of shares) {
       const { offset, metadata } = state.window.position(new Set(entries));
+      positions.set(state, offset);
       const list = topics.get(state.topic) ?? [];
       topics.set(state.topic, list);
       list.push({ partition: state.partition, offset: String(offset), metadata });
@@ -81,6 +90,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       offsets: [...topics].map(([topic, list]) => ({ topic, partitions: list })),
       messages: shares.flatMap(({ entries }) => entries.flatMap((entry) => entry.item.messages)),
     });
+    for (const [state, offset] of positions) state.committed = offset;
   };
 
   const handle = async (error: unknown, as: GroupMember, shares: Share[]): Promise<void> => {
@@ -143,6 +153,10 @@ export function createCommitter(options: CommitterOptions): Committer {
 
   return {
     kick,
+    settle() {
+      settling = true;
+      kick();
+    },
     async idle() {
       while (running !== undefined) await running;
     },

@@ -21,6 +21,8 @@ export interface PartitionState extends TopicPartition {
   window: Window<Task>;
   /** Delivered and not started, oldest first. */
   waiting: TaskEntry[];
+  /** The position as last committed. */
+  committed: number;
   waitingBytes: number;
   /** Fetching is paused because enough waits. */
   paused: boolean;
@@ -35,6 +37,7 @@ export function createPartition(at: TopicPartition, base: number, finished: Iter
     partition: at.partition,
     window: createWindow<Task>(base, finished),
     waiting: [],
+    committed: base,
     waitingBytes: 0,
     paused: false,
     dropped: false,

@@ -27,6 +27,8 @@ export interface StageOptions {
   rejected: (record: RawRecord, position: Position, cause: unknown) => Promise<OutgoingMessage[]>;
   /** State to restore before a record of newly assigned partitions is taken. */
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
+  /** A partition was lost: what onAdopt restored for it may go. */
+  onDropped?: (partition: TopicPartition) => void;
   metrics: StageMetrics;
   log: Logger;
 }
@@ -49,6 +51,9 @@ export interface Stage {
 /** A partition is paused while this much of it waits in memory. */
 const waitingLimit = { records: 256, bytes: 8 * 1024 * 1024 };
 
+/** How soon an idle stage's lag drops to 0 after control markers. */
+const settleMs = 1_000;
+
 export function createStage(options: StageOptions): Stage {
   const { name, group, limits, kafka, process, metrics, log } = options;
   const consumer = kafka.groupConsumer(options);
@@ -57,6 +62,7 @@ export function createStage(options: StageOptions): Stage {
   let inFlightBytes = 0;
   let joined = false;
   let stopping = false;
+  let settling: NodeJS.Timeout | undefined;
 
   const adoption = createAdoption({
     consumer,
@@ -65,6 +71,7 @@ export function createStage(options: StageOptions): Stage {
     onDropped(state) {
       for (const entry of state.window.entries()) release(entry);
       metrics.forgetLag(state.topic, state.partition);
+      options.onDropped?.(state);
     },
     onReady() {
       schedule();
@@ -179,6 +186,7 @@ export function createStage(options: StageOptions): Stage {
     async start() {
       // Before joining: ends a predecessor's open transaction, which would stall its readers and our adoption.
       await initialise();
+      settling = setInterval(committer.settle, settleMs);
       await consumer.run({
         onJoin(member, partitions) {
           joined = true;
@@ -191,6 +199,10 @@ export function createStage(options: StageOptions): Stage {
           metrics.received(deliver(state, records, nextOffset));
           schedule();
         },
+        onMarkers(topic, partition, first, next) {
+          const state = adoption.state(topic, partition);
+          if (state !== undefined && first <= state.window.next()) state.window.advanceTo(next);
+        },
         onLag(topic, partition, records) {
           const state = adoption.state(topic, partition);
           if (state !== undefined) metrics.lag(topic, partition, records + state.waiting.length);
@@ -199,6 +211,7 @@ export function createStage(options: StageOptions): Stage {
     },
     async stop() {
       stopping = true;
+      clearInterval(settling);
       schedule();
       consumer.pause(adoption.assigned());
       const end = Date.now() + limits.drainMs;

@@ -104,11 +104,10 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         });
       });
       consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
-        handlers.onLag?.(
-          payload.topic,
-          payload.partition,
-          Number(payload.highWatermark) - Number(payload.lastOffset) - 1,
-        );
+        const { topic, partition, batchSize, firstOffset, lastOffset, highWatermark } = payload;
+        const next = Number(lastOffset) + 1;
+        if (batchSize === 0 && firstOffset !== null) handlers.onMarkers?.(topic, partition, Number(firstOffset), next);
+        handlers.onLag?.(topic, partition, Number(highWatermark) - next);
       });
       consumer.on(consumer.events.CRASH, ({ payload }) => {
         if (stopped || payload.restart) return;

@@ -45,6 +45,8 @@ export interface GroupHandlers {
     nextOffset: number,
     isStale: () => boolean,
   ): void | Promise<void>;
+  /** Everything in [first, next) of a partition is control markers or aborted records: true whoever asks, and never delivered. */
+  onMarkers?(topic: string, partition: number, first: number, next: number): void;
   /** Records that wait in the broker behind what was fetched, after every batch. */
   onLag?(topic: string, partition: number, records: number): void;
 }

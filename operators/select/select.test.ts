@@ -24,7 +24,7 @@ async function select(over: Partial<SelectDependencies>, input: Embedded = embed
   const step = createSelect({
     pool: poolOf([]),
     selection: defaults,
-    arms: [{ name: "cheap", examples: true }],
+    arms: () => [{ name: "cheap", examples: true }],
     clock: () => 7,
     ...over,
   });
@@ -51,7 +51,7 @@ test("the most helpful stands last; arms without examples get none", async () =>
   const candidates = [0.9, 0.5, 0.7].map((similarity, i) => ({ example: example(`${i}`), similarity }));
   const value = await select({
     pool: poolOf(candidates),
-    arms: [
+    arms: () => [
       { name: "cheap", examples: true },
       { name: "dear", examples: false },
     ],
@@ -74,7 +74,7 @@ test("a proxy's helpfulness decides, for each arm its own", async () => {
   const candidates = [0.9, 0.5].map((similarity, i) => ({ example: example(`${i}`), similarity }));
   const value = await select({
     pool: poolOf(candidates),
-    arms: [
+    arms: () => [
       { name: "cheap", examples: true },
       { name: "dear", examples: true },
     ],
@@ -115,7 +115,7 @@ test("without a vector, without examples wanted, or without the index there are 
   expect(none.degraded).toEqual(["embedder"]);
   expect(none.examplesByArm.get("cheap")).toEqual([]);
   await select({ pool: never, selection: { ...defaults, examples: 0 } });
-  await select({ pool: never, arms: [{ name: "dear", examples: false }] });
+  await select({ pool: never, arms: () => [{ name: "dear", examples: false }] });
 
   const lost = new VectorError("index_unavailable", "the owner died");
   const value = await select({ pool: { nearest: () => Promise.reject(lost) } });

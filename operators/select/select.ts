@@ -11,8 +11,8 @@ import { chooseExamples, similarityAsHelpfulness, type ChooseLimits, type Helpfu
 export interface SelectDependencies {
   pool: Pick<ExamplePool, "nearest">;
   selection: Config["selection"];
-  /** Every arm, and whether it is shown examples. */
-  arms: readonly { name: string; examples: boolean }[];
+  /** The arms as configured now, and whether each is shown examples. */
+  arms: () => readonly { name: string; examples: boolean }[];
   /** Milliseconds since the epoch; expired examples are not shown. */
   clock: () => number;
   /** Default: similarity, clipped to [0, 1]. */
@@ -24,9 +24,10 @@ export function createSelect(dependencies: SelectDependencies): Step<Embedded, S
   // While helpfulness is similarity, its threshold is the one of similarity.
   const threshold = Math.max(0, selection.minimumSimilarity);
   const limits: ChooseLimits = { ...selection, threshold };
-  const wanted = selection.examples > 0 && arms.some((arm) => arm.examples);
 
   return async function select(input, context) {
+    const current = arms();
+    const wanted = selection.examples > 0 && current.some((arm) => arm.examples);
     const degraded = [...input.degraded];
     let candidates: Candidate[] = [];
     if (wanted && input.embedding !== null) {
@@ -39,7 +40,7 @@ export function createSelect(dependencies: SelectDependencies): Step<Embedded, S
       }
     }
     const examplesByArm = new Map(
-      arms.map((arm) => [
+      current.map((arm) => [
         arm.name,
         arm.examples ? chooseExamples(candidates, input.request.id, arm.name, limits, helpfulness) : [],
       ]),

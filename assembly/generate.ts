@@ -1,0 +1,23 @@
+// What generate needs: one arm.
+import { createArm } from "../arms/create.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import { generate } from "../pipelines/generate.ts";
+import type { Session } from "./session.ts";
+import { assembleStage, stageName, type RunningStage } from "./stage.ts";
+
+export async function startGenerate(session: Session, instance: string, config: ArmConfig): Promise<RunningStage> {
+  const log = session.log.child({ stage: stageName("generate", config.name) });
+  const arm = await createArm(config, { log });
+  const { limits, kafka } = session.config;
+  const pipeline = generate.bind({ arm, limits, partitions: kafka.partitions, clock: Date.now });
+  const stage = assembleStage(session, { pipeline, instance, arm: config.name });
+  await stage.start();
+  return {
+    name: stage.name,
+    health: stage.health,
+    async stop() {
+      await stage.stop();
+      await arm.close();
+    },
+  };
+}

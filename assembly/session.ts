@@ -1,0 +1,92 @@
+// The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the configuration names no
+// server, the embedded stack is attached to or started.
+import type { Registry } from "prom-client";
+import type { Logger } from "pino";
+import { armsOf } from "../config/load.ts";
+import type { Config } from "../config/schema.ts";
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import { migrate } from "../connections/clickhouse/migrate.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { createKafka } from "../connections/kafka/kafka.ts";
+import type { Kafka } from "../connections/kafka/port.ts";
+import { topicName } from "../connections/kafka/topics.ts";
+import { createRegistry } from "../connections/registry/client.ts";
+import { createCodec } from "../connections/registry/codec.ts";
+import type { Codec } from "../connections/registry/port.ts";
+import { createMetricsRegistry } from "../runtime/metrics.ts";
+import type { TopicName } from "../schemas/records.ts";
+import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
+
+export interface Session {
+  config: Config;
+  log: Logger;
+  /** Prometheus registry of this process. */
+  metrics: Registry;
+  kafka: Kafka;
+  codec: Codec;
+  /** Bound to the configured database. */
+  clickhouse: ClickHouse;
+  connections: ResolvedConnections;
+  /** Full name of a topic; work with its arm. */
+  topic(name: TopicName | "locks", arm?: string): string;
+  close(): Promise<void>;
+}
+
+export interface SessionOptions {
+  log: Logger;
+  clientId?: string;
+  /** Whether a stack that does not run may be started; true by default. */
+  start?: boolean;
+}
+
+/** Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a server can't be reached. */
+export async function openSession(
+  config: Config,
+  { log, clientId = "precedent", start = true }: SessionOptions,
+): Promise<Session> {
+  const connections = await resolveConnections(config, { start });
+  const { prefix } = config.kafka;
+  const kafka = createKafka({
+    brokers: connections.kafka.brokers,
+    clientId,
+    config: { ...config.kafka, ssl: connections.kafka.ssl, sasl: connections.kafka.sasl },
+    log: log.child({ client: "kafka" }),
+  });
+  const codec = createCodec({ prefix, registry: createRegistry(connections.registry) });
+  const clickhouse = createClickHouse(connections.clickhouse);
+  const close = async (): Promise<void> => {
+    await Promise.allSettled([kafka.close(), clickhouse.close()]);
+  };
+  try {
+    const arms = armsOf(config);
+    await Promise.all([kafka.ensureTopics(arms), codec.register(arms), prepareTables(connections, config)]);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    config,
+    log,
+    metrics: createMetricsRegistry({ defaults: true }),
+    kafka,
+    codec,
+    clickhouse,
+    connections,
+    topic: (name, arm) => topicName(prefix, name, arm),
+    close,
+  };
+}
+
+/** Through a client without a default database: ours may not exist yet. */
+async function prepareTables(
+  { clickhouse: { url, username, password } }: ResolvedConnections,
+  config: Config,
+): Promise<void> {
+  const client = createClickHouse({ url, username, password });
+  try {
+    const { database, cluster, ttlDays } = config.clickhouse;
+    await migrate(client, { database, ttlDays, ...(cluster === undefined ? {} : { cluster }) });
+  } finally {
+    await client.close();
+  }
+}

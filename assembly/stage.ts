@@ -1,0 +1,57 @@
+// Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the instance.
+import type { TopicPartition } from "../connections/kafka/port.ts";
+import type { BoundPipeline } from "../runtime/pipeline.ts";
+import { createProcessor } from "../runtime/processor.ts";
+import { createStageMetrics } from "../runtime/metrics.ts";
+import { createStage, type Stage, type StageHealth } from "../runtime/stage.ts";
+import type { TopicName } from "../schemas/records.ts";
+import type { Session } from "./session.ts";
+
+/** A stage with everything that was opened for it. */
+export interface RunningStage {
+  readonly name: string;
+  health(): StageHealth;
+  stop(): Promise<void>;
+}
+
+export interface StageAssembly<N extends TopicName> {
+  pipeline: BoundPipeline<N>;
+  /** Stable id of this process. */
+  instance: string;
+  /** Of generate: the arm whose work it does. */
+  arm?: string;
+  onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
+  onDropped?: (partition: TopicPartition) => void;
+}
+
+/** Name of a stage in groups, metrics and logs: plan, generate.cheap. */
+export const stageName = (pipeline: string, arm?: string): string =>
+  arm === undefined ? pipeline : `${pipeline}.${arm}`;
+
+export const groupName = (prefix: string, pipeline: string, arm?: string): string => prefix + stageName(pipeline, arm);
+
+export function assembleStage<N extends TopicName>(session: Session, assembly: StageAssembly<N>): Stage {
+  const { pipeline, instance, arm, onAdopt, onDropped } = assembly;
+  const { config, kafka, codec } = session;
+  const { description } = pipeline;
+  const name = stageName(description.name, arm);
+  const group = groupName(config.kafka.prefix, description.name, arm);
+  const log = session.log.child({ stage: name });
+  const metrics = createStageMetrics(session.metrics, name);
+  const processor = createProcessor({ pipeline, codec, topicOf: session.topic, now: Date.now, metrics, log });
+  return createStage({
+    name,
+    group,
+    topics: [session.topic(description.source, arm)],
+    transactionalId: `${group}.${instance}`,
+    instance,
+    sessionTimeoutMs: config.kafka.sessionTimeoutMs,
+    limits: config.limits,
+    kafka,
+    metrics,
+    log,
+    ...processor,
+    ...(onAdopt === undefined ? {} : { onAdopt }),
+    ...(onDropped === undefined ? {} : { onDropped }),
+  });
+}

@@ -1,0 +1,55 @@
+// Runs stages in this process: all of them by default, each under the same stable instance id.
+import { acquireInstance } from "../stack/instance.ts";
+import type { StageHealth } from "../runtime/stage.ts";
+import { startGenerate } from "./generate.ts";
+import { startPlan } from "./plan.ts";
+import { startRecord } from "./record.ts";
+import type { Session } from "./session.ts";
+import type { RunningStage } from "./stage.ts";
+
+/** Stages that may be named. */
+export const stageNames = ["plan", "generate", "record"] as const;
+export type StageName = (typeof stageNames)[number];
+
+export interface StartOptions {
+  stages?: readonly StageName[];
+  /** Arms that generate works for here; all by default. */
+  arms?: readonly string[];
+}
+
+export interface RunningStages {
+  /** One a stage, generate one an arm. */
+  reports(): Record<string, StageHealth>;
+  /** Finishes or abandons what is under way within limits.drainMs, commits, leaves. */
+  stop(): Promise<void>;
+}
+
+/** Rejects when the instance id is taken or a stage can't be set up; what was started by then is stopped again. */
+export async function startStages(
+  session: Session,
+  { stages = stageNames, arms }: StartOptions = {},
+): Promise<RunningStages> {
+  const { config } = session;
+  const folder = config.stack.folder;
+  const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
+  const running: RunningStage[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(running.splice(0).map((stage) => stage.stop()));
+    await instance.release();
+  };
+  const start = async (stage: StageName): Promise<void> => {
+    if (stage === "plan") running.push(await startPlan(session, instance.id));
+    else if (stage === "record") running.push(await startRecord(session, instance.id));
+    else {
+      const wanted = config.arms.filter(({ name }) => arms?.includes(name) ?? true);
+      await Promise.all(wanted.map(async (arm) => running.push(await startGenerate(session, instance.id, arm))));
+    }
+  };
+  const results = await Promise.allSettled(stages.map(start));
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed !== undefined) {
+    await stop();
+    throw failed.reason;
+  }
+  return { reports: () => Object.fromEntries(running.map((stage) => [stage.name, stage.health()])), stop };
+}

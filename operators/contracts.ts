@@ -1,0 +1,21 @@
+// What plan and generate owe their readers when no operator produced an answer: the deadline, and the one final response.
+import { deadlineOf, identify } from "../algorithms/identity.ts";
+import type { Problem, SourceContract } from "../runtime/pipeline.ts";
+import { failedResponse } from "./call/response.ts";
+import { refusedResponse } from "./refusal.ts";
+
+export interface ContractDependencies {
+  limits: { deadlineMs: number };
+  /** Partitions of the responses topic. */
+  partitions: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+export function planContract({ limits, partitions, clock }: ContractDependencies): SourceContract<"requests"> {
+  return {
+    deadline: ({ record, position, timestamp }) => deadlineOf(identify(record, position, timestamp), limits.deadlineMs),
+    id: ({ record, position, timestamp }) => identify(record, position, timestamp).id,
+    answer: (received, problem: Problem) => [refusedResponse(received, problem, clock(), partitions)],
+  };
+}
