@@ -1,0 +1,132 @@
+// Rows of what happens to a request: the request, its decision, the examples shown for it, its response. Pure, as rows.ts says.
+import { identify, sharingDomain } from "../../algorithms/identity.ts";
+import type { Row } from "../../runtime/sink.ts";
+import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
+import { at, double, doubleOrNull, time, type Place } from "./values.ts";
+
+export const messagesOf = (request: Request): object[] =>
+  request.messages.map(({ role, content }) => ({ role, content }));
+
+export function requestRow(record: Request, place: Place): Row {
+  const request = identify(record, place, place.timestamp);
+  return {
+    request_id: request.id,
+    tenant: request.tenant,
+    domain: sharingDomain(request.tenant, request.domain),
+    messages: messagesOf(request),
+    documents: request.documents,
+    max_tokens: request.params.maxTokens,
+    temperature: doubleOrNull(request.params.temperature),
+    top_p: doubleOrNull(request.params.topP),
+    seed: request.params.seed,
+    stop: request.params.stop,
+    allowed_arms: request.allow.arms ?? [],
+    max_cost: doubleOrNull(request.allow.maxCost),
+    deadline_ms: request.allow.deadlineMs,
+    cost_weight: doubleOrNull(request.allow.costWeight),
+    privacy_cache: request.privacy.cache,
+    privacy_share: request.privacy.share,
+    privacy_fresh: request.privacy.fresh,
+    may_ask: request.mayAsk,
+    reply_partition: request.replyPartition,
+    metadata: request.metadata,
+    created_at: time(request.createdAt),
+    ...at(place),
+  };
+}
+
+const armColumn = (score: ArmScore): object => ({
+  arm: score.arm,
+  model: score.model,
+  cost: double(score.cost),
+  context: score.context.map(double),
+  mean: double(score.mean),
+  deviation: double(score.deviation),
+  sampled: double(score.sampled),
+  bias: double(score.bias),
+  probability: double(score.probability),
+  examples: score.examples.map((example) => ({
+    id: example.id,
+    similarity: double(example.similarity),
+    helpfulness: double(example.helpfulness),
+    tokens: example.tokens,
+    explored: example.explored,
+  })),
+});
+
+export const decisionRow = (record: Decision, place: Place): Row => ({
+  request_id: record.requestId,
+  tenant: record.tenant,
+  domain: record.domain,
+  requests_partition: record.partition,
+  requests_offset: record.offset,
+  feature_version: record.featureVersion,
+  arms: record.arms.map(armColumn),
+  arm: record.arm,
+  probability: double(record.probability),
+  second_arm: record.secondArm,
+  second_probability: doubleOrNull(record.secondProbability),
+  threshold: double(record.threshold),
+  explored_threshold: doubleOrNull(record.exploredThreshold),
+  load: double(record.load),
+  policy_version: record.policyVersion,
+  proxy_version: record.proxyVersion,
+  template: record.template,
+  asked: record.asked,
+  degraded: record.degraded,
+  timings: record.timings.map(({ operator, ms }) => ({ operator, ms: double(ms) })),
+  created_at: time(record.createdAt),
+  ...at(place),
+});
+
+/** What the chosen arm was shown; the other arms' examples stand in decisions.arms alone. */
+export function exampleUseRows(record: Decision, place: Place): Row[] {
+  const chosen = record.arms.find(({ arm }) => arm === record.arm);
+  if (chosen === undefined) return [];
+  return chosen.examples.map((example, index) => ({
+    example_id: example.id,
+    request_id: record.requestId,
+    tenant: record.tenant,
+    domain: record.domain,
+    arm: chosen.arm,
+    model: chosen.model,
+    position: index + 1,
+    similarity: double(example.similarity),
+    helpfulness: double(example.helpfulness),
+    tokens: example.tokens,
+    explored: example.explored,
+    arm_cost: double(chosen.cost),
+    arm_mean: double(chosen.mean),
+    created_at: time(record.createdAt),
+    ...at(place),
+  }));
+}
+
+export const responseRow = (record: Response, place: Place): Row => ({
+  request_id: record.requestId,
+  tenant: record.tenant,
+  attempt: record.attempt,
+  status: record.status,
+  text: record.text,
+  finish_reason: record.finishReason,
+  arm: record.arm,
+  model: record.model,
+  source: record.source,
+  example_ids: record.exampleIds,
+  prompt_tokens: record.usage.prompt,
+  linked_tokens: record.usage.linked,
+  recomputed_tokens: record.usage.recomputed,
+  prefilled_tokens: record.usage.prefilled,
+  completion_tokens: record.usage.completion,
+  duplicate: record.duplicate,
+  cost: double(record.cost),
+  plan_ms: double(record.timings.plan),
+  queue_ms: double(record.timings.queue),
+  first_token_ms: doubleOrNull(record.timings.firstToken),
+  total_ms: double(record.timings.total),
+  error_code: record.error?.code ?? null,
+  error_message: record.error?.message ?? null,
+  degraded: record.degraded,
+  created_at: time(record.createdAt),
+  ...at(place),
+});

@@ -1,0 +1,144 @@
+// Records as rows of ClickHouse, one function a topic: names become snake_case, what is nested and queried apart becomes columns.
+// Pure. The same record from the same position always gives the same rows, so inserting them again changes nothing.
+import { identify, sharingDomain } from "../../algorithms/identity.ts";
+import type { Row, TableRows } from "../../runtime/sink.ts";
+import type { RecordOf } from "../../schemas/records.ts";
+import { decisionRow, exampleUseRows, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
+import { exampleRow, sourceColumns } from "./example-rows.ts";
+import { at, base64, base64OrNull, double, doubleOrNull, time, timeOrNull, type Place } from "./values.ts";
+
+/** The table that a topic's position is read from: it has a row for every record, and its rows are inserted last. */
+export const tableOf = {
+  requests: "requests",
+  decisions: "decisions",
+  responses: "responses",
+  alternatives: "alternatives",
+  feedback: "feedback",
+  examples: "examples",
+  policies: "policies",
+  replays: "replays",
+  observations: "observations",
+  "prefill-samples": "prefill_samples",
+  "dead-letters": "dead_letters",
+} as const satisfies Partial<Record<keyof RecordOf, string>>;
+
+/** Topics that record takes, without prefix. */
+export type RecordedTopic = keyof typeof tableOf;
+
+export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(tableOf, topic);
+export const recordedTopics: readonly RecordedTopic[] = Object.keys(tableOf).filter(isRecorded);
+
+/** Turns a topic's name with the prefix into the record's; throws for a topic that record does not take. */
+export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopic {
+  return (topic) => {
+    const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : "";
+    if (!isRecorded(name)) throw new Error(`record does not take the topic ${topic} (kafka.prefix is "${prefix}").`);
+    return name;
+  };
+}
+
+type ToRows<T> = (record: T, place: Place) => TableRows[];
+
+const single =
+  <T>(table: string, row: (record: T, place: Place) => Row): ToRows<T> =>
+  (record, place) => [{ table, rows: [row(record, place)] }];
+
+/** How every recorded topic becomes rows. */
+export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
+  requests: single(tableOf.requests, requestRow),
+  decisions: (record, place) => [
+    { table: "example_uses", rows: exampleUseRows(record, place) },
+    { table: "decisions", rows: [decisionRow(record, place)] },
+  ],
+  responses: single("responses", responseRow),
+  alternatives: single("alternatives", responseRow),
+  examples: single("examples", exampleRow),
+  feedback: single("feedback", (record, place) => ({
+    feedback_id: record.id,
+    request_id: record.requestId,
+    tenant: record.tenant,
+    kind: record.kind,
+    value: doubleOrNull(record.value),
+    range_low: doubleOrNull(record.range?.low ?? null),
+    range_high: doubleOrNull(record.range?.high ?? null),
+    source: record.source,
+    against: record.against,
+    text: record.text,
+    withdraws: record.withdraws,
+    comment: record.comment,
+    created_at: time(record.createdAt),
+    ...at(place),
+  })),
+  policies: single("policies", (record, place) => ({
+    name: record.name,
+    tenant: record.tenant,
+    version: record.version,
+    kind: record.kind,
+    body: record.body,
+    reference: record.reference,
+    hash: record.hash,
+    feature_version: record.featureVersion,
+    trained_through: timeOrNull(record.trainedThrough),
+    metrics: Object.fromEntries(Object.entries(record.metrics).map(([name, value]) => [name, double(value)])),
+    revert_of: record.revertOf,
+    created_at: time(record.createdAt),
+    kafka_timestamp: time(place.timestamp),
+    ...at(place),
+  })),
+  replays: single("replays", (record, place) => ({
+    run_id: record.runId,
+    tenant: record.tenant,
+    example_id: record.exampleId,
+    attempt: record.attempt,
+    old_quality: double(record.oldQuality),
+    new_quality: doubleOrNull(record.newQuality),
+    tokens: record.tokens,
+    cost: double(record.cost),
+    outcome: record.outcome,
+    created_at: time(record.createdAt),
+    ...at(place),
+  })),
+  observations: single("observations", (record, place) => {
+    const request = identify(record.request, place, place.timestamp);
+    return {
+      request_id: request.id,
+      tenant: record.tenant,
+      domain: sharingDomain(record.tenant, record.domain ?? request.domain),
+      messages: messagesOf(request),
+      text: record.text,
+      ...sourceColumns(record.source),
+      quality: doubleOrNull(record.quality),
+      privacy_cache: request.privacy.cache,
+      privacy_share: request.privacy.share,
+      metadata: request.metadata,
+      created_at: time(record.createdAt),
+      ...at(place),
+    };
+  }),
+  "prefill-samples": single("prefill_samples", (record, place) => ({
+    request_id: record.requestId,
+    tenant: record.tenant,
+    arm: record.arm,
+    policy: record.policy,
+    recomputed_share: double(record.recomputedShare),
+    kl: double(record.kl),
+    agreement: double(record.agreement),
+    created_at: time(record.createdAt),
+    ...at(place),
+  })),
+  "dead-letters": single("dead_letters", (record, place) => ({
+    source_topic: record.topic,
+    source_partition: record.partition,
+    source_offset: record.offset,
+    stage: record.stage,
+    tenant: record.tenant,
+    code: record.code,
+    reason: record.reason,
+    key_base64: base64OrNull(record.key),
+    value_base64: base64OrNull(record.value),
+    headers_base64: Object.fromEntries(Object.entries(record.headers).map(([name, bytes]) => [name, base64(bytes)])),
+    source_timestamp: timeOrNull(record.timestamp),
+    created_at: time(record.createdAt),
+    ...at(place),
+  })),
+};

@@ -1,0 +1,22 @@
+// What becomes of a record that can't become a row: it is counted, and its bytes go to dead-letters where nobody else puts them there.
+// plan does so for requests; a record of dead-letters itself would come back for ever; without a value there is nothing to keep.
+import type { Source } from "../../runtime/sink.ts";
+import type { RecordedTopic } from "./rows.ts";
+
+export interface UndecodableDependencies {
+  /** Resolves when the record is on dead-letters. */
+  deadLetter(source: Source, code: string, reason: string): Promise<void>;
+  /** Told of every one. */
+  onUndecodable(topic: RecordedTopic, source: Source, code: string, reason: string): void;
+  /** Without prefix. */
+  topicOf(topic: string): RecordedTopic;
+}
+
+export function createUndecodable({ deadLetter, onUndecodable, topicOf }: UndecodableDependencies) {
+  return async function undecodable(source: Source, code: string, reason: string): Promise<void> {
+    const topic = topicOf(source.topic);
+    onUndecodable(topic, source, code, reason);
+    if (topic === "requests" || topic === "dead-letters" || source.record.value === null) return;
+    await deadLetter(source, code, reason);
+  };
+}

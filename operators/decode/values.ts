@@ -1,0 +1,52 @@
+// Values as ClickHouse reads them in JSONEachRow: what JSON can't say (NaN, bytes, times out of range) is said so that no row is refused for it.
+
+/** Where a record stands, and its Kafka timestamp in milliseconds since the epoch. */
+export interface Place {
+  topic: string;
+  partition: number;
+  offset: number;
+  timestamp: number;
+}
+
+/** The columns that every row ends in. */
+export const at = ({ topic, partition, offset }: Place): object => ({
+  topic,
+  kafka_partition: partition,
+  kafka_offset: offset,
+});
+
+// DateTime64(3) ends in 2299; TTLs are counted in DateTime, which ends in 2106. A clock that is wrong must not make a row that can't be kept.
+const latest = Date.UTC(2100, 0, 1);
+
+/** Milliseconds since the epoch, within 1970 and 2100, as DateTime64(3, 'UTC') reads them. */
+export function time(milliseconds: number): string {
+  const within = Number.isFinite(milliseconds) ? Math.min(Math.max(Math.round(milliseconds), 0), latest) : 0;
+  return new Date(within).toISOString().replace("T", " ").slice(0, -1);
+}
+
+export const timeOrNull = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : time(milliseconds);
+
+/** JSON has no NaN and no infinity (they would become null, and null a 0); ClickHouse reads them as text. */
+export const double = (value: number): number | string => {
+  if (Number.isFinite(value)) return value;
+  if (Number.isNaN(value)) return "nan";
+  return value > 0 ? "inf" : "-inf";
+};
+
+export const doubleOrNull = (value: number | null): number | string | null => (value === null ? null : double(value));
+
+export const base64 = (bytes: Buffer): string => bytes.toString("base64");
+
+export const base64OrNull = (bytes: Buffer | null): string | null => (bytes === null ? null : base64(bytes));
+
+/** Little-endian float32; bytes beyond the last whole number are left out. */
+export function floats(bytes: Buffer): (number | string)[] {
+  const values: (number | string)[] = [];
+  for (let offset = 0; offset + 4 <= bytes.length; offset += 4) {
+    // Nine digits give the same float32 back, in half the text.
+    const value = bytes.readFloatLE(offset);
+    values.push(Number.isFinite(value) ? Number(value.toPrecision(9)) : double(value));
+  }
+  return values;
+}

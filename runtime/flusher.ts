@@ -1,0 +1,100 @@
+// Sends what a sink has gathered: one flush at a time, when the batch is full or its time has come, and tells Kafka afterwards how far it got.
+import { setTimeout as delay } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { SinkDependencies } from "./sink.ts";
+
+export interface Flusher {
+  /** Sees to it that what is gathered goes within batchMs, or at once when the batch is full. */
+  schedule(): void;
+  /** Waits for a flush, at most so many milliseconds; starts one if there is none. Rejects when the sink is at its end. */
+  flushed(withinMs: number): Promise<void>;
+  /** Resolves when nothing is gathered and nothing under way. */
+  drain(): Promise<void>;
+  close(): void;
+}
+
+type FlusherDependencies = Pick<SinkDependencies, "source" | "batch" | "insert" | "metrics" | "log" | "batchMs">;
+
+export function createFlusher(dependencies: FlusherDependencies, signal: AbortSignal): Flusher {
+  const { batch, insert, metrics, log, batchMs } = dependencies;
+  const commit = createCommitter(dependencies.source, log);
+  let running: Promise<void> | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  let broken: unknown = null;
+
+  async function flush(): Promise<void> {
+    const { before, last, positions } = batch.take();
+    const began = performance.now();
+    try {
+      // Derived rows first: a position is only seen once everything of its record is there.
+      await insert(before, signal);
+      await insert(last, signal);
+    } catch (error) {
+      // insert waits for whatever may pass, so this is the end of the sink or a bug. Going on would store rows behind a gap.
+      broken = error;
+      if (!signal.aborted) log.error({ err: error }, "a flush failed; record stops here and must be started again");
+      return;
+    }
+    metrics.observe("insert", performance.now() - began);
+    for (const { table, entries } of [...before, ...last]) metrics.sent(table, entries.length);
+    metrics.inFlight(batch.rows());
+    commit(positions);
+  }
+
+  /** Never rejects. */
+  function start(): Promise<void> {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    running ??= flush().finally(() => {
+      running = null;
+      schedule();
+    });
+    return running;
+  }
+
+  function schedule(): void {
+    if (running !== null || broken !== null || signal.aborted) return;
+    if (batch.isFull()) void start();
+    else if (timer === null && !batch.isEmpty()) timer = setTimeout(() => void start(), batchMs);
+  }
+
+  function check(): void {
+    if (broken !== null) throw broken;
+    signal.throwIfAborted();
+  }
+
+  return {
+    schedule,
+    async flushed(withinMs) {
+      await Promise.race([start(), delay(withinMs, undefined, { ref: false })]);
+      check();
+    },
+    async drain() {
+      while (running !== null || !batch.isEmpty()) {
+        check();
+        await start();
+      }
+      check();
+    },
+    close() {
+      if (timer) clearTimeout(timer);
+    },
+  };
+}
+
+/** Commits the newest positions, one call at a time; a failure is only logged: nothing rests on them. */
+function createCommitter(source: SinkDependencies["source"], log: Logger) {
+  const waiting = new Map<string, { topic: string; partition: number; offset: number }>();
+  let under: Promise<void> | null = null;
+
+  return function commit(positions: readonly { topic: string; partition: number; offset: number }[]): void {
+    for (const position of positions) waiting.set(`${position.topic}/${position.partition}`, position);
+    under ??= (async () => {
+      while (waiting.size > 0) {
+        const next = [...waiting.values()];
+        waiting.clear();
+        await source.commit(next).catch((error: unknown) => log.debug({ err: error }, "lag is not up to date"));
+      }
+    })().finally(() => (under = null));
+  };
+}
