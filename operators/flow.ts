@@ -1,5 +1,5 @@
 // The values that flow through plan and generate: each operator's output is its input plus what it found.
-import type { Received } from "../runtime/step.ts";
+import type { Emit, Received } from "../runtime/step.ts";
 import type { Decision, Request, Work } from "../schemas/types.ts";
 
 /** A request whose id and creation time are settled (algorithms/identity.ts). */
@@ -63,4 +63,9 @@ export interface Linked extends Taken {
 /** A prompt in pieces, so that chunks can be linked; messages() of arms/arm.ts flattens it. */
 export interface Prompt {
   pieces: Work["pieces"];
+}
+/** After call: answered, or failed for good. */
+export interface Called extends Linked {
+  /** The response, and the answer to keep where that is allowed. */
+  emits: Emit[];
 }

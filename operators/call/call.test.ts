@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
+import type { Outcome } from "../../runtime/step.ts";
+import type { Request, Work } from "../../schemas/types.ts";
+import type { Called, Linked } from "../flow.ts";
+import { aContext, aRequest, NOW } from "../test-values.ts";
+import { createCall } from "./call.ts";
+import { aTaken } from "./test-values.ts";
+
+const answer: ArmResult = {
+  kind: "answer",
+  text: "ls -a é",
+  finishReason: "stop",
+  model: "small-1",
+  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+  cost: 0.25,
+  attempts: 2,
+  queueMs: 4,
+  firstTokenMs: 9,
+};
+const failed = (code: string): ArmFailure => ({ kind: "failure", code, message: "why", attempts: 3, retriable: true });
+
+interface Run {
+  work?: Partial<Work>;
+  request?: Partial<Request>;
+  result?: ArmResult;
+  /** Milliseconds after NOW at which the arm is called and returns. */
+  at?: [number, number];
+  aborted?: boolean;
+  partitions?: number;
+}
+
+async function run({ work, request, result = answer, at = [30, 50], aborted = false, partitions }: Run) {
+  const calls: ArmRequest[] = [];
+  const times = at.map((ms) => NOW + ms);
+  const clock = (): number => times.shift() ?? NaN;
+  const controller = new AbortController();
+  const arm: Pick<Arm, "answer"> = {
+    answer: (asked) => {
+      calls.push(asked);
+      if (aborted) controller.abort();
+      return Promise.resolve(result);
+    },
+  };
+  const taken = aTaken({ request: aRequest(request), ...work });
+  const linked: Linked = { ...taken, prompt: { pieces: taken.record.pieces } };
+  const call = createCall({ arm, clock, ...(partitions === undefined ? {} : { partitions }) });
+  const outcome = await call(linked, { ...aContext(), signal: controller.signal });
+  return { outcome, calls, linked };
+}
+
+const emits = (outcome: Outcome<Called>): Called["emits"] => (outcome.kind === "ok" ? outcome.value.emits : []);
+
+describe("call", () => {
+  it("publishes the answer with its costs and times, and keeps it", async () => {
+    const { outcome, calls, linked } = await run({});
+    expect(calls).toEqual([
+      { requestId: "r1", pieces: linked.prompt.pieces, params: linked.record.request.params, deadline: NOW + 120_000 },
+    ]);
+    expect(emits(outcome)).toEqual([
+      {
+        output: "responses",
+        key: "r1",
+        record: {
+          requestId: "r1",
+          tenant: "acme",
+          attempt: 2,
+          status: "ok",
+          text: "ls -a é",
+          finishReason: "stop",
+          arm: "cheap",
+          model: "small-1",
+          source: "generated",
+          exampleIds: ["e1"],
+          usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+          duplicate: false,
+          cost: 0.25,
+          timings: { plan: 10, queue: 24, firstToken: 39, total: 50 },
+          error: null,
+          degraded: ["embedder"],
+          createdAt: NOW + 50,
+        },
+      },
+      {
+        output: "answers",
+        key: "acme/default/abc",
+        partition: 2,
+        record: {
+          tenant: "acme",
+          domain: "acme/default",
+          hash: "abc",
+          requestId: "r1",
+          text: "ls -a é",
+          arm: "cheap",
+          model: "small-1",
+          cost: 0.25,
+          bytes: 8,
+          expiresAt: NOW + 50 + 86_400_000,
+          createdAt: NOW + 50,
+        },
+      },
+    ]);
+  });
+
+  it("answers on the partition the client reads, where there is such a partition", async () => {
+    const to = async (replyPartition: number) =>
+      emits((await run({ request: { replyPartition }, partitions: 8 })).outcome)[0]?.partition;
+    expect([await to(5), await to(8), await to(-1)]).toEqual([5, undefined, undefined]);
+  });
+
+  it.each<[string, Run]>([
+    ["the request forbids it", { request: { privacy: { cache: false, share: true, fresh: false } } }],
+    ["plan gave no key", { work: { cacheKey: null } }],
+    ["the answer was cut at the number of tokens", { result: { ...answer, finishReason: "length" } }],
+    ["it is none", { result: failed("model_failed") }],
+  ])("keeps no answer when %s", async (_name, what) => {
+    expect(emits((await run(what)).outcome).map((emit) => emit.output)).toEqual(["responses"]);
+  });
+
+  it("publishes a failure that the arm could not get over, with its code", async () => {
+    const [emit] = emits((await run({ result: failed("endpoint_unavailable") })).outcome);
+    expect(emit?.record).toMatchObject({
+      status: "failed",
+      attempt: 3,
+      text: "",
+      arm: "cheap",
+      model: "small",
+      cost: 0,
+      timings: { plan: 10, queue: 20, firstToken: null, total: 50 },
+      error: { code: "endpoint_unavailable", message: "why" },
+      degraded: ["embedder"],
+    });
+  });
+
+  it("refuses what is late before it is called, without calling", async () => {
+    const { outcome, calls } = await run({ at: [120_000, 120_001] });
+    expect(outcome).toMatchObject({ kind: "refuse", code: "deadline_exceeded" });
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    ["an answer", answer],
+    ["a failure", failed("endpoint_timeout")],
+  ])("refuses %s that comes late", async (_name, result) => {
+    expect((await run({ at: [30, 120_000], result })).outcome).toMatchObject({
+      kind: "refuse",
+      code: "deadline_exceeded",
+    });
+  });
+
+  it("leaves the work to the next owner when the partition was lost", async () => {
+    expect((await run({ result: failed("cancelled"), aborted: true })).outcome.kind).toBe("retryLater");
+    expect((await run({ result: failed("model_failed"), aborted: true })).outcome.kind).toBe("retryLater");
+  });
+});

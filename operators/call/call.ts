@@ -1,0 +1,50 @@
+// Calls the arm and makes the one final response, and what the cache may keep of it. Needs link before it. A repeated call may cost
+// twice; the response is published once, for the stage commits it with the work. It never retries: that is the arm's own business.
+import type { Arm } from "../../arms/arm.ts";
+import { type Emit, ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
+import type { Called, Linked } from "../flow.ts";
+import { replyPartition } from "../refusal.ts";
+import { answeredResponse, failedResponse, keptAnswer } from "./response.ts";
+
+export interface CallDependencies {
+  arm: Pick<Arm, "answer">;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** How many the responses topic has; a reply partition beyond them is ignored. */
+  partitions?: number;
+}
+
+export function createCall({ arm, clock, partitions = Infinity }: CallDependencies): Step<Linked, Called> {
+  return async function call(linked, { signal }) {
+    const work = linked.record;
+    const { request } = work;
+    const requestId = work.decision.requestId;
+    const called = clock();
+    if (called >= work.notAfter) return late(work.notAfter, called);
+
+    const asked = { requestId, pieces: linked.prompt.pieces, params: request.params, deadline: work.notAfter };
+    const result = await arm.answer(asked, signal);
+    const times = { called, finished: clock() };
+    if (times.finished >= work.notAfter) return late(work.notAfter, times.finished);
+    // The partition was lost or the stage shuts down: the answer is somebody else's to give.
+    if (result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
+      return retryLater(new Error(`the call was cancelled: ${result.message}`));
+
+    const response =
+      result.kind === "answer"
+        ? answeredResponse(work, requestId, result, times)
+        : failedResponse(work, requestId, result, times);
+    const to = replyPartition(request, partitions);
+    const emits: Emit[] = [{ output: "responses", key: requestId, record: response, ...to }];
+    const kept = keptAnswer(work, response);
+    // On the request's partition: there its repeats are planned, if they come with the same key.
+    const { partition } = work.decision;
+    if (kept !== null) emits.push({ output: "answers", key: `${kept.domain}/${kept.hash}`, record: kept, partition });
+    return ok({ ...linked, emits });
+  };
+}
+
+function late(notAfter: number, now: number): ReturnType<typeof refuse> {
+  const message = `No answer came before the deadline, which passed ${String(now - notAfter)} ms ago; allow more with deadlineMs.`;
+  return refuse("deadline_exceeded", message);
+}

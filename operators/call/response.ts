@@ -1,0 +1,104 @@
+// The final response and the answer to keep, from a unit of work and what the arm said. Pure: the clock's times are passed in.
+import type { ArmAnswer, ArmFailure } from "../../arms/arm.ts";
+import type { Answer, Response, Work } from "../../schemas/types.ts";
+import { NO_USAGE } from "../refusal.ts";
+
+/** Milliseconds since the epoch. */
+export interface CallTimes {
+  /** When the arm was called. */
+  called: number;
+  finished: number;
+}
+
+const keptForMs = 24 * 3_600_000;
+
+/** The response to an answer; the timings firstToken and total count from the request's creation. */
+export function answeredResponse(work: Work, requestId: string, answer: ArmAnswer, times: CallTimes): Response {
+  const { firstTokenMs } = answer;
+  return {
+    ...base(work, requestId, times),
+    attempt: answer.attempts,
+    status: "ok",
+    text: answer.text,
+    finishReason: answer.finishReason,
+    model: answer.model,
+    usage: answer.usage,
+    cost: answer.cost,
+    timings: {
+      plan: work.planMs,
+      queue: waited(work, times) + answer.queueMs,
+      firstToken: firstTokenMs === null ? null : sinceCreation(work, times.called) + firstTokenMs,
+      total: sinceCreation(work, times.finished),
+    },
+  };
+}
+
+/** The response to a failure that the arm has got over as often as it may. */
+export function failedResponse(work: Work, requestId: string, failure: ArmFailure, times: CallTimes): Response {
+  return {
+    ...base(work, requestId, times),
+    attempt: failure.attempts,
+    status: "failed",
+    error: { code: failure.code, message: failure.message },
+  };
+}
+
+/** What the cache may keep of a response; null where the request forbids it or nothing can be kept. */
+export function keptAnswer(work: Work, response: Response): Answer | null {
+  const { cacheKey, request } = work;
+  if (cacheKey === null || !request.privacy.cache || response.status !== "ok") return null;
+  // Cut off or filtered, it would stay so for everybody who asks again.
+  if (response.finishReason !== "stop") return null;
+  const { text, requestId, tenant, cost, createdAt } = response;
+  return {
+    tenant,
+    domain: cacheKey.slice(0, cacheKey.lastIndexOf("/")),
+    hash: cacheKey.slice(cacheKey.lastIndexOf("/") + 1),
+    requestId,
+    text,
+    arm: work.decision.arm,
+    model: response.model ?? "",
+    cost,
+    bytes: Buffer.byteLength(text),
+    expiresAt: createdAt + keptForMs,
+    createdAt,
+  };
+}
+
+function base(work: Work, requestId: string, times: CallTimes): Response {
+  const shown = work.decision.arms.find((score) => score.arm === work.decision.arm);
+  return {
+    requestId,
+    tenant: work.request.tenant,
+    attempt: 0,
+    status: "failed",
+    text: "",
+    finishReason: null,
+    arm: work.decision.arm,
+    model: shown?.model ?? null,
+    source: "generated",
+    exampleIds: [
+      ...new Set(work.pieces.flatMap((piece) => (piece.kind === "example" && piece.id !== null ? [piece.id] : []))),
+    ],
+    usage: { ...NO_USAGE },
+    duplicate: false,
+    cost: 0,
+    timings: {
+      plan: work.planMs,
+      queue: waited(work, times),
+      firstToken: null,
+      total: sinceCreation(work, times.finished),
+    },
+    error: null,
+    degraded: [...work.decision.degraded],
+    createdAt: times.finished,
+  };
+}
+
+/** On the work topic and in this process, until the arm was called. */
+const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);
+
+function sinceCreation(work: Work, at: number): number {
+  // Plan writes createdAt into every request that had none; without it, what plan took stands for it.
+  return Math.max(0, at - (work.request.createdAt ?? work.plannedAt - work.planMs));
+}

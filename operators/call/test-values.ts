@@ -1,0 +1,63 @@
+// A unit of work for the unit tests of link and call.
+import type { Piece, Work } from "../../schemas/types.ts";
+import type { Taken } from "../flow.ts";
+import { aRequest, NOW } from "../test-values.ts";
+
+const pieces: Piece[] = [
+  { kind: "example", id: "e1", role: "user", text: "list files" },
+  { kind: "example", id: "e1", role: "assistant", text: "ls" },
+  { kind: "turn", id: null, role: "user", text: "list all files" },
+];
+
+export function aWork(change: Partial<Work> = {}): Work {
+  return {
+    request: aRequest(),
+    decision: {
+      requestId: "r1",
+      partition: 2,
+      offset: 7,
+      tenant: "acme",
+      domain: "acme/default",
+      featureVersion: 1,
+      arms: [
+        {
+          arm: "cheap",
+          model: "small",
+          cost: 0,
+          context: [],
+          mean: 0,
+          deviation: 0,
+          sampled: 0,
+          bias: 0,
+          probability: 1,
+          examples: [],
+        },
+      ],
+      arm: "cheap",
+      probability: 1,
+      secondArm: null,
+      secondProbability: null,
+      threshold: 0,
+      exploredThreshold: null,
+      load: 0,
+      policyVersion: 0,
+      proxyVersion: 0,
+      template: "chat-1",
+      asked: false,
+      degraded: ["embedder"],
+      timings: [],
+      createdAt: NOW + 5,
+    },
+    pieces,
+    cacheKey: "acme/default/abc",
+    notAfter: NOW + 120_000,
+    plannedAt: NOW + 10,
+    planMs: 10,
+    ...change,
+  };
+}
+
+export function aTaken(change: Partial<Work> = {}): Taken {
+  const position = { topic: "precedent.work.cheap", partition: 3, offset: 11 };
+  return { record: aWork(change), position, timestamp: NOW + 11, receivedAt: NOW + 15 };
+}
