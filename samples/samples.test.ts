@@ -1,0 +1,46 @@
+// The demo's data: pairs to learn from, questions that are not among them, and the log from which the dear arm answers.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { canonicalText } from "../algorithms/canonical.ts";
+import { readRecordedLog } from "../arms/recorded-log.ts";
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+const text = z
+  .string()
+  .refine((value) => value === value.trim() && value !== "" && !value.includes("\n"), "one plain line");
+
+function lines<T>(name: string, schema: z.ZodType<T>): T[] {
+  const content = readFileSync(path(name), "utf8").trimEnd();
+  return content.split("\n").map((line) => schema.parse(JSON.parse(line)));
+}
+const pairs = lines("shell-pairs.jsonl", z.strictObject({ request: text, response: text }));
+const questions = lines("shell-questions.jsonl", z.strictObject({ request: text, references: z.array(text).min(1) }));
+const keys = (rows: { request: string }[]): string[] => rows.map(({ request }) => canonicalText(request).toLowerCase());
+
+describe("sample data", () => {
+  it("has some hundred pairs and 60 questions, all different", () => {
+    expect(pairs.length).toBeGreaterThanOrEqual(320);
+    expect(questions).toHaveLength(60);
+    const all = [...keys(pairs), ...keys(questions)];
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  it("has in the log one to three answers to every question, a right one last", async () => {
+    const log = await readRecordedLog(path("shell-log.jsonl"), "dear");
+    for (const { request, references } of questions) {
+      const answers = log.get(canonicalText(request)) ?? [];
+      expect(answers.length, request).toBeGreaterThanOrEqual(1);
+      expect(answers.length, request).toBeLessThanOrEqual(3);
+      expect(references, request).toContain(answers.at(-1)?.text);
+    }
+  });
+
+  it("has in the log a good part of the pairs, answered as they are", async () => {
+    const log = await readRecordedLog(path("shell-log.jsonl"), "dear");
+    const logged = pairs.filter(({ request }) => log.has(canonicalText(request)));
+    expect(logged.length).toBeGreaterThan(pairs.length / 2);
+    for (const { request, response } of logged) expect(log.get(canonicalText(request))?.[0]?.text).toBe(response);
+  });
+});
