@@ -5,6 +5,7 @@ import { randomBytes } from "node:crypto";
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Kafka, logLevel, Partitioners } from "kafkajs";
+import { classArchive, type ClassArchive } from "./archive.ts";
 import { kafkaClassPath } from "./install.ts";
 import { writeAtomically } from "./lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
@@ -13,6 +14,7 @@ import type { Launch, ServerSpec } from "./server.ts";
 export const largestMessageBytes = 32 * 1_048_576 + 65_536;
 
 export interface KafkaOptions {
+  /** The real path of the servers, no link. */
   servers: string;
   /** Folder of server.properties and of the log segments. */
   folder: string;
@@ -24,6 +26,7 @@ const jvm = ["-Xms64m", "-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC
 
 export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpec {
   let port = 0;
+  let archive: ClassArchive | undefined;
   return {
     name: "kafka",
     stopGraceMs: 20_000,
@@ -45,12 +48,14 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         () => false,
       );
       if (!formatted) await format([...java, "-cp", classPath], properties);
+      archive = await classArchive(servers, "kafka", [...java, classPath]);
       return {
         command: "java",
-        args: [...java, "-cp", classPath, "kafka.Kafka", properties],
+        args: [...java, ...archive.options, "-cp", classPath, "kafka.Kafka", properties],
         env: process.env,
       };
     },
+    ended: async (clean) => archive?.keep(clean),
     probe: () => probe(port),
   };
 }

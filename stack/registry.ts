@@ -2,9 +2,11 @@
 // H2 file. WRITE_DELAY=0 is vital: without it a kill -9 loses registrations, and their ids are given out again.
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { classArchive, type ClassArchive } from "./archive.ts";
 import type { ServerSpec } from "./server.ts";
 
 export interface RegistryOptions {
+  /** The real path of the servers, no link. */
   servers: string;
   folder: string;
   port(): Promise<number>;
@@ -18,16 +20,19 @@ export function registryUrl(port: number): string {
 }
 
 export function registryServer({ servers, folder, port }: RegistryOptions): ServerSpec {
+  const jar = join(servers, "registry", runner);
   let current = 0;
+  let archive: ClassArchive | undefined;
   return {
     name: "registry",
     stopGraceMs: 10_000,
     async prepare() {
       current = await port();
       await mkdir(folder, { recursive: true });
+      archive = await classArchive(servers, "registry", [...jvm, jar]);
       return {
         command: "java",
-        args: [...jvm, "-jar", join(servers, "registry", runner)],
+        args: [...jvm, ...archive.options, "-jar", jar],
         cwd: folder,
         env: {
           ...process.env,
@@ -40,6 +45,7 @@ export function registryServer({ servers, folder, port }: RegistryOptions): Serv
         },
       };
     },
+    ended: async (clean) => archive?.keep(clean),
     async probe() {
       const answer = await fetch(`${registryUrl(current)}/subjects`, { signal: AbortSignal.timeout(5_000) });
       if (!answer.ok) throw new Error(`the registry answers ${answer.status}`);

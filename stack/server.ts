@@ -20,6 +20,8 @@ export interface ServerSpec {
   name: ServerName;
   /** Writes what the server needs and says how to start it; called before every start. */
   prepare(): Promise<Launch>;
+  /** Called after every end; clean: it ended by itself or when asked to, not by SIGKILL or a crash. */
+  ended?(clean: boolean): Promise<void>;
   /** Resolves once the server answers for real, rejects while it does not; each call is one short attempt. */
   probe(): Promise<void>;
   /** Time between SIGTERM and SIGKILL, ms. */
@@ -77,8 +79,10 @@ export function keepRunning(spec: ServerSpec, options: KeepOptions, events: Serv
       await end(run.identity, 2_000);
       return { how: outcome.timeout, wasReady };
     }
-    const how = await Promise.race([stopped, run.exited]);
-    if (how === "stopped") await end(run.identity, spec.stopGraceMs);
+    if ((await Promise.race([stopped, run.exited])) === "stopped") await end(run.identity, spec.stopGraceMs);
+    const how = await run.exited;
+    // Java ends with 143 when it is asked to by SIGTERM.
+    await spec.ended?.(/^ended with code (0|143)$/.test(how));
     return { how, wasReady };
   };
 

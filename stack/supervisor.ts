@@ -1,6 +1,7 @@
 // Entry of the supervisor process: node --import tsx stack/supervisor.ts --folder FOLDER
 // It lives until SIGTERM or SIGINT and owns the servers of one stack folder. Exit codes: 0 stopped as asked,
 // 1 a server could not be kept running, 2 wrong call, 3 a stack runs on this folder already.
+import { realpath } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { stackFolder } from "./folder.ts";
@@ -40,7 +41,8 @@ process.on("uncaughtException", (error) => {
 try {
   stack = await supervise({
     folder,
-    servers: await ensureServers(folder),
+    // Not the link: archives of classes hold the paths of the jars.
+    servers: await realpath(await ensureServers(folder)),
     log: (message, details) => logger.info(details ?? {}, message),
     failed: (reason) => void finish(1, reason),
   });
