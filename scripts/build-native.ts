@@ -51,7 +51,7 @@ export async function buildNative(say: (line: string) => void): Promise<NativeBu
     await writeFile(stamp, identity);
     return { built: true, fresh: true };
   } catch (error) {
-    return { built: false, reason: `the build of faiss-node failed: ${lastLines(error)}` };
+    return { built: false, reason: `the build of faiss-node failed: ${complaint(error)}` };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -91,7 +91,7 @@ async function installSystemPackages(say: (line: string) => void): Promise<strin
       maxBuffer: 32 * 1_048_576,
     });
   } catch (error) {
-    return `apt-get could not install ${lacking.join(", ")}: ${lastLines(error)}; ${advice}`;
+    return `apt-get could not install ${lacking.join(", ")}: ${complaint(error)}; ${advice}`;
   }
   const still = await lackingTools();
   return still.length === 0 ? null : `${still.join(", ")} still missing after apt-get; ${advice}`;
@@ -116,10 +116,10 @@ async function lackingTools(): Promise<string[]> {
   return lacking;
 }
 
-function lastLines(error: unknown): string {
-  const output =
-    error instanceof Error && "stderr" in error && String(error.stderr).trim() !== ""
-      ? String(error.stderr)
-      : String(error);
-  return output.trim().split("\n").slice(-4).join(" | ");
+/** What a compiler or apt-get complained about: its first errors where it names them, else its last lines. */
+function complaint(error: unknown): string {
+  const output = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
+  const lines = (output === "" ? String(error) : output).split("\n").filter((line) => !line.startsWith("gyp "));
+  const errors = lines.filter((line) => /error|^E:/i.test(line));
+  return (errors.length > 0 ? errors.slice(0, 3) : lines.slice(-3)).join(" | ");
 }

@@ -17,7 +17,7 @@ export async function createVectorIndexes(dimension: number, log: Logger): Promi
     return await createFaissIndexes(dimension);
   } catch (error) {
     log.warn(
-      { reason: error instanceof Error ? error.message : String(error) },
+      { reason: (error instanceof Error ? error.message : String(error)).split("\n")[0] },
       'FAISS can\'t be used: searching with the exact index instead, which is right but slow beyond some thousand examples. "npm run setup" builds FAISS or says what it needs',
     );
     return { kind: "exact", open: () => createExactIndex(dimension), close: async () => undefined };

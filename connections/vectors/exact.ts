@@ -1,5 +1,5 @@
 // Every vector compared, in JavaScript: what stands in where the FAISS library can't be built, and the measure for it in tests.
-// Runs in the caller's thread (0.4 ms a thousand vectors of 384), so it is meant for pools of some thousand examples.
+// Runs in the caller's thread (0.5 ms a thousand vectors of 384), so it is meant for pools of some thousand examples.
 import { asCosine, checkCount, checkVector } from "./check.ts";
 import { VectorError, type Neighbour, type VectorIndex } from "./port.ts";
 

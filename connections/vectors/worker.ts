@@ -10,6 +10,11 @@ import type { Neighbour } from "./port.ts";
 /** Dead slots at which they are swept out: few, because every search carries them along. */
 const sweepAt = 64;
 
+/** From this many queries on FAISS multiplies matrices, at 0.02 ms a query and thousand vectors (of 384) instead of 0.3. */
+const matrixFrom = 20;
+/** So from this many on it pays to fill up with queries that nobody asked. */
+const fillFrom = 3;
+
 interface Index {
   flat: faiss.IndexFlatIP;
   dimension: number;
@@ -75,7 +80,9 @@ serveCalls<FaissMethods>({
     const count = queries.length / index.dimension;
     const wanted = Math.min(k + index.dead, index.ids.length);
     if (wanted === 0 || k === 0) return Array.from({ length: count }, () => []);
-    const { labels, distances } = index.flat.search(Array.from(queries), wanted);
+    const asked = Array.from(queries);
+    if (count >= fillFrom) while (asked.length < matrixFrom * index.dimension) asked.push(0);
+    const { labels, distances } = index.flat.search(asked, wanted);
     return Array.from({ length: count }, (_, query) => {
       const neighbours: Neighbour[] = [];
       for (let i = query * wanted; i < (query + 1) * wanted && neighbours.length < k; i++) {
