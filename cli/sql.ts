@@ -64,7 +64,7 @@ function parseCompact(text: string): Compact | null {
 /** One line of at most 100 characters: a prompt must not break the table. */
 function cell(value: unknown): string {
   const text = value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
-  // eslint-disable-next-line no-control-regex -- answers of models may carry terminal escapes
+  // Answers of models may carry terminal escapes.
   const line = text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }

@@ -43,7 +43,6 @@ export async function readOnlyQuery(
   return response.body ?? empty();
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await -- an empty stream has nothing to wait for
 async function* empty(): AsyncGenerator<Uint8Array> {
   yield* [];
 }

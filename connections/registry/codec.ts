@@ -148,7 +148,7 @@ function explain(type: Type, record: unknown): string {
 }
 
 function describe(value: unknown): string {
-  const text = JSON.stringify(value) ?? String(value);
+  const text = (JSON.stringify(value) as string | undefined) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;
 }
 

@@ -1,0 +1,53 @@
+// The house's rules: type-aware TypeScript rules, and the walls between the rooms. scripts/lint-walls.mjs says which room may
+// import what, and why.
+import { defineConfig } from "eslint/config";
+import prettier from "eslint-config-prettier";
+import tseslint from "typescript-eslint";
+import { walls } from "./scripts/lint-walls.mjs";
+
+export default defineConfig(
+  {
+    ignores: ["node_modules/", ".precedent/", "coverage/", "native/**/build/", "bin/", "**/*.mjs", "schemas/types.ts"],
+  },
+  {
+    files: ["**/*.ts"],
+    extends: [tseslint.configs.strictTypeChecked, prettier],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: "error" },
+    rules: {
+      // Numbers and booleans in messages are what they look like.
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+      // `void promise` marks what is not awaited on purpose; arrow functions may end in a call that returns nothing.
+      "@typescript-eslint/no-confusing-void-expression": "off",
+      "@typescript-eslint/no-invalid-void-type": "off",
+      // It does not see that a closure or an await changed a flag ("stopping").
+      "@typescript-eslint/no-unnecessary-condition": "off",
+      // A port is asynchronous even where one implementation of it need not be.
+      "@typescript-eslint/require-await": "off",
+      // The result type of a query is the caller's word.
+      "@typescript-eslint/no-unnecessary-type-parameters": "off",
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+      "@typescript-eslint/no-empty-function": "off",
+      // createX() gives objects of closures: their functions need no "this".
+      "@typescript-eslint/unbound-method": "off",
+      // With noUncheckedIndexedAccess, "!" is how an index is stated to be within bounds.
+      "@typescript-eslint/no-non-null-assertion": "off",
+      "@typescript-eslint/no-unnecessary-boolean-literal-compare": "off",
+      "@typescript-eslint/use-unknown-in-catch-callback-variable": "off",
+      // OpenAI's newer names are unknown to most servers that speak its API.
+      "@typescript-eslint/no-deprecated": "off",
+      eqeqeq: "error",
+      "no-console": "error",
+      "prefer-const": "error",
+    },
+  },
+  // Matchers such as expect.any() are typed as any.
+  {
+    files: ["**/*.test.ts", "test/**"],
+    rules: { "@typescript-eslint/no-unsafe-assignment": "off" },
+  },
+  // Programs of their own: what they print is their output.
+  { files: ["scripts/**", "bench/**", "stack/**", "docs/**"], rules: { "no-console": "off" } },
+  ...walls,
+);

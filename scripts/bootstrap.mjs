@@ -1,0 +1,50 @@
+// Plain Node, no packages: makes a fresh clone runnable before anything of it can be imported.
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Environment of everything we start: onnxruntime-node must not fetch CUDA from the net. */
+export const environment = { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" };
+
+/** Runs a program with our terminal; resolves with its exit code (128 + signal's number is not told apart: 1). */
+export function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, env: environment, stdio: "inherit", ...options });
+    child.once("error", reject);
+    child.once("exit", (code) => resolve(code ?? 1));
+  });
+}
+
+/** npm ci when packages are missing or older than package-lock.json says. Throws when that fails. */
+export async function ensurePackages() {
+  const [major, minor] = process.versions.node.split(".").map(Number);
+  if (major < 20 || (major === 20 && minor < 11)) {
+    throw new Error(`Node ${process.versions.node} is too old: 20.11 or later is needed`);
+  }
+  const missing = missingPackage();
+  if (missing === null) return;
+  console.error(`installing packages (${missing})`);
+  const npm = process.env.npm_execpath;
+  const [command, args] = npm === undefined ? ["npm", []] : [process.execPath, [npm]];
+  // On standard error: the standard output belongs to the caller.
+  const code = await run(command, [...args, "ci", "--no-fund", "--no-audit"], {
+    stdio: ["inherit", process.stderr, "inherit"],
+  });
+  if (code !== 0) throw new Error(`npm ci failed with exit code ${code}`);
+}
+
+/** Why an install is needed, or null. Optional packages of other platforms need not be there. */
+function missingPackage() {
+  const hidden = join(root, "node_modules", ".package-lock.json");
+  if (!existsSync(hidden)) return "none are there";
+  const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
+  const present = JSON.parse(readFileSync(hidden, "utf8")).packages;
+  for (const [path, { version, optional, devOptional, peer }] of Object.entries(wanted)) {
+    if (path === "" || optional || devOptional || peer) continue;
+    if (present[path]?.version !== version) return `${path.replace(/^.*node_modules\//, "")} ${version} is not there`;
+  }
+  return null;
+}

@@ -1,0 +1,71 @@
+// The walls between the rooms hold: sentences that must be refused, and some that must not.
+import { fileURLToPath } from "node:url";
+import { ESLint } from "eslint";
+import tseslint from "typescript-eslint";
+import { describe, expect, it } from "vitest";
+import { walls } from "./lint-walls.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const eslint = new ESLint({
+  cwd: root,
+  overrideConfigFile: true,
+  // The walls alone: without types, so that files need not exist.
+  overrideConfig: [
+    {
+      files: ["**/*.ts"],
+      languageOptions: { parser: tseslint.parser },
+      plugins: { "@typescript-eslint": tseslint.plugin },
+    },
+    ...walls,
+  ],
+});
+
+async function problems(file: string, statement: string): Promise<string[]> {
+  const [result] = await eslint.lintText(statement, { filePath: `${root}${file}` });
+  return (result?.messages ?? []).map(({ message }) => message);
+}
+
+describe("walls", () => {
+  it.each([
+    ["operators/route/route.ts", 'import { Kafka } from "kafkajs";'],
+    ["connections/clickhouse/client.ts", 'import { Kafka } from "kafkajs";'],
+    ["runtime/stage.ts", 'import { SchemaRegistry } from "@kafkajs/confluent-schema-registry";'],
+    ["cli/sql.ts", 'import { createClient } from "@clickhouse/client";'],
+    ["connections/clickhouse/client.ts", 'import { Session } from "chdb";'],
+    ["stack/supervise.ts", 'import { Session } from "chdb";'],
+    ["connections/pool/memory.ts", 'import faiss from "faiss-node";'],
+    ["operators/embed/embed.ts", 'import { InferenceSession } from "onnxruntime-node";'],
+    ["operators/call/call.ts", 'import OpenAI from "openai";'],
+    ["runtime/stage.ts", 'import { getLlama } from "node-llama-cpp";'],
+    ["algorithms/bandit.ts", 'import { ok } from "../runtime/step.ts";'],
+    ["algorithms/bandit.ts", 'import type { Config } from "../config/schema.ts";'],
+    ["operators/embed/embed.ts", 'import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";'],
+    ["operators/embed/embed.ts", 'import { plan } from "../../pipelines/plan.ts";'],
+    ["runtime/stage.ts", 'import { createRoute } from "../operators/route/route.ts";'],
+    ["runtime/stage.ts", 'import { createKafka } from "../connections/kafka/kafka.ts";'],
+    ["connections/kafka/kafka.ts", 'import { runProgram } from "../../cli/run.ts";'],
+    ["arms/openai.ts", 'import { createCall } from "../operators/call/call.ts";'],
+    ["stack/attach.ts", 'import { runProgram } from "../cli/run.ts";'],
+    ["assembly/session.ts", 'import { addUp } from "../cli/up.ts";'],
+    ["runtime/stage.ts", 'import { openSession } from "../assembly/session.ts";'],
+    ["config/load.ts", 'import { createLog } from "../runtime/log.ts";'],
+    ["runtime/health.ts", 'import { Command } from "commander";'],
+  ])("%s may not: %s", async (file, statement) => {
+    expect(await problems(file, statement)).toHaveLength(1);
+  });
+
+  it.each([
+    ["connections/kafka/client.ts", 'import { Kafka } from "kafkajs";'],
+    ["connections/registry/client.ts", 'import { SchemaRegistry } from "@kafkajs/confluent-schema-registry";'],
+    ["stack/facade/engine.ts", 'import { Session } from "chdb";'],
+    ["arms/llama.ts", 'import { getLlama } from "node-llama-cpp";'],
+    ["operators/embed/embed.ts", 'import type { Embedder } from "../../connections/embedder/port.ts";'],
+    ["operators/embed/embed.ts", 'import { ok } from "../../runtime/step.ts";'],
+    ["runtime/stage.ts", 'import { TransactionAborted } from "../connections/kafka/errors.ts";'],
+    ["algorithms/identity.ts", 'import type { Request } from "../schemas/types.ts";'],
+    ["assembly/session.ts", 'import { createKafka } from "../connections/kafka/kafka.ts";'],
+    ["operators/embed/embed.test.ts", 'import { createHashEmbedder } from "../../connections/embedder/hash.ts";'],
+  ])("%s may: %s", async (file, statement) => {
+    expect(await problems(file, statement)).toEqual([]);
+  });
+});
