@@ -84,7 +84,6 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     seen,
     firstResponses: createFirstResponses(clickhouse),
     embedder,
-    embeddingModel: embedder.model,
     pool,
     selection: config.selection,
     policy: policies.current,

@@ -2,7 +2,7 @@
 import { deadlineOf, identify } from "../algorithms/identity.ts";
 import type { Problem, SourceContract } from "../runtime/pipeline.ts";
 import { failedResponse } from "./call/response.ts";
-import { refusedResponse } from "./refusal.ts";
+import { refusedResponse, replyPartition } from "./refusal.ts";
 
 export interface ContractDependencies {
   limits: { deadlineMs: number };
@@ -17,5 +17,19 @@ export function planContract({ limits, partitions, clock }: ContractDependencies
     deadline: ({ record, position, timestamp }) => deadlineOf(identify(record, position, timestamp), limits.deadlineMs),
     id: ({ record, position, timestamp }) => identify(record, position, timestamp).id,
     answer: (received, problem: Problem) => [refusedResponse(received, problem, clock(), partitions)],
+  };
+}
+
+export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work"> {
+  return {
+    deadline: ({ record }) => record.notAfter,
+    id: ({ record }) => record.decision.requestId,
+    answer({ record }, { status, code, message }) {
+      const { requestId } = record.decision;
+      const now = clock();
+      const failure = { kind: "failure", code, message, attempts: 0, retriable: false } as const;
+      const response = { ...failedResponse(record, requestId, failure, { called: now, finished: now }), status };
+      return [{ output: "responses", key: requestId, record: response, ...replyPartition(record.request, partitions) }];
+    },
   };
 }

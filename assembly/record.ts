@@ -1,0 +1,78 @@
+// Puts record on the runtime: the recorded topics as one group, rows into ClickHouse, what ClickHouse refuses into dead-letters.
+import { createSinkSource } from "../connections/kafka/sink-source.ts";
+import { createBatch } from "../operators/batch/batch.ts";
+import { createDecode } from "../operators/decode/decode.ts";
+import { recordedTopicOf, recordedTopics, tableOf } from "../operators/decode/rows.ts";
+import { createInsert } from "../operators/insert/insert.ts";
+import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
+import { record } from "../pipelines/record.ts";
+import { deadLetterRecord } from "../runtime/dead-letter.ts";
+import { createStageMetrics } from "../runtime/metrics.ts";
+import { createSink } from "../runtime/sink.ts";
+import type { Session } from "./session.ts";
+import { groupName, type RunningStage } from "./stage.ts";
+
+export async function startRecord(session: Session, instance: string): Promise<RunningStage> {
+  const { config, kafka, codec, clickhouse, topic } = session;
+  const log = session.log.child({ stage: record.name });
+  const { prefix, sessionTimeoutMs } = config.kafka;
+  const recordOf = recordedTopicOf(prefix);
+  const letters = kafka.plainProducer();
+  const waiting = (cause: unknown): void =>
+    log.warn({ err: cause }, "a dependency is away: waiting, nothing is skipped");
+  let joined = false;
+  let partitions = 0;
+
+  const consumer = kafka.groupConsumer({
+    group: groupName(prefix, record.name),
+    topics: recordedTopics.map((name) => topic(name)),
+    instance,
+    sessionTimeoutMs,
+  });
+  const decode = createDecode({ codec, onWaiting: waiting });
+  const storedOffsets = createStoredOffsets(clickhouse, (name) => tableOf[recordOf(name)]);
+  const sink = createSink({
+    source: createSinkSource(consumer, log),
+    decode: ({ topic: from, partition, record: raw }, signal) =>
+      decode(recordOf(from), raw, { topic: from, partition, offset: raw.offset, timestamp: raw.timestamp }, signal),
+    batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
+    insert: createInsert({
+      clickhouse,
+      onWaiting: waiting,
+      async deadLetter({ topic: from, partition, record: raw }, code, reason) {
+        const letter = deadLetterRecord(
+          raw,
+          { topic: from, partition, offset: raw.offset },
+          { stage: record.name, code, reason },
+          Date.now(),
+        );
+        await letters.send([
+          { topic: topic("dead-letters"), key: raw.key, value: codec.encode("dead-letters", letter) },
+        ]);
+      },
+    }),
+    async storedOffsets(assigned) {
+      partitions = assigned.length;
+      return storedOffsets(assigned);
+    },
+    // plan dead-letters an undecodable request with its bytes; here it is only counted.
+    undecodable: ({ topic: from, partition, record: raw }, code, reason) => {
+      log.warn({ topic: from, partition, offset: raw.offset, code, reason }, "a record has no row");
+      return Promise.resolve();
+    },
+    metrics: createStageMetrics(session.metrics, record.name),
+    log,
+    batchMs: config.record.batchMs,
+    drainMs: config.limits.drainMs,
+  });
+  await sink.run();
+  joined = true;
+  return {
+    name: record.name,
+    health: () => ({ joined, partitions, inFlight: 0 }),
+    async stop() {
+      await sink.stop();
+      await letters.close();
+    },
+  };
+}
