@@ -2,11 +2,20 @@
 // Takes any sentence encoder with input_ids and attention_mask: one that pools itself (output [batch, dimension]) or one that
 // gives token vectors ([batch, tokens, dimension]), which are then averaged here, as sentence-transformers do.
 import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { join } from "node:path";
-import { Tokenizer } from "@huggingface/tokenizers";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
 import { maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
+
+// By require: the package's type files leave out extensions, so that an import of it would be typed as nothing at all.
+const { Tokenizer } = createRequire(import.meta.url)("@huggingface/tokenizers") as {
+  Tokenizer: new (tokenizer: object, config: object) => SentenceTokenizer;
+};
+interface SentenceTokenizer {
+  /** Special tokens included. */
+  encode(text: string): { ids: number[] };
+}
 
 // Tokenising a megabyte to keep 256 tokens of it would stall everybody; real words never need this many characters.
 const maxCharacters = 32 * maxTokens;
@@ -28,7 +37,7 @@ const loading = Promise.all([
 // A failure to load is told to whoever calls, not to the process.
 loading.catch(() => undefined);
 
-function tokenIds(tokenizer: Tokenizer, text: string): number[] {
+function tokenIds(tokenizer: SentenceTokenizer, text: string): number[] {
   const ids = tokenizer.encode(text.slice(0, maxCharacters)).ids;
   const last = ids.at(-1);
   if (ids.length <= maxTokens || last === undefined) return ids;
