@@ -23,7 +23,7 @@ export interface SeenIds {
   size(): number;
 }
 
-/** limit: ids remembered a partition; about 200 bytes each. */
+/** limit: ids remembered a partition; about 250 bytes each. */
 export function createSeenIds({ limit = 50_000 } = {}): SeenIds {
   const partitions = new Map<number, Map<string, { position: Position; seenAt: number }>>();
   // An id belongs to its tenant: another tenant's use of it must neither see nor disturb it.

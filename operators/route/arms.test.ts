@@ -1,0 +1,25 @@
+import { expect, it } from "vitest";
+import { armSchema } from "../../config/schema.ts";
+import { costAtMost, routeArms } from "./arms.ts";
+
+const arms = routeArms(
+  [
+    { name: "small", type: "llama", cost: 0.05, system: "One command.", maxTokens: 64 },
+    { name: "large", type: "recorded", file: "log.jsonl", examples: false, prices: { prompt: 2, completion: 10 } },
+  ].map((arm) => armSchema.parse(arm)),
+  (arm) => `${arm.name}-model`,
+);
+
+it("takes what plan needs of an arm from the configuration", () => {
+  expect(arms).toMatchObject([
+    { name: "small", model: "small-model", cost: 0.05, examples: true, system: "One command.", maxTokens: 64 },
+    { name: "large", model: "large-model", cost: 1, examples: false },
+  ]);
+});
+
+it("bounds the cost of an answer by the prompt and the shorter of both token limits", () => {
+  const [small, large] = arms;
+  expect(costAtMost(small!, 4_000, 0, null)).toBe(0);
+  expect(costAtMost(large!, 4_000, 500, 100)).toBeCloseTo((1_500 * 2 + 100 * 10) / 1e6, 12);
+  expect(costAtMost(large!, 4_000, 500, 1_000_000)).toBeCloseTo((1_500 * 2 + 256 * 10) / 1e6, 12);
+});
