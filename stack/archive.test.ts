@@ -53,13 +53,12 @@ describe("classArchive", () => {
     expect(names.size).toBe(3);
   });
 
-  it("clears old drafts away", async () => {
+  it("clears away the drafts of killed stacks, and no other", async () => {
     await mkdir(join(servers, "archives"));
-    const draft = join(servers, "archives", "kafka-0.jsa.1.draft");
-    await writeFile(draft, "");
-    await utimes(draft, 1, 1);
+    await writeFile(join(servers, "archives", `kafka-0.jsa.${2 ** 22 + 1}.draft`), "");
+    await writeFile(join(servers, "archives", `kafka-0.jsa.${process.ppid}.draft`), "");
     await classArchive(servers, "kafka", []);
-    expect(await kept()).toEqual([]);
+    expect(await kept()).toEqual([`kafka-0.jsa.${process.ppid}.draft`]);
   });
 
   it("does without when nothing can be written or there is no java", async () => {

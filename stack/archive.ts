@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { identify } from "./process.ts";
 
 export interface ClassArchive {
   /** For the command line of java; none when there is no archive and none can be written. */
@@ -29,10 +30,10 @@ export async function classArchive(servers: string, name: string, signature: rea
   const file = join(folder, `${name}-${hash}.jsa`);
   try {
     await mkdir(folder, { recursive: true });
+    await removeOldDrafts(folder);
     if (await stat(file).catch(() => undefined))
       return { ...nothing, options: [`-XX:SharedArchiveFile=${file}`, "-Xshare:auto", ...quiet] };
     await access(folder, constants.W_OK);
-    await removeOldDrafts(folder);
   } catch {
     return nothing;
   }
@@ -61,10 +62,10 @@ async function findJava(): Promise<string | undefined> {
   return undefined;
 }
 
+/** Of supervisors that were killed: `<archive>.<pid>.draft`. */
 async function removeOldDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
-    if (!name.endsWith(".draft")) continue;
-    const { mtimeMs } = await stat(join(folder, name));
-    if (Date.now() - mtimeMs > 600_000) await rm(join(folder, name), { force: true });
+    const pid = Number(/\.(\d+)\.draft$/.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isInteger(pid) && identify(pid) === undefined) await rm(join(folder, name), { force: true });
   }
 }

@@ -2,7 +2,7 @@
 // something for its whole life (a stack folder, an instance id); kill -9 leaves it behind, and the next one sees by
 // pid and start time that its owner is dead.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";
 import { isAlive, type ProcessIdentity } from "./process.ts";
 
@@ -12,8 +12,9 @@ import { isAlive, type ProcessIdentity } from "./process.ts";
  */
 export async function withMutex<T>(folder: string, name: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
   await mkdir(folder, { recursive: true });
-  const release = await lock(folder, {
-    lockfilePath: `${folder}/.${name}.lock`,
+  // The library tells locks apart by this path alone, so each mutex needs its own; nothing has to be there.
+  const release = await lock(join(folder, `.${name}`), {
+    realpath: false,
     stale: 10_000,
     update: 2_000,
     retries: { retries: Math.ceil(waitMs / 100), factor: 1, minTimeout: 75, maxTimeout: 125, randomize: true },

@@ -1,5 +1,5 @@
 // The parts of the stack that need no server.
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -48,6 +48,15 @@ describe("withMutex", () => {
     expect(most).toBe(1);
     await expect(withMutex(folder, "test", () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(await withMutex(folder, "test", () => Promise.resolve(1))).toBe(1);
+  });
+
+  it("keeps several of one folder apart, also while they are held for long", async () => {
+    await withMutex(folder, "outer", async () => {
+      await withMutex(folder, "inner", () => Promise.resolve());
+      // The library touches a held lock every two seconds; a mixed-up one failed there.
+      await new Promise((settle) => setTimeout(settle, 2_300));
+    });
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it("says who is busy when the wait is over", async () => {
