@@ -1,4 +1,4 @@
-// Worker thread of the llama arm: one model, one context, one sequence for each request that may be under way.
+// Worker of the llama arm, a process of its own: one model, one context, one sequence for each request that may be under way.
 import { basename } from "node:path";
 import { getLlama, LlamaLogLevel, type LlamaModel, type Token } from "node-llama-cpp";
 import { serveCalls, workerInput } from "../connections/worker/rpc.ts";
@@ -59,7 +59,7 @@ serveCalls<LlamaMethods>(
       }
     },
     crash: () => {
-      setTimeout(() => process.exit(70));
+      process.kill(process.pid, "SIGKILL");
     },
   },
   () => loaded?.dispose(),

@@ -1,4 +1,4 @@
-// A model in this process: a GGUF file through llama.cpp on the CPU, off the event loop. Greedy unless asked otherwise.
+// A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own. Greedy unless asked otherwise.
 // When its worker dies, what was under way fails with model_failed and another worker is started, after a pause that grows.
 import { createHash } from "node:crypto";
 import { access } from "node:fs/promises";
@@ -39,6 +39,8 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
     name: `llama ${config.name}`,
     entry: new URL("./llama-worker.ts", import.meta.url),
     data: input,
+    // A crash of llama.cpp must not take the stage along.
+    isolation: "process",
     log,
     prepare: async (client) => {
       facts = await client.call("load", null);

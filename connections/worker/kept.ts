@@ -20,6 +20,8 @@ export interface KeptOptions<M> {
   name: string;
   entry: URL;
   data: unknown;
+  /** As connectWorker has it. */
+  isolation?: "thread" | "process";
   log: Logger;
   /** Called for every new worker before it counts as ready; a rejection ends the worker. */
   prepare: (client: WorkerClient<M>) => Promise<void>;

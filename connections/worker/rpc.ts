@@ -7,6 +7,7 @@
 //   const sums = connectWorker<Sums>({ name: "sums", entry: new URL("./worker.ts", import.meta.url), data: null });
 //   await sums.call("add", { a: 1, b: 2 });                                  // anywhere else
 import { parentPort, workerData, type Transferable } from "node:worker_threads";
+import { type PortLike, processPort, startProcess, type WorkerLike } from "./process.ts";
 import { startWorker } from "./start.ts";
 
 /** Each method takes one argument and gives one result; both are cloned (or moved, see transfer). */
@@ -92,8 +93,13 @@ export function connectWorker<M extends Methods<M>>(what: {
   name: string;
   entry: URL;
   data: unknown;
+  /** "process" for native code that may crash: data must be JSON then. Default "thread". */
+  isolation?: "thread" | "process";
 }): WorkerClient<M> {
-  const worker = startWorker(what.entry, what.data, { name: what.name });
+  const worker: WorkerLike =
+    what.isolation === "process"
+      ? startProcess(what.entry, what.data)
+      : startWorker(what.entry, what.data, { name: what.name });
   const pending = new Map<number, Pending>();
   let nextId = 0;
   let death: WorkerDied | null = null;
@@ -161,8 +167,8 @@ export function connectWorker<M extends Methods<M>>(what: {
 
 /** Serves a worker's methods; called once, by the module that connectWorker was given. onClose runs before the worker ends. */
 export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?: () => void | Promise<void>): void {
-  const port = parentPort;
-  if (port === null) throw new Error("serveCalls must run in a worker thread");
+  const port: PortLike | null = parentPort ?? processPort();
+  if (port === null) throw new Error("serveCalls must run in a worker");
   const running = new Map<number, AbortController>();
 
   const run = async (id: number, method: string, argument: unknown): Promise<void> => {
@@ -196,6 +202,6 @@ export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?
 
 /** In a worker: what connectWorker was given as data. */
 export function workerInput<Data>(): Data {
-  const given: { data: Data } = workerData;
+  const given: { data: Data } = parentPort === null ? JSON.parse(process.argv[2] ?? "null") : workerData;
   return given.data;
 }

@@ -1,0 +1,53 @@
+// A worker in a process of its own, with the face of a worker thread: for native code that may crash, which in a thread would take
+// the whole stage along (seen with llama.cpp: a thread that ends while it decodes kills its process). Buffers are copied, never moved.
+import { fork } from "node:child_process";
+import type { Transferable, Worker } from "node:worker_threads";
+
+// Node's own loose type of a listener: what arrives is typed where it is read, in rpc.ts.
+type Listener = Parameters<Worker["on"]>[1];
+
+/** What rpc.ts uses of a worker thread. */
+export interface WorkerLike {
+  postMessage(message: unknown, transfer?: Transferable[]): void;
+  on(event: string, listener: Listener): unknown;
+  terminate(): Promise<number>;
+}
+/** What rpc.ts uses of parentPort. */
+export interface PortLike {
+  postMessage(message: unknown, transfer?: Transferable[]): void;
+  on(event: string, listener: Listener): unknown;
+  close(): void;
+}
+
+/** entry: URL of the module; data must be JSON, for it travels on the command line. */
+export function startProcess(entry: URL, data: unknown): WorkerLike {
+  const boot = new URL("./boot-process.mjs", import.meta.url);
+  const child = fork(boot, [JSON.stringify({ entry: entry.href, data })], {
+    serialization: "advanced",
+    execArgv: [],
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+  });
+  return {
+    on: (event, listener) => child.on(event, listener),
+    postMessage: (message: unknown) => {
+      // A child that is gone says so by its exit event, which rejects what is pending.
+      if (child.connected) child.send(Object(message), () => undefined);
+    },
+    terminate: () => {
+      child.kill("SIGKILL");
+      return Promise.resolve(0);
+    },
+  };
+}
+
+/** In the child: the way to the parent; null in a process that startProcess did not start. */
+export function processPort(): PortLike | null {
+  if (process.send === undefined) return null;
+  return {
+    postMessage: (message) => {
+      if (process.connected) process.send?.(message);
+    },
+    on: (event, listener) => process.on(event, listener),
+    close: () => process.disconnect(),
+  };
+}
