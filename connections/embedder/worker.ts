@@ -71,14 +71,20 @@ async function embed(texts: readonly string[]): Promise<Moved<Float32Array>> {
   if (output === undefined || !(output.data instanceof Float32Array))
     throw new Error(`the model in ${folder} has no float32 output`);
   const dimension = output.dims.at(-1) ?? 0;
-  const vectors = output.dims.length === 3 ? meanOverTokens(output.data, rows, width, dimension) : output.data.slice();
+  const vectors =
+    output.dims.length === 3 ? meanOverTokens(output.data, rows, width, dimension) : new Float32Array(output.data);
   if (vectors.length !== rows.length * dimension)
     throw new Error(`the model in ${folder} gives [${output.dims.join(", ")}], expected [batch, dimension]`);
   for (let r = 0; r < rows.length; r++) normalise(vectors.subarray(r * dimension, (r + 1) * dimension));
   return new Moved(vectors, [vectors.buffer]);
 }
 
-function meanOverTokens(hidden: Float32Array, rows: number[][], width: number, dimension: number): Float32Array {
+function meanOverTokens(
+  hidden: Float32Array,
+  rows: number[][],
+  width: number,
+  dimension: number,
+): Float32Array<ArrayBuffer> {
   const means = new Float32Array(rows.length * dimension);
   rows.forEach((row, r) => {
     for (let t = 0; t < row.length; t++)
