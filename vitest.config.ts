@@ -8,7 +8,15 @@ export default defineConfig({
     // Threads segfault with chdb.
     pool: "forks",
     projects: [
-      { test: { name: "unit", pool: "forks", include: ["**/*.test.ts"], exclude: [...ignored, "test/**"], testTimeout: 30_000 } },
+      {
+        test: {
+          name: "unit",
+          pool: "forks",
+          include: ["**/*.test.ts"],
+          exclude: [...ignored, "test/**"],
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: "integration",
