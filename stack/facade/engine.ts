@@ -6,12 +6,12 @@ import { totalmem } from "node:os";
 import { join } from "node:path";
 import { Session } from "chdb";
 import { badArguments, DatabaseError, toDatabaseError, tooManyQueries } from "./errors.ts";
-import { assertReadOnly, firstKeyword, looksLikeRead } from "./guard.ts";
+import { assertReadOnly, firstKeyword, looksLikeRead, type ReadOnlyLevel } from "./guard.ts";
 
 export interface Statement {
   sql: string;
-  /** Whether anything but reading is refused. */
-  readOnly: boolean;
+  /** Refuses anything but reading; absent: everything may run. */
+  readOnly?: ReadOnlyLevel | undefined;
   database?: string | undefined;
   /** Format of the output where the statement names none. */
   format: string;
@@ -75,12 +75,12 @@ export function createEngine(config: EngineConfig): Engine {
       const before = preamble(statement);
       if (statement.database) await session.queryAsync(`USE ${identifier(statement.database)}`);
       await session.queryAsync(before);
-      if (firstKeyword(statement.sql) !== "INSERT" || statement.readOnly) {
+      if (firstKeyword(statement.sql) !== "INSERT" || statement.readOnly !== undefined) {
         // Also refuses several statements, which chdb itself would run.
         const normalised = await normalise(session, statement.sql);
-        if (statement.readOnly) {
-          assertReadOnly(normalised);
-          await session.queryAsync("SET readonly = 1");
+        if (statement.readOnly !== undefined) {
+          assertReadOnly(normalised, statement.readOnly);
+          await session.queryAsync(`SET readonly = ${statement.readOnly}`);
         }
       }
       const result = await session.queryAsync(statement.sql, { format: statement.format });

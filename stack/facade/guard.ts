@@ -19,17 +19,22 @@ export function firstKeyword(sql: string): string {
 /** Whether a statement is a query by its first word; says only which queue it waits in, never what it may do. */
 export const looksLikeRead = (sql: string): boolean => reads.has(firstKeyword(sql));
 
+/** 1: as anybody without the token may; 2: as a holder of the token who asked to be held to reading (settings and table functions may be used). */
+export type ReadOnlyLevel = 1 | 2;
+
 /** Throws READONLY unless the normalised statement only reads. */
-export function assertReadOnly(normalised: string): void {
+export function assertReadOnly(normalised: string, level: ReadOnlyLevel): void {
   const keyword = firstKeyword(normalised);
   if (!reads.has(keyword))
     throw readonlyMode(
-      `${keyword || "This statement"} needs the token: without it only ${[...reads].join(", ")} may run. ` +
-        `Pass the stack's token as the password of user "default".`,
+      level === 2
+        ? `${keyword || "This statement"} can't run read-only: POST it without readonly.`
+        : `${keyword || "This statement"} needs the token: without it only ${[...reads].join(", ")} may run. ` +
+            `Pass the stack's token as the password of user "default".`,
     );
   const bare = normalised.replace(literal, "''");
-  if (/\bINTO\s+OUTFILE\b/i.test(bare)) throw readonlyMode("INTO OUTFILE is not allowed without the token.");
+  if (/\bINTO\s+OUTFILE\b/i.test(bare)) throw readonlyMode("INTO OUTFILE writes, and this statement may only read.");
   const name = forbiddenName.exec(bare.replace(quotedIdentifier, "``"))?.[1];
-  if (name !== undefined)
+  if (name !== undefined && level === 1)
     throw readonlyMode(`"${name}" is not allowed without the token: only tables of this database may be read.`);
 }

@@ -49,7 +49,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
           ...asked,
           sql: asked.query && body.text ? `${asked.query}\n${body.text}` : asked.query || body.text,
           // As on a server, GET only reads, whoever asks.
-          readOnly: asked.readOnly || caller === "reader" || request.method === "GET",
+          readOnly: caller === "reader" ? 1 : asked.readOnly || request.method === "GET" ? 2 : undefined,
         },
         gone.signal,
       );
