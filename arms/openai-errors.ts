@@ -34,12 +34,14 @@ export function problemOf(error: unknown, now: number): Problem {
   if (error instanceof APIConnectionTimeoutError)
     return again("endpoint_timeout", "The endpoint did not answer in time.");
   if (error instanceof APIConnectionError) return connectionProblem(error);
-  if (error instanceof APIError) return statusProblem(error, now);
+  if (isApiError(error)) return statusProblem(error, now);
   // undici: the body ended early ("terminated").
   if (error instanceof TypeError && error.cause !== undefined)
     return again("stream_cut", "The answer was cut off before its end.");
   throw error;
 }
+
+const isApiError = (error: unknown): error is APIError => error instanceof APIError;
 
 function connectionProblem(error: APIConnectionError): Problem {
   const code = systemCode(error);

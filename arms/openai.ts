@@ -24,7 +24,7 @@ export interface OpenAiArmDependencies {
 const retryAfterJitterMs = 250;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
-  const { log, backoff = (next) => backoffMs(next, Math.random()) } = dependencies;
+  const { log, backoff = (next: number) => backoffMs(next, Math.random()) } = dependencies;
   const client = new OpenAI({
     baseURL: config.baseUrl,
     // The client insists on a key; local endpoints look at none.

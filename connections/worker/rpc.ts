@@ -125,7 +125,7 @@ export function connectWorker<M extends Methods<M>>(what: {
     else call.reject(new WorkerCallError(message.message, message.code));
   });
   worker.on("error", (error) => die(error instanceof Error ? error.message : String(error)));
-  worker.on("messageerror", (error) => die(`a message could not be read: ${error.message}`));
+  worker.on("messageerror", (error: Error) => die(`a message could not be read: ${error.message}`));
   worker.on("exit", (code) => die(closing === null ? `it ended with code ${code}` : "closed"));
 
   return {
@@ -202,6 +202,6 @@ export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?
 
 /** In a worker: what connectWorker was given as data. */
 export function workerInput<Data>(): Data {
-  const given: { data: Data } = parentPort === null ? JSON.parse(process.argv[2] ?? "null") : workerData;
+  const given = (parentPort === null ? JSON.parse(process.argv[2] ?? "null") : workerData) as { data: Data };
   return given.data;
 }
