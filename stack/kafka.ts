@@ -2,7 +2,7 @@
 // Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash of the machine can lose them.
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { access, mkdir } from "node:fs/promises";
+import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Kafka, logLevel, Partitioners } from "kafkajs";
 import { classArchive, type ClassArchive } from "./archive.ts";
@@ -35,7 +35,6 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
       port = chosen.port;
       const data = join(folder, "segments");
       const properties = join(folder, "server.properties");
-      await mkdir(data, { recursive: true });
       await writeAtomically(properties, serverProperties(data, port, chosen.controllerPort));
       const classPath = await kafkaClassPath(servers);
       const java = [
@@ -47,7 +46,17 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         () => true,
         () => false,
       );
-      if (!formatted) await format([...java, "-cp", classPath], properties);
+      if (!formatted) {
+        // Formatted aside and put in place whole: a start that was killed here leaves nothing half-done.
+        const draft = join(folder, "segments.draft");
+        const draftProperties = join(folder, "format.properties");
+        await rm(draft, { recursive: true, force: true });
+        await mkdir(draft, { recursive: true });
+        await writeAtomically(draftProperties, serverProperties(draft, port, chosen.controllerPort));
+        await format([...java, "-cp", classPath], draftProperties);
+        await rename(draft, data);
+        await rm(draftProperties);
+      }
       archive = await classArchive(servers, "kafka", [...java, classPath]);
       return {
         command: "java",

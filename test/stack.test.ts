@@ -71,7 +71,8 @@ async function register(subject: string): Promise<number> {
 
 async function registered(id: number): Promise<string> {
   const answer = await fetch(`${stack.registryUrl}/schemas/ids/${id}`);
-  return ((await answer.json()) as { schema: string }).schema;
+  const body = (await answer.json()) as { schema: string };
+  return body.schema;
 }
 
 async function clickhouse<T>(work: (client: ReturnType<typeof createClient>) => Promise<T>): Promise<T> {
@@ -85,7 +86,7 @@ async function clickhouse<T>(work: (client: ReturnType<typeof createClient>) => 
 const rows = (): Promise<number> =>
   clickhouse(async (client) => {
     const answer = await client.query({ query: "SELECT count() AS rows FROM life.kept", format: "JSONEachRow" });
-    return Number(((await answer.json()) as { rows: string }[])[0]?.rows);
+    return Number((await answer.json<{ rows: string }>())[0]?.rows);
   });
 const insertRow = (): Promise<unknown> =>
   clickhouse((client) => client.insert({ table: "life.kept", values: [{ id: "x" }], format: "JSONEachRow" }));
