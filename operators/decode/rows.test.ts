@@ -1,0 +1,79 @@
+import { describe, expect, it } from "vitest";
+import { evictedExampleRow } from "./example-rows.ts";
+import { recordedTopicOf, recordedTopics, rowsOf, tableOf } from "./rows.ts";
+import { testingRecords } from "./testing-records.ts";
+import { double, floats, time } from "./values.ts";
+
+const place = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
+
+describe("rows", () => {
+  it("every record has one row in its topic's own table, last, with its position and its own time", () => {
+    for (const topic of recordedTopics) {
+      const toRows = rowsOf[topic] as (record: unknown, at: typeof place) => ReturnType<(typeof rowsOf)["requests"]>;
+      const tables = toRows(testingRecords[topic], place);
+      const own = tables.at(-1);
+      expect(own?.table).toBe(tableOf[topic]);
+      expect(own?.rows).toHaveLength(1);
+      for (const row of tables.flatMap(({ rows }) => rows)) {
+        expect(row).toMatchObject({ topic: "precedent.x", kafka_partition: 2, kafka_offset: 9 });
+        expect(row.created_at).toMatch(/^2026-03-01 12:00:0\d\.\d{3}$/);
+      }
+    }
+  });
+
+  it("a request without id and time is named by its position and dated by Kafka", () => {
+    const [table] = rowsOf.requests({ ...testingRecords.requests, id: null, createdAt: null, domain: null }, place);
+    expect(table?.rows).toMatchObject([
+      { request_id: "precedent.x-2-9", created_at: "2026-03-01 00:00:00.000", domain: "acme/default" },
+    ]);
+  });
+
+  it("example_uses holds what the chosen arm was shown, in order, and nothing of the others", () => {
+    const decision = testingRecords.decisions;
+    const uses = (arm: string) => rowsOf.decisions({ ...decision, arm }, place)[0];
+    expect(uses("cheap")).toMatchObject({
+      table: "example_uses",
+      rows: [
+        { example_id: "e1", position: 1, arm: "cheap", explored: true, similarity: 0.5, arm_cost: 0.1 },
+        { example_id: "e2", position: 2, explored: false, similarity: 0.75 },
+      ],
+    });
+    expect(uses("dear")?.rows).toEqual([]);
+    expect(uses("gone")?.rows).toEqual([]);
+  });
+
+  it("a tombstone is an evicted example, known by its key", () => {
+    expect(evictedExampleRow("ac%2Fme/shell/e1", place)?.rows).toMatchObject([
+      { example_id: "e1", domain: "ac%2Fme/shell", tenant: "ac/me", deleted: true },
+    ]);
+    expect(evictedExampleRow("nonsense", place)).toBeNull();
+  });
+
+  it("topics are known by their prefix", () => {
+    expect(recordedTopicOf("p.")("p.dead-letters")).toBe("dead-letters");
+    expect(() => recordedTopicOf("p.")("q.requests")).toThrow(/does not take the topic/);
+    expect(() => recordedTopicOf("p.")("p.work.cheap")).toThrow(/does not take the topic/);
+  });
+});
+
+describe("values", () => {
+  it("times stay within what a table can keep", () => {
+    expect(time(0)).toBe("1970-01-01 00:00:00.000");
+    expect(time(-5)).toBe("1970-01-01 00:00:00.000");
+    expect(time(Number.MAX_SAFE_INTEGER)).toBe("2100-01-01 00:00:00.000");
+    expect(time(Number.NaN)).toBe("1970-01-01 00:00:00.000");
+    expect(time(1_772_366_400_123)).toBe("2026-03-01 12:00:00.123");
+  });
+
+  it("numbers that JSON can't say are said in words", () => {
+    expect([1.5, Number.NaN, Infinity, -Infinity].map(double)).toEqual([1.5, "nan", "inf", "-inf"]);
+  });
+
+  it("embeddings are read as float32, a broken tail left out", () => {
+    const bytes = Buffer.concat([Buffer.from(new Float32Array([0.1, -2, Number.NaN]).buffer), Buffer.from([1, 2])]);
+    const values = floats(bytes);
+    expect(values).toHaveLength(3);
+    expect(Math.fround(Number(values[0]))).toBe(Math.fround(0.1));
+    expect(values.slice(1)).toEqual([-2, "nan"]);
+  });
+});

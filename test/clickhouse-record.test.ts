@@ -1,0 +1,248 @@
+// record on a real ClickHouse, fed by hand: every topic's rows, repeats, positions, an outage. Needs no Kafka.
+import { setTimeout as delay } from "node:timers/promises";
+import { pino } from "pino";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import { migrate } from "../connections/clickhouse/migrate.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { createBatch } from "../operators/batch/batch.ts";
+import { createDecode } from "../operators/decode/decode.ts";
+import { recordedTopicOf, recordedTopics, tableOf, type RecordedTopic } from "../operators/decode/rows.ts";
+import { testingRecords } from "../operators/decode/testing-records.ts";
+import { createUndecodable } from "../operators/decode/undecodable.ts";
+import { createInsert } from "../operators/insert/insert.ts";
+import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
+import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createSink, type SinkSource, type Source } from "../runtime/sink.ts";
+import { startFacade, type Facade } from "./support/clickhouse.ts";
+
+type Handlers = Parameters<SinkSource["run"]>[0];
+
+const prefix = "t.";
+const createdAt = Date.UTC(2026, 2, 1);
+let facade: Facade;
+let clickhouse: ClickHouse;
+let database = "";
+let runs = 0;
+
+beforeAll(async () => {
+  facade = await startFacade();
+});
+afterAll(async () => {
+  await facade.remove();
+});
+beforeEach(async () => {
+  database = `precedent_test_${++runs}`;
+  await clickhouse?.close();
+  clickhouse = createClickHouse({ url: facade.url, username: "default", password: facade.token, database });
+  const admin = createClickHouse({ url: facade.url, username: "default", password: facade.token });
+  await migrate(admin, { database, ttlDays: 0 });
+  await admin.close();
+});
+
+/** A record stage whose records are handed over by the test; values are JSON, since the codec has tests of its own. */
+async function startRecord(limits: { batchRows?: number; batchMs?: number } = {}) {
+  let handlers: Handlers | null = null;
+  const deadLetters: { source: Source; code: string }[] = [];
+  const committed = new Map<string, number>();
+  const topicOf = recordedTopicOf(prefix);
+  const decode = createDecode({
+    codec: {
+      decode: async (_topic, bytes) =>
+        bytes[0] === 0 ? { ok: false, code: "undecodable", reason: "no JSON" } : { ok: true, value: parse(bytes) },
+    },
+  });
+  const undecodable = createUndecodable({
+    topicOf,
+    onUndecodable: () => undefined,
+    deadLetter: async (source, code) => {
+      deadLetters.push({ source, code });
+    },
+  });
+  const stage = createSink({
+    source: {
+      run: async (given) => {
+        handlers = given;
+      },
+      commit: async (positions) => {
+        for (const { topic, partition, offset } of positions) committed.set(`${topic}/${partition}`, offset);
+      },
+      stop: async () => {},
+    },
+    decode: ({ topic, partition, record }, signal) =>
+      decode(topicOf(topic), record, { topic, partition, offset: record.offset, timestamp: record.timestamp }, signal),
+    batch: createBatch({ maxRows: limits.batchRows ?? 1_000, maxBytes: 1_000_000 }),
+    insert: createInsert({ clickhouse, deadLetter: undecodable }),
+    storedOffsets: createStoredOffsets(clickhouse, (topic) => tableOf[topicOf(topic)]),
+    undecodable,
+    metrics: createStageMetrics(createMetricsRegistry(), "record"),
+    log: pino({ level: "silent" }),
+    batchMs: limits.batchMs ?? 10,
+    drainMs: 5_000,
+  });
+  await stage.run();
+  const given = handlers as Handlers | null;
+  if (given === null) throw new Error("the source was not run");
+  return {
+    stage,
+    deadLetters,
+    committed,
+    assigned: (topic: RecordedTopic, partition: number) =>
+      given.onAssigned([{ topic: `${prefix}${topic}`, partition }]),
+    feed: (topic: RecordedTopic, partition: number, offset: number, records: readonly (object | null)[], key = "k") =>
+      given.onRecords(
+        `${prefix}${topic}`,
+        partition,
+        records.map((record, index) => ({
+          offset: offset + index,
+          key: Buffer.from(key),
+          value:
+            record === null ? null : Buffer.isBuffer(record) ? record : Buffer.from(JSON.stringify(record, nanAsText)),
+          headers: {},
+          timestamp: createdAt + offset + index,
+        })),
+        () => false,
+      ),
+  };
+}
+
+const nanAsText = (_name: string, value: unknown): unknown => (Number.isNaN(value) ? "not a number" : value);
+
+function parse(bytes: Buffer) {
+  return JSON.parse(bytes.toString("utf8"), (_name, value: unknown) => {
+    if (value === "not a number") return Number.NaN;
+    const isBuffer = typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
+    return isBuffer && "data" in value && Array.isArray(value.data) ? Buffer.from(value.data) : value;
+  });
+}
+
+const count = async (table: string): Promise<number> => {
+  const [row] = await clickhouse.query<{ rows: number }>(`SELECT count() AS rows FROM ${table} FINAL`);
+  return row?.rows ?? -1;
+};
+
+describe("record on ClickHouse", () => {
+  it("puts every topic into its table, once, however often it comes", async () => {
+    const { stage, feed, deadLetters } = await startRecord();
+    for (let repeat = 0; repeat < 3; repeat++)
+      for (const topic of recordedTopics) await feed(topic, 0, 7, [testingRecords[topic]]);
+    await stage.stop();
+    for (const topic of recordedTopics) expect([topic, await count(tableOf[topic])]).toEqual([topic, 1]);
+    expect(await count("example_uses")).toBe(2);
+    expect(deadLetters).toEqual([]);
+    const [outcome] = await clickhouse.query("SELECT * FROM outcomes");
+    expect(outcome).toMatchObject({
+      request_id: "r1",
+      question: "list all files",
+      decided_arm: "cheap",
+      probability: 0.75,
+      status: "ok",
+      text: "ls -a",
+      degraded: ["policy"],
+      answered_at: "2026-03-01 12:00:00.173",
+    });
+    expect(await clickhouse.query("SELECT embedding, deleted FROM examples FINAL")).toEqual([
+      { embedding: [0.6, -0.8], deleted: false },
+    ]);
+    expect(await clickhouse.query("SELECT hex(value) AS value, headers FROM dead_letters FINAL")).toEqual([
+      { value: "00FF01", headers: { h: "v" } },
+    ]);
+    expect(await clickhouse.query("SELECT isNaN(metrics['broken']) AS nan FROM policies FINAL")).toEqual([{ nan: 1 }]);
+  });
+
+  it("the copy for a repeated id does not stand in for the first response", async () => {
+    const { stage, feed } = await startRecord();
+    const first = testingRecords.responses;
+    await feed("responses", 0, 1, [
+      first,
+      { ...first, duplicate: true, source: "reuse", createdAt: createdAt + 9_999 },
+    ]);
+    await feed("requests", 0, 1, [
+      testingRecords.requests,
+      { ...testingRecords.requests, metadata: { second: "yes" } },
+    ]);
+    await stage.stop();
+    expect(await clickhouse.query("SELECT source, duplicate FROM responses FINAL ORDER BY duplicate")).toEqual([
+      { source: "generated", duplicate: false },
+      { source: "reuse", duplicate: true },
+    ]);
+    expect(await clickhouse.query("SELECT source, metadata FROM outcomes")).toEqual([
+      { source: "generated", metadata: { team: "ops" } },
+    ]);
+  });
+
+  it("an evicted example loses its texts and stays evicted", async () => {
+    const { stage, feed } = await startRecord();
+    await feed("examples", 0, 1, [testingRecords.examples, null], "acme/shell/e1");
+    await feed("examples", 0, 1, [testingRecords.examples], "acme/shell/e1");
+    await stage.stop();
+    expect(await clickhouse.query("SELECT example_id, tenant, request, deleted FROM examples FINAL")).toEqual([
+      { example_id: "e1", tenant: "acme", request: "", deleted: true },
+    ]);
+  });
+
+  it("goes on after what ClickHouse has", async () => {
+    const first = await startRecord();
+    expect(await first.assigned("decisions", 1)).toEqual([{ topic: "t.decisions", partition: 1, offset: undefined }]);
+    const decision = testingRecords.decisions;
+    await first.feed("decisions", 1, 40, [decision, { ...decision, requestId: "r2" }]);
+    await first.stage.stop();
+    expect(first.committed.get("t.decisions/1")).toBe(42);
+    const second = await startRecord();
+    expect(await second.assigned("decisions", 1)).toEqual([{ topic: "t.decisions", partition: 1, offset: 42 }]);
+    await second.stage.stop();
+  });
+
+  it("what can't be decoded is counted, and dead-lettered where nobody else does", async () => {
+    const { stage, feed, deadLetters } = await startRecord();
+    for (const topic of ["requests", "feedback", "dead-letters"] as const) await feed(topic, 0, 3, [Buffer.from([0])]);
+    await feed("feedback", 0, 4, [testingRecords.feedback]);
+    await stage.stop();
+    expect(deadLetters.map(({ source, code }) => [source.topic, code])).toEqual([["t.feedback", "undecodable"]]);
+    expect(await count("feedback")).toBe(1);
+  });
+
+  it("a row that ClickHouse refuses becomes a dead letter, and takes no other along", async () => {
+    const { stage, feed, deadLetters } = await startRecord();
+    const records = Array.from({ length: 50 }, (_, index) => ({
+      ...testingRecords.responses,
+      requestId: `r${index}`,
+      attempt: index === 31 ? "many" : 1,
+    }));
+    await feed("responses", 0, 100, records);
+    await stage.stop();
+    expect(deadLetters.map(({ source }) => source.record.offset)).toEqual([131]);
+    expect(await count("responses")).toBe(49);
+  });
+
+  it("loses nothing when ClickHouse is killed, and holds records back meanwhile", async () => {
+    const { stage, feed, deadLetters } = await startRecord({ batchRows: 100, batchMs: 5 });
+    const total = 3_000;
+    let fed = 0;
+    const feeding = (async () => {
+      while (fed < total) {
+        const records = Array.from({ length: 50 }, (_, index) => ({
+          ...testingRecords.requests,
+          id: `r${fed + index}`,
+          // Three months, out of order.
+          createdAt: Date.UTC(2026, (fed + index) % 700 === 0 ? 1 : 2, 1 + (fed % 28)),
+        }));
+        await feed("requests", 0, fed, records);
+        fed += records.length;
+      }
+    })();
+    while (fed < 500) await delay(5);
+    await facade.kill();
+    await delay(1_000);
+    const held = fed;
+    await delay(500);
+    // A flush under way, a full batch and the records of one call.
+    expect(fed).toBe(held);
+    expect(fed).toBeLessThan(total);
+    await facade.start();
+    await feeding;
+    await stage.stop();
+    expect(await count("requests")).toBe(total);
+    expect(deadLetters).toEqual([]);
+  });
+});
