@@ -57,7 +57,10 @@ export async function startPlan(session: Session, instance: string): Promise<Run
       topic: session.topic("policies"),
       record: "policies",
       apply: (changes) => {
-        for (const { key, value } of changes) value === null ? policies.remove(key) : policies.apply(value);
+        for (const { key, value } of changes) {
+          if (value === null) policies.remove(key);
+          else policies.apply(value);
+        }
       },
     }),
   ];

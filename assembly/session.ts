@@ -1,6 +1,5 @@
 // The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the configuration names no
 // server, the embedded stack is attached to or started.
-import type { Registry } from "prom-client";
 import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
@@ -13,7 +12,7 @@ import { topicName } from "../connections/kafka/topics.ts";
 import { createRegistry } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
 import type { Codec } from "../connections/registry/port.ts";
-import { createMetricsRegistry } from "../runtime/metrics.ts";
+import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
 import type { TopicName } from "../schemas/records.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 
@@ -21,7 +20,7 @@ export interface Session {
   config: Config;
   log: Logger;
   /** Prometheus registry of this process. */
-  metrics: Registry;
+  metrics: MetricsRegistry;
   kafka: Kafka;
   codec: Codec;
   /** Bound to the configured database. */

@@ -3,6 +3,9 @@
 // one: tests and several processes' worth of stages in one process must not see each other's figures.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 
+/** The Prometheus registry of a process. */
+export type MetricsRegistry = Registry;
+
 export interface StageMetrics {
   /** Records taken up from the stage's input. */
   received(count: number): void;

@@ -31,7 +31,7 @@ export interface PipelineDescription {
 
 /** A pipeline whose operators have their dependencies. */
 export interface BoundPipeline<N extends TopicName> {
-  description: PipelineDescription;
+  description: PipelineDescription & { source: N };
   contract: SourceContract<N>;
   /** observe: called with each operator's name and milliseconds. */
   run(

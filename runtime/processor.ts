@@ -63,7 +63,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
     for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
       try {
-        return await codec.decode(description.source as N, record.value);
+        return await codec.decode(description.source, record.value);
       } catch (error) {
         if (!(error instanceof RegistryUnavailable)) throw error;
         log.warn({ err: error }, "the registry is away: waiting");

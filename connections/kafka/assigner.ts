@@ -88,7 +88,7 @@ export function createAssigner(instance: string, owned: () => number[]): Partiti
     try {
       const data = JSON.parse(MemberMetadata.decode(metadata).userData.toString()) as Partial<UserData>;
       return {
-        instance: String(data.instance ?? memberId),
+        instance: data.instance ?? memberId,
         owned: Array.isArray(data.owned) ? data.owned.map(Number) : [],
       };
     } catch {

@@ -26,7 +26,7 @@ export function withoutAborted<M extends Message>(options: {
   const { messages, abortedTransactions } = options;
   if (!abortedTransactions?.length) return messages;
   const due = abortedTransactions
-    .map(({ producerId, firstOffset }) => ({ producerId: String(producerId), first: BigInt(firstOffset) }))
+    .map(({ producerId, firstOffset }) => ({ producerId, first: BigInt(firstOffset) }))
     .sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0));
   const open = new Set<string>();
   let next = 0;
@@ -34,7 +34,7 @@ export function withoutAborted<M extends Message>(options: {
     const offset = BigInt(message.offset);
     for (let entry = due[next]; entry !== undefined && entry.first <= offset; entry = due[++next])
       open.add(entry.producerId);
-    const producer = String(message.batchContext.producerId);
+    const producer = message.batchContext.producerId;
     if (message.isControlRecord) {
       if (message.key !== null && abortMarker.equals(message.key)) open.delete(producer);
       return true;

@@ -19,7 +19,7 @@ export function replaceModule(from: NodeJS.Require, name: string, exports: unkno
   const path = from.resolve(name);
   const stand = new Module(path);
   Object.assign(stand, { filename: path, loaded: true, exports });
-  from.cache[path] = stand as NodeJS.Module;
+  from.cache[path] = stand;
 }
 
 export interface ProtocolModule<Arguments> {
