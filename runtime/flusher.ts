@@ -6,8 +6,8 @@ import type { SinkDependencies } from "./sink.ts";
 export interface Flusher {
   /** Sees to it that what is gathered goes within batchMs, or at once when the batch is full. */
   schedule(): void;
-  /** Waits for a flush, at most so many milliseconds; starts one if there is none. Rejects when the sink is at its end. */
-  flushed(withinMs: number): Promise<void>;
+  /** Sends the batch, or waits for the flush under way, at most so many milliseconds. Rejects when the sink is at its end. */
+  room(withinMs: number): Promise<void>;
   /** Resolves when nothing is gathered and nothing under way. */
   drain(): Promise<void>;
   close(): void;
@@ -65,16 +65,19 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
 
   return {
     schedule,
-    async flushed(withinMs) {
-      await Promise.race([start(), delay(withinMs, undefined, { ref: false })]);
+    async room(withinMs) {
+      check();
+      // Taking the batch makes room at once, unless one is under way already.
+      const flushing = start();
+      if (batch.isFull()) await Promise.race([flushing, delay(withinMs, undefined, { ref: false })]);
       check();
     },
     async drain() {
-      while (running !== null || !batch.isEmpty()) {
-        check();
-        await start();
-      }
       check();
+      while (running !== null || !batch.isEmpty()) {
+        await start();
+        check();
+      }
     },
     close() {
       if (timer) clearTimeout(timer);

@@ -121,7 +121,7 @@ export function createSink(dependencies: SinkDependencies): Sink {
       const from = { topic, partition, record };
       const decoded = await dependencies.decode(from, stopping.signal);
       if (!decoded.ok) await dependencies.undecodable(from, decoded.code, decoded.reason);
-      while (batch.isFull() && !gone()) await flusher.flushed(stalePollMs);
+      while (batch.isFull() && !gone()) await flusher.room(stalePollMs);
       // Never before the wait: the rows of a partition that was lost meanwhile would stand behind a gap.
       if (gone()) return;
       metrics.received(1);

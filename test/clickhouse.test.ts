@@ -143,6 +143,7 @@ describe("without the token", () => {
     ["another table", "CREATE TABLE stolen (a Int8) ENGINE = Memory", "164"],
     ["a second statement", "SELECT 1; DROP TABLE types", "62"],
     ["a file written", "SELECT 1 INTO /* x */ OUTFILE '/tmp/precedent-stolen'", "164"],
+    ["a file written, behind a name with a quote", "SELECT 1 AS `it's` INTO OUTFILE '/tmp/precedent-stolen'", "164"],
     ["a file read by a table function", "SELECT * FROM file('/etc/hostname', 'LineAsString')", "164"],
     ["a file read by a function", "SELECT file('/etc/hostname')", "164"],
     ["a file read by a function passed on", "SELECT arrayMap(`file`, ['/etc/hostname'])", "164"],

@@ -5,8 +5,8 @@
 import { readonlyMode } from "./errors.ts";
 
 const reads = new Set(["SELECT", "WITH", "FROM", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "EXISTS", "VALUES"]);
-const literal = /'(?:[^'\\]|\\.|'')*'/gs;
-const quotedIdentifier = /`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*"/gs;
+// Strings and quoted names in one pass: a quote within the other kind opens nothing.
+const quoted = /'(?:[^'\\]|\\.|'')*'|`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*"/gs;
 // Wherever the name stands: a function can be passed to another, as in arrayMap(file, ...). {file:String} is a parameter.
 const forbiddenName = /\b(file|eval)\b(?!\s*:)/;
 
@@ -32,9 +32,9 @@ export function assertReadOnly(normalised: string, level: ReadOnlyLevel): void {
         : `${keyword || "This statement"} needs the token: without it only ${[...reads].join(", ")} may run. ` +
             `Pass the stack's token as the password of user "default".`,
     );
-  const bare = normalised.replace(literal, "''");
+  const bare = normalised.replace(quoted, "''");
   if (/\bINTO\s+OUTFILE\b/i.test(bare)) throw readonlyMode("INTO OUTFILE writes, and this statement may only read.");
-  const name = forbiddenName.exec(bare.replace(quotedIdentifier, "``"))?.[1];
+  const name = forbiddenName.exec(bare)?.[1];
   if (name !== undefined && level === 1)
     throw readonlyMode(`"${name}" is not allowed without the token: only tables of this database may be read.`);
 }
