@@ -1,4 +1,5 @@
 // record on a real ClickHouse, fed by hand: every topic's rows, repeats, positions, an outage. Needs no Kafka.
+import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -116,6 +117,8 @@ function parse(bytes: Buffer) {
   });
 }
 
+const savingsRow = (rows: Record<string, unknown>[]): Record<string, unknown> => rows[0] ?? {};
+
 const count = async (table: string): Promise<number> => {
   const [row] = await clickhouse.query<{ rows: number }>(`SELECT count() AS rows FROM ${table} FINAL`);
   return row?.rows ?? -1;
@@ -141,6 +144,18 @@ describe("record on ClickHouse", () => {
       degraded: ["policy"],
       answered_at: "2026-03-01 12:00:00.173",
     });
+    const { request_id, arm, dearest_arm, cost, dearest_cost, by_cache } = savingsRow(
+      await clickhouse.query("SELECT * FROM savings"),
+    );
+    expect({ request_id, arm, dearest_arm, cost, dearest_cost, by_cache }).toEqual({
+      request_id: "r1",
+      arm: "cheap",
+      dearest_arm: "dear",
+      cost: 0.001,
+      // The dear arm has answered nothing yet: unknown, not nothing.
+      dearest_cost: null,
+      by_cache: false,
+    });
     expect(await clickhouse.query("SELECT embedding, deleted FROM examples FINAL")).toEqual([
       { embedding: [0.6, -0.8], deleted: false },
     ]);
@@ -148,6 +163,29 @@ describe("record on ClickHouse", () => {
       { value: "00FF01", headers: { h: "v" } },
     ]);
     expect(await clickhouse.query("SELECT isNaN(metrics['broken']) AS nan FROM policies FINAL")).toEqual([{ nan: 1 }]);
+  });
+
+  it("tells what the dearest arm would have cost, from its own answers", async () => {
+    const { stage, feed } = await startRecord();
+    await feed("requests", 0, 0, [testingRecords.requests]);
+    await feed("decisions", 0, 0, [testingRecords.decisions]);
+    const dear = { ...testingRecords.responses, requestId: "r0", arm: "dear", cost: 1 };
+    await feed("responses", 0, 0, [testingRecords.responses, dear]);
+    await stage.stop();
+    // A hundred tokens at a hundredth each.
+    expect(await clickhouse.query("SELECT dearest_cost, saved FROM savings")).toEqual([
+      { dearest_cost: 1, saved: 0.999 },
+    ]);
+  });
+
+  it("answers every question of docs/clickhouse.md", async () => {
+    const { stage, feed } = await startRecord();
+    for (const topic of recordedTopics) await feed(topic, 0, 0, [testingRecords[topic]]);
+    await stage.stop();
+    const text = await readFile(new URL("../docs/clickhouse.md", import.meta.url), "utf8");
+    const questions = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql ?? "");
+    expect(questions.length).toBeGreaterThan(5);
+    for (const sql of questions) expect(Array.isArray(await clickhouse.query(sql))).toBe(true);
   });
 
   it("the copy for a repeated id does not stand in for the first response", async () => {
