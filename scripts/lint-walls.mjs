@@ -36,7 +36,11 @@ const clients = [
     use: "typed values",
   },
   { packages: ["yaml"], rooms: ["config/**"], use: "config/load.ts" },
-  { packages: ["commander", "cli-table3"], rooms: ["cli/**"], use: "plain functions; only cli/ meets the terminal" },
+  {
+    packages: ["commander", "cli-table3"],
+    rooms: ["cli/**", "bench/**"],
+    use: "plain functions; only cli/ meets the terminal",
+  },
   {
     packages: ["fastify", "prom-client"],
     rooms: ["runtime/**", "cli/**"],

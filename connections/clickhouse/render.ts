@@ -56,7 +56,7 @@ function statements(sql: string): string[] {
 function render(statement: string, options: RenderOptions): string {
   return statement.replace(
     /\{([a-z_]+)(?::([^{}:]+))?(?::([^{}]+))?\}/g,
-    (placeholder: string, kind: string, first = "", second = "") => {
+    (placeholder: string, kind: string, first: string = "", second: string = "") => {
       switch (kind) {
         case "database":
           return options.database;

@@ -36,7 +36,7 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
     if (schema.type === "map") {
       // avsc loses a key "__proto__".
       const keys = text.filter((key) => key !== "__proto__");
-      return fc.dictionary(keys, arbitraryOf((schema.values ?? "null") as AvroType, named), {
+      return fc.dictionary(keys, arbitraryOf(schema.values ?? "null", named), {
         maxKeys: 3,
         noNullPrototype: true,
       });

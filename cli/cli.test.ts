@@ -1,0 +1,185 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { requestOf } from "./ask.ts";
+import { describeAnswer } from "./describe-answer.ts";
+import { toExample } from "./examples.ts";
+import type { Io } from "./io.ts";
+import { parseDuration } from "./options.ts";
+import { checkPairs, readPairs } from "./pairs.ts";
+import { createProgram } from "./program.ts";
+import { runProgram } from "./run.ts";
+import { renderTable } from "./sql.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "precedent-cli-"));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+const write = (name: string, text: string): string => {
+  writeFileSync(join(folder, name), text);
+  return join(folder, name);
+};
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; note: string }> {
+  const said = { out: "", note: "" };
+  const io: Io = {
+    out: (text) => (said.out += text),
+    note: (text) => (said.note += text),
+    environment: {},
+    cwd: folder,
+    signal: new AbortController().signal,
+  };
+  return { code: await runProgram(createProgram(io), argv, io), ...said };
+}
+
+describe("command line", () => {
+  it("ends with 2 when it is used wrongly, and says how", async () => {
+    expect(await run("ask")).toMatchObject({
+      code: 2,
+      note: expect.stringMatching(/missing required argument 'question'/),
+    });
+    expect(await run("config", "chek")).toMatchObject({ code: 2, note: expect.stringMatching(/Did you mean check/) });
+    expect(await run("up", "--stage", "foo")).toMatchObject({
+      code: 2,
+      note: expect.stringMatching(/plan, generate, record/),
+    });
+    expect(await run("ask", "x", "--timeout", "soon")).toMatchObject({
+      code: 2,
+      note: expect.stringMatching(/500ms, 90s or 2m/),
+    });
+  });
+
+  it("ends with 0 for help", async () => {
+    expect(await run("--help")).toMatchObject({ code: 0, out: expect.stringMatching(/Usage: precedent/) });
+  });
+
+  it("checks a configuration", async () => {
+    const good = write("good.yaml", "arms: [{ name: a, type: llama }]");
+    expect(await run("config", "check", "--config", good)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/good.yaml: fine\narms: a/),
+    });
+    const bad = write("bad.yaml", "kafka: { brokr: [] }\narms: []");
+    const { code, note } = await run("--config", bad, "config", "check");
+    expect(code).toBe(1);
+    expect(note).toMatch(/^error: .*bad.yaml: 2 problems\n {2}line 1: kafka.brokr: unknown key/);
+    expect(note).not.toMatch(/ {4}at /);
+  });
+
+  it("says that no stack runs, in one line", async () => {
+    const file = write("stack.yaml", "stack: { folder: nothing }\narms: [{ name: a, type: llama }]");
+    const { code, note } = await run("sql", "SELECT 1", "-c", file);
+    expect(code).toBe(1);
+    expect(note).toMatch(/^error: no stack runs on .*nothing.*\n$/);
+  });
+
+  it("draws the topology with every arm", async () => {
+    write("precedent.yaml", "arms: [{ name: one, type: llama }, { name: two, type: llama }]");
+    const { code, out } = await run("topology");
+    expect(code).toBe(0);
+    expect(out).toMatch(/^flowchart LR\n/);
+    expect(out).toContain("work_two --> stage_generate");
+  });
+});
+
+describe("times", () => {
+  it.each([
+    ["90", 90_000],
+    ["1.5s", 1_500],
+    ["500ms", 500],
+    ["2m", 120_000],
+  ])("%s is %d ms", (text, milliseconds) => {
+    expect(parseDuration(text)).toBe(milliseconds);
+  });
+  it.each(["0", "-1", "1h", "", "s"])("%j is refused", (text) => {
+    expect(() => parseDuration(text)).toThrow(/90s/);
+  });
+});
+
+describe("tables of sql", () => {
+  it("keep every row on one line and strip what would steer a terminal", () => {
+    const text = JSON.stringify({ meta: [{ name: "text", type: "String" }], data: [["a\nb\u001b[31m"], [null]] });
+    const table = renderTable(text);
+    expect(table).toContain("a b[31m");
+    expect(table).toMatch(/2 rows\n$/);
+  });
+  it("leave other formats alone", () => {
+    expect(renderTable("1,2\n")).toBe("1,2\n");
+  });
+});
+
+describe("pairs to import", () => {
+  it("are read in batches", async () => {
+    const lines = ["a", "b", "c"].map((request) => JSON.stringify({ request, response: request.toUpperCase() }));
+    const file = write("pairs.jsonl", `${lines.join("\n")}\n\n`);
+    expect(await checkPairs(file)).toBe(3);
+    const sizes: number[] = [];
+    for await (const batch of readPairs(file, 2)) sizes.push(batch.length);
+    expect(sizes).toEqual([2, 1]);
+  });
+
+  it("are refused whole, with the lines that are wrong", async () => {
+    const file = write(
+      "broken.jsonl",
+      '{"request":"a","response":"b"}\nnonsense\n{"request":"a"}\n{"request":"a","response":"b","quality":2}\n',
+    );
+    await expect(checkPairs(file)).rejects.toThrow(/line 2: no JSON\n.*line 3: response.*\n.*line 4: quality/);
+    await expect(checkPairs(write("empty.jsonl", "\n"))).rejects.toThrow(/holds no pairs/);
+  });
+
+  it("become examples with the same id every time", () => {
+    const pair = { request: "list", response: "ls", domain: "shell" };
+    const options = { tenant: "t" };
+    const example = toExample(pair, options, Float32Array.of(1, 0), "m", 5);
+    expect(example).toMatchObject({ tenant: "t", domain: "t/shell", quality: 1, embeddingModel: "m", createdAt: 5 });
+    expect(example.embedding.readFloatLE(0)).toBe(1);
+    expect(example.bytes).toBe(4 + 2 + 8);
+    expect(toExample(pair, options, Float32Array.of(1, 0), "m", 9).id).toBe(example.id);
+    expect(toExample({ ...pair, domain: "other" }, options, Float32Array.of(1, 0), "m", 9).id).not.toBe(example.id);
+  });
+});
+
+describe("ask", () => {
+  it("asks as any client would", () => {
+    const request = requestOf("hello", { tenant: "t", arm: ["cheap"], timeout: 2_000 });
+    expect(request).toMatchObject({
+      tenant: "t",
+      domain: null,
+      messages: [{ role: "user", content: "hello" }],
+      allow: { arms: ["cheap"], deadlineMs: 2_000 },
+    });
+    expect(request.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  });
+
+  it("shows refusals with their code", () => {
+    const text = describeAnswer({
+      decision: null,
+      response: {
+        requestId: "r-1",
+        tenant: "t",
+        attempt: 0,
+        status: "refused",
+        text: "",
+        finishReason: null,
+        arm: null,
+        model: null,
+        source: "none",
+        exampleIds: [],
+        usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 },
+        duplicate: false,
+        cost: 0,
+        timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
+        error: { code: "unknown_arm", message: "there is no such arm" },
+        degraded: ["embedder"],
+        createdAt: 1,
+      },
+    });
+    expect(text).toContain("refused: unknown_arm there is no such arm");
+    expect(text).toContain("degraded: embedder");
+    expect(text).toContain("request r-1");
+  });
+});
