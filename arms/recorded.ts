@@ -19,7 +19,8 @@ export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm>
     onText?: (text: string, attempt: number) => void,
   ): Promise<ArmResult> {
     const started = performance.now();
-    if (config.latencyMs > 0) await sleep(config.latencyMs, undefined, { signal }).catch(() => undefined);
+    const latency = config.latencyMs + config.latencySpreadMs * share(request.requestId);
+    if (latency > 0) await sleep(latency, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return failure("cancelled", "The call was cancelled before the recorded answer was due.", true);
     const question = lastUserTurn(request.pieces);
     const known = question === undefined ? undefined : answers.get(canonicalText(question));
@@ -56,9 +57,13 @@ export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm>
 /** Which of several answers: the seed-th, or one fixed by the request's id, so that a repeated call gets the same. */
 function pick(request: ArmRequest, count: number): number {
   const { seed } = request.params;
-  const n = seed === null ? createHash("sha1").update(request.requestId).digest().readUInt32BE(0) : Math.abs(seed);
+  const n = seed === null ? hash(request.requestId) : Math.abs(seed);
   return n % count;
 }
+
+const hash = (text: string): number => createHash("sha1").update(text).digest().readUInt32BE(0);
+/** In [0, 1), fixed by the id. */
+const share = (id: string): number => hash(`${id} latency`) / 2 ** 32;
 
 function failure(code: string, message: string, retriable: boolean): ArmFailure {
   return { kind: "failure", code, message, attempts: code === "cancelled" ? 0 : 1, retriable };

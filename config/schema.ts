@@ -129,6 +129,8 @@ const recordedArm = z.strictObject({
   model: z.string().default("recorded"),
   /** Simulated time of an answer. */
   latencyMs: z.number().min(0).default(0),
+  /** Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order. */
+  latencySpreadMs: z.number().min(0).default(0),
 });
 export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm]);
 

@@ -1,0 +1,144 @@
+// Knows from outside the pipeline what must come out of it: issues ids at a steady rate, counts what stands in the topics and in
+// ClickHouse, and watches that committed offsets never go back.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Session } from "../../assembly/session.ts";
+import { groupName } from "../../assembly/stage.ts";
+import { recordedTopics } from "../../operators/decode/rows.ts";
+import { eventually, requestOf } from "./system.ts";
+
+export interface Oracle {
+  /** Ids that the broker has acknowledged, in order. */
+  readonly issued: readonly string[];
+  /** Produces requests at a steady rate; rejects when the broker takes one for good. */
+  issue(count: number, perSecond: number): Promise<void>;
+  /** How many ids have an answer so far. */
+  answered(): number;
+  /** Records of a topic by key, read anew and read-committed. */
+  recordsOf(topic: string): Promise<Map<string, number>>;
+  /** Resolves when no group has anything left to read. */
+  drained(withinMs: number): Promise<void>;
+  /** What was seen of the committed offsets: how many looks, and every step back. */
+  offsets(): { looks: number; backwards: string[] };
+  stop(): Promise<void>;
+}
+
+export interface OracleOptions {
+  session: Session;
+  arms: readonly string[];
+  /** Of the i-th request. */
+  questionOf: (index: number) => string;
+  prefix: string;
+}
+
+export async function createOracle({ session, arms, questionOf, prefix }: OracleOptions): Promise<Oracle> {
+  const { kafka, codec, topic, config } = session;
+  const issued: string[] = [];
+  const answered = new Set<string>();
+  const producer = kafka.plainProducer();
+  const groups = groupsOf(session, arms);
+  const seen = new Map<string, number>();
+  const backwards: string[] = [];
+  let looks = 0;
+  let stopped = false;
+  const tail = await kafka.tailTopic(topic("responses"), ({ key }) => void answered.add(key?.toString() ?? ""));
+
+  const look = async (): Promise<string[]> => {
+    const waiting: string[] = [];
+    for (const { group, of } of groups)
+      for (const name of of)
+        for (const { partition, end, committed } of await kafka.lag(group, name)) {
+          const key = `${group} ${name}/${partition}`;
+          const before = seen.get(key);
+          if (before !== undefined && (committed ?? 0) < before)
+            backwards.push(`${key}: ${before} -> ${String(committed)}`);
+          if (committed !== undefined) seen.set(key, committed);
+          if (end > (committed ?? 0)) waiting.push(`${key}: ${String(committed)} of ${end}`);
+        }
+    looks++;
+    return waiting;
+  };
+  const watch = (async () => {
+    while (!stopped) {
+      // A broker that is away shows nothing; what it says next must not lie behind what it said before.
+      await look().catch(() => undefined);
+      await sleep(1_000);
+    }
+  })();
+
+  return {
+    issued,
+    async issue(count, perSecond) {
+      const slice = Math.max(1, Math.round(perSecond / 10));
+      const began = Date.now();
+      for (let sent = 0; sent < count;) {
+        const ids = Array.from({ length: Math.min(slice, count - sent) }, (_, i) => `${prefix}-${sent + i}`);
+        const first = issued.length;
+        await producer.send(
+          ids.map((id, i) => ({
+            topic: topic("requests"),
+            key: id,
+            // fresh: an exact repeat must be answered by an arm, or generate would have nothing to do.
+            value: codec.encode(
+              "requests",
+              requestOf(questionOf(first + i), { id, privacy: { cache: true, share: true, fresh: true } }),
+            ),
+          })),
+        );
+        issued.push(...ids);
+        sent += ids.length;
+        await sleep(Math.max(0, began + (1_000 * sent) / perSecond - Date.now()));
+      }
+    },
+    answered: () => answered.size,
+    async recordsOf(name) {
+      const places = new Map<string, Set<string>>();
+      const reader = kafka.readTopic(name, (records, partition) => {
+        for (const { key, offset } of records) {
+          const id = key?.toString() ?? "";
+          // By place: a reader that had to join again reads records twice.
+          places.set(id, (places.get(id) ?? new Set()).add(`${partition}/${offset}`));
+        }
+      });
+      await reader.caughtUp;
+      await reader.stop();
+      return new Map([...places].map(([id, where]) => [id, where.size]));
+    },
+    async drained(withinMs) {
+      let waiting: string[] = ["never seen"];
+      const empty = async (): Promise<true | undefined> => {
+        waiting = await look();
+        return waiting.length === 0 ? true : undefined;
+      };
+      await eventually("all groups have read everything", empty, withinMs).catch((error: unknown) => {
+        throw new Error(`still to be read: ${waiting.join(", ")}`, { cause: error });
+      });
+    },
+    offsets: () => ({ looks, backwards }),
+    async stop() {
+      stopped = true;
+      await watch;
+      await Promise.all([tail.stop(), producer.close()]);
+      await session.clickhouse.command(`DROP DATABASE IF EXISTS ${config.clickhouse.database}`);
+    },
+  };
+}
+
+function groupsOf({ config, topic }: Session, arms: readonly string[]): { group: string; of: string[] }[] {
+  const { prefix } = config.kafka;
+  return [
+    { group: groupName(prefix, "plan"), of: [topic("requests")] },
+    ...arms.map((arm) => ({ group: groupName(prefix, "generate", arm), of: [topic("work", arm)] })),
+    { group: groupName(prefix, "record"), of: recordedTopics.map((name) => topic(name)) },
+  ];
+}
+
+/** Ids whose number of records is not one: what is missing, and what is there too often. */
+export function notOnce(
+  issued: readonly string[],
+  records: ReadonlyMap<string, number>,
+): { lost: string[]; twice: string[] } {
+  return {
+    lost: issued.filter((id) => !records.has(id)),
+    twice: [...records].filter(([, count]) => count > 1).map(([id, count]) => `${id}: ${count}`),
+  };
+}

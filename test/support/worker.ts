@@ -1,0 +1,32 @@
+// One stage process for tests that kill it: node --import tsx test/support/worker.ts CONFIG.json STAGE INSTANCE. Says "ready" to its parent
+// when the stage has joined, ends at SIGTERM as `precedent up` does, and with its parent.
+import { readFileSync } from "node:fs";
+import { openSession } from "../../assembly/session.ts";
+import { stageNames, startStages } from "../../assembly/up.ts";
+import { configSchema } from "../../config/schema.ts";
+import { createLog } from "../../runtime/log.ts";
+
+const [, , file = "", stage = "", instance = ""] = process.argv;
+const name = stageNames.find((known) => known === stage);
+if (name === undefined) throw new Error(`"${stage}" is no stage: use one of ${stageNames.join(", ")}`);
+process.on("disconnect", () => process.exit(1));
+
+const config = { ...configSchema.parse(JSON.parse(readFileSync(file, "utf8"))), instance };
+const session = await openSession(config, {
+  log: createLog({ level: config.log.level }),
+  clientId: instance,
+  start: false,
+});
+const running = await startStages(session, { stages: [name] });
+process.once("SIGTERM", () => {
+  const left = async (): Promise<never> => {
+    await running.stop();
+    await session.close();
+    return process.exit(0);
+  };
+  left().catch((error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  });
+});
+process.send?.("ready");

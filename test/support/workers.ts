@@ -1,0 +1,82 @@
+// Stage processes of a test by their instance id: started, killed, frozen, and all of them ended by pid at the end.
+import { fork, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { StageName } from "../../assembly/up.ts";
+import type { Config } from "../../config/schema.ts";
+
+const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface Workers {
+  /** Resolves when the stage has joined its group; rejects when the process ends before. */
+  start(stage: StageName, instance: string): Promise<void>;
+  /** kill -9, resolves when it is gone. */
+  kill(instance: string): Promise<void>;
+  /** SIGTERM; resolves to the exit code, null when it had to be killed after `withinMs`. */
+  terminate(instance: string, withinMs?: number): Promise<number | null>;
+  freeze(instance: string): void;
+  thaw(instance: string): void;
+  running(): string[];
+  /** Ends all that is left. */
+  stop(): Promise<void>;
+}
+
+/** Logs of a process stand in `<folder>/<instance>.log`. */
+export function createWorkers(config: Config, folder: string): Workers {
+  const file = join(folder, "config.json");
+  writeFileSync(file, JSON.stringify(config));
+  const children = new Map<string, ChildProcess>();
+
+  const end = async (instance: string, signal: NodeJS.Signals, withinMs: number): Promise<number | null> => {
+    const child = children.get(instance);
+    if (child === undefined) return null;
+    children.delete(instance);
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    const exited = once(child, "exit");
+    child.kill(signal);
+    const late = setTimeout(() => child.kill("SIGKILL"), withinMs);
+    await exited;
+    clearTimeout(late);
+    return child.exitCode;
+  };
+
+  return {
+    async start(stage, instance) {
+      const log = openSync(join(folder, `${instance}.log`), "a");
+      const child = fork(script, [file, stage, instance], {
+        cwd: root,
+        execArgv: ["--import", "tsx"],
+        env: { ...process.env, NODE_ENV: "production" },
+        stdio: ["ignore", log, log, "ipc"],
+      });
+      closeSync(log);
+      children.set(instance, child);
+      await new Promise<void>((resolve, reject) => {
+        child.once("message", () => {
+          resolve();
+        });
+        child.once("exit", (code, signal) => {
+          // Killed by the test while it was starting: that is a fault like any other.
+          if (signal === "SIGKILL") resolve();
+          else reject(new Error(`${instance} ended with ${code ?? signal}: see ${folder}/${instance}.log`));
+        });
+      });
+    },
+    kill: async (instance) => {
+      await end(instance, "SIGKILL", 10_000);
+    },
+    terminate: (instance, withinMs = 30_000) => end(instance, "SIGTERM", withinMs),
+    freeze: (instance) => void children.get(instance)?.kill("SIGSTOP"),
+    thaw: (instance) => void children.get(instance)?.kill("SIGCONT"),
+    running: () => [...children.keys()],
+    async stop() {
+      for (const child of children.values()) child.kill("SIGCONT");
+      await Promise.all([...children.keys()].map((instance) => end(instance, "SIGTERM", 20_000)));
+      await sleep(0);
+    },
+  };
+}
