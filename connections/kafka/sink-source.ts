@@ -23,8 +23,32 @@ export interface SinkSource {
   stop(): Promise<void>;
 }
 
+/** How far a partition was read: control markers take up offsets, and an idle group must show no lag for them. */
+interface Progress extends TopicPartition {
+  /** Position after the last record handed over, and after the control markers that follow it. */
+  handed: number;
+  next: number;
+  /** What the sink has stored, and what Kafka was told. */
+  stored: number;
+  committed: number;
+}
+
+/** How soon an idle group's lag drops to 0 after control markers. */
+const settleMs = 1_000;
+
 export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSource {
   let joins = 0;
+  let progress = new Map<string, Progress>();
+  let settling: NodeJS.Timeout | undefined;
+  const progressOf = (topic: string, partition: number): Progress | undefined => progress.get(`${topic}/${partition}`);
+
+  const settle = (): void => {
+    const passed = [...progress.values()].filter((p) => p.stored >= p.handed && p.next > p.committed);
+    if (passed.length === 0) return;
+    const positions = passed.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
+    for (const p of passed) p.committed = p.next;
+    consumer.commit(positions).catch((error: unknown) => log.debug({ err: error }, "lag is not up to date"));
+  };
 
   const adopt = async (join: number, partitions: readonly TopicPartition[], handlers: SinkHandlers): Promise<void> => {
     for (let wait = 100; join === joins; wait = Math.min(2 * wait, 5_000)) {
@@ -32,8 +56,13 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSour
         const [positions, kafka] = await Promise.all([handlers.onAssigned(partitions), consumer.committed(partitions)]);
         if (join !== joins) return;
         for (const { topic, partition, offset } of positions) {
-          const beginning = kafka.find((p) => p.topic === topic && p.partition === partition)?.beginning ?? 0;
-          consumer.seek({ topic, partition }, Math.max(offset ?? beginning, beginning));
+          const known = kafka.find((p) => p.topic === topic && p.partition === partition);
+          const from = Math.max(offset ?? 0, known?.beginning ?? 0);
+          progress.set(`${topic}/${partition}`, {
+            ...{ topic, partition, handed: from, next: from, stored: from },
+            committed: known?.offset ?? 0,
+          });
+          consumer.seek({ topic, partition }, from);
         }
         consumer.resume(partitions);
         return;
@@ -45,17 +74,40 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSour
   };
 
   return {
-    run: (handlers) =>
-      consumer.run({
+    run(handlers) {
+      settling ??= setInterval(settle, settleMs);
+      return consumer.run({
         onJoin(_member, partitions) {
+          progress = new Map();
           void adopt(++joins, partitions, handlers);
         },
-        onBatch: (topic, partition, records, _next, isStale) => handlers.onRecords(topic, partition, records, isStale),
+        async onBatch(topic, partition, records, next, isStale) {
+          const reached = progressOf(topic, partition);
+          if (reached !== undefined) {
+            reached.handed = Math.max(reached.handed, (records.at(-1)?.offset ?? -1) + 1);
+            reached.next = Math.max(reached.next, next);
+          }
+          await handlers.onRecords(topic, partition, records, isStale);
+        },
+        onMarkers(topic, partition, first, next) {
+          const reached = progressOf(topic, partition);
+          if (reached !== undefined && first <= reached.next) reached.next = Math.max(reached.next, next);
+        },
         ...(handlers.onLag === undefined ? {} : { onLag: handlers.onLag.bind(handlers) }),
-      }),
-    commit: (positions) => consumer.commit(positions),
+      });
+    },
+    async commit(positions) {
+      await consumer.commit(positions);
+      for (const { topic, partition, offset } of positions) {
+        const reached = progressOf(topic, partition);
+        if (reached === undefined) continue;
+        reached.stored = Math.max(reached.stored, offset);
+        reached.committed = Math.max(reached.committed, offset);
+      }
+    },
     async stop() {
       joins++;
+      clearInterval(settling);
       await consumer.stop();
     },
   };
