@@ -67,7 +67,8 @@ export async function ensureTopics(
   const missing = wanted.filter(({ name }) => !existing.has(name));
   if (missing.length === 0) return;
   await admin.createTopics({
-    waitForLeaders: true,
+    // kafkajs' own waiting throws when a busy broker does not know the topic yet.
+    waitForLeaders: false,
     timeout: 30_000,
     topics: missing.map(({ name, shape }) => ({
       topic: name,

@@ -1,0 +1,6 @@
+// Every benchmark there is. A new one is a folder, and a line here; it is only loaded when it is run.
+import type { Benchmark } from "./benchmark.ts";
+
+export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  loop: async () => (await import("./loop/loop.ts")).loop,
+};

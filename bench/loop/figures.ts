@@ -1,0 +1,100 @@
+// From the stints of the loop benchmark to its figures, by the names of the specification. Pure.
+import type { Measured } from "../benchmark.ts";
+import { median, quantile, significant, spread } from "../support/statistics.ts";
+
+/** One load on the loop or on the floor. */
+export interface Stint {
+  requests: number;
+  seconds: number;
+  /** Milliseconds. */
+  latencies: number[];
+  /** By process: stages, and the servers of the stack. */
+  cpuSeconds: { stages: number } & Record<string, number>;
+}
+export interface Round {
+  loop: Stint;
+  floor: Stint;
+}
+export interface Part {
+  inFlight: number;
+  rounds: Round[];
+  planMs?: Record<string, number | null>;
+}
+
+export interface Extras {
+  /** MiB. */
+  now: number;
+  peak: number;
+  examples: number;
+  questions: number;
+}
+
+const throughput = ({ requests, seconds }: Stint): number => requests / seconds;
+const all = (part: Part | undefined, which: keyof Round): number[] =>
+  (part?.rounds ?? []).flatMap((round) => round[which].latencies);
+const cpuMs = (part: Part | undefined, which: keyof Round, process: string): number[] =>
+  (part?.rounds ?? []).map(
+    (round) => (1000 * (round[which].cpuSeconds[process] ?? Number.NaN)) / round[which].requests,
+  );
+
+export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
+  const at = (inFlight: number): Part | undefined => parts.find((part) => part.inFlight === inFlight);
+  const [one, sixteen, sixtyFour] = [at(1), at(16), at(64)];
+  const rounds = sixtyFour?.rounds ?? [];
+  const reasons: Record<string, string> = {};
+  const figure = (
+    name: string,
+    values: readonly number[],
+    of: (values: readonly number[]) => number,
+  ): number | null => {
+    const finite = values.filter(Number.isFinite);
+    if (finite.length > 0) return significant(of(finite));
+    reasons[name] = "nothing was measured at this number in flight";
+    return null;
+  };
+  const range = (values: readonly number[]): [number, number] | null => {
+    const finite = values.filter(Number.isFinite);
+    if (finite.length === 0) return null;
+    const { minimum, maximum } = spread(finite);
+    return [significant(minimum), significant(maximum)];
+  };
+  const middle = (name: string, values: readonly number[]) => figure(name, values, median);
+  const at99 = (values: readonly number[]) => quantile(values, 0.99);
+  const real = rounds.map((round) => throughput(round.loop));
+  const floor = rounds.map((round) => throughput(round.floor));
+  const ratios = rounds.map((round) => throughput(round.loop) / throughput(round.floor));
+  const planMs = sixteen?.planMs ?? null;
+  if (planMs === null) reasons.plan_ms = "nothing was measured at 16 in flight";
+
+  const figures = {
+    throughput_per_s: middle("throughput_per_s", real),
+    throughput_per_s_range: range(real),
+    floor_throughput_per_s: middle("floor_throughput_per_s", floor),
+    floor_throughput_per_s_range: range(floor),
+    throughput_ratio: middle("throughput_ratio", ratios),
+    throughput_ratio_range: range(ratios),
+    p50_ms_1: middle("p50_ms_1", all(one, "loop")),
+    p50_ms_16: middle("p50_ms_16", all(sixteen, "loop")),
+    p99_ms_16: figure("p99_ms_16", all(sixteen, "loop"), at99),
+    p50_ms_64: middle("p50_ms_64", all(sixtyFour, "loop")),
+    p99_ms_64: figure("p99_ms_64", all(sixtyFour, "loop"), at99),
+    floor_p50_ms_1: middle("floor_p50_ms_1", all(one, "floor")),
+    floor_p50_ms_16: middle("floor_p50_ms_16", all(sixteen, "floor")),
+    floor_p50_ms_64: middle("floor_p50_ms_64", all(sixtyFour, "floor")),
+    cpu_ms_per_request: middle("cpu_ms_per_request", cpuMs(sixtyFour, "loop", "stages")),
+    cpu_ms_per_request_range: range(cpuMs(sixtyFour, "loop", "stages")),
+    cpu_ms_per_request_16: middle("cpu_ms_per_request_16", cpuMs(sixteen, "loop", "stages")),
+    floor_cpu_ms_per_request: middle("floor_cpu_ms_per_request", cpuMs(sixtyFour, "floor", "stages")),
+    broker_cpu_ms_per_request: middle("broker_cpu_ms_per_request", cpuMs(sixtyFour, "loop", "kafka")),
+    floor_broker_cpu_ms_per_request: middle("floor_broker_cpu_ms_per_request", cpuMs(sixtyFour, "floor", "kafka")),
+    clickhouse_cpu_ms_per_request: middle("clickhouse_cpu_ms_per_request", cpuMs(sixtyFour, "loop", "clickhouse")),
+    plan_ms: planMs,
+    rss_mib: significant(extras.now),
+    rss_peak_mib: significant(extras.peak),
+    requests: parts.reduce((sum, part) => sum + all(part, "loop").length, 0),
+    rounds: Object.fromEntries(parts.map((part) => [part.inFlight, part.rounds.length])),
+    examples: extras.examples,
+    questions: extras.questions,
+  };
+  return { figures, reasons };
+}

@@ -1,0 +1,198 @@
+// bench -- loop: how much the loop costs beyond Kafka itself. Requests go through all stages of `precedent up` (two recorded arms
+// without latency, questions embedded before, some thousand examples), and in turn through a floor of empty operators on the same broker.
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
+import { stackFolder } from "../../stack/folder.ts";
+import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { cpuSeconds, resident } from "../support/processes.ts";
+import { startChild, type Child } from "./child.ts";
+import { createDriver, type Driver } from "./driver.ts";
+import { figuresOf, type Part, type Stint } from "./figures.ts";
+import { loadHistory } from "./history.ts";
+import { planTimes } from "./plan-times.ts";
+import { startRealLoop, type RealLoop } from "./system.ts";
+
+interface Plan {
+  warmUpSeconds: number;
+  parts: { inFlight: number; rounds: number; seconds: number }[];
+}
+
+const quick: Plan = {
+  warmUpSeconds: 2.5,
+  parts: [
+    { inFlight: 64, rounds: 3, seconds: 1.8 },
+    { inFlight: 16, rounds: 1, seconds: 1.8 },
+    { inFlight: 1, rounds: 1, seconds: 1 },
+  ],
+};
+const full: Plan = {
+  warmUpSeconds: 15,
+  parts: [
+    { inFlight: 64, rounds: 7, seconds: 10 },
+    { inFlight: 16, rounds: 5, seconds: 10 },
+    { inFlight: 1, rounds: 3, seconds: 10 },
+  ],
+};
+
+export const loop: Benchmark = {
+  name: "loop",
+  about: "throughput, latency and CPU of the whole loop beside a floor of empty operators",
+  run,
+};
+
+async function run(context: BenchContext): Promise<Measured> {
+  const folder = join(context.folder, "..", "stack");
+  // Topics and tables of earlier runs would only be in the way: every run starts with an empty broker, unless it is shared.
+  if (!(await stackStatus(folder)).running) await rm(stackFolder(folder).data, { recursive: true, force: true });
+  context.note("starting the stack");
+  const stack = await attachStack(folder, { start: true });
+  try {
+    return await measure(context, folder, stack.brokers);
+  } finally {
+    if (!context.keepStack) await stopStack(folder);
+  }
+}
+
+async function measure(context: BenchContext, stack: string, brokers: readonly string[]): Promise<Measured> {
+  const { checkpoints, signal } = context;
+  const closing: (() => Promise<unknown>)[] = [];
+  try {
+    const history = await loadHistory(context);
+    context.note("starting the stages and the floor");
+    const prefix = `loop_${randomBytes(4).toString("hex")}`;
+    const floorPrefix = `${prefix}.floor.`;
+    const [real, floor] = await Promise.all([
+      startRealLoop(context, { stackFolder: stack, prefix, history }),
+      startChild({
+        arguments: [
+          "--import",
+          "tsx",
+          fileURLToPath(new URL("./floor-process.ts", import.meta.url)),
+          brokers.join(","),
+          floorPrefix,
+        ],
+        log: join(context.folder, "floor.log"),
+        profile: context.profile ? join(context.folder, "profiles") : undefined,
+        signal,
+      }),
+    ]);
+    closing.push(real.stop, floor.stop);
+    const { kafka, topic } = real.session;
+    const drivers = {
+      loop: await createDriver({
+        kafka,
+        requests: topic("requests"),
+        responses: topic("responses"),
+        next: real.next,
+        signal,
+      }),
+      floor: await createDriver({
+        kafka,
+        requests: `${floorPrefix}requests`,
+        responses: `${floorPrefix}responses`,
+        next: kilobyte(),
+        signal,
+      }),
+    };
+    closing.push(drivers.loop.close, drivers.floor.close);
+
+    const plan = context.quick ? quick : full;
+    const stints = createStints(real, floor, drivers, await serverPids(stack));
+    // Embeds every question once, and lets the compilers see all of the code.
+    for (const inFlight of [8, 64]) {
+      await stints.loop({ inFlight, seconds: plan.warmUpSeconds / 2 });
+      await stints.floor({ inFlight, seconds: plan.warmUpSeconds / 2 });
+    }
+
+    const seconds = plan.parts.reduce((sum, part) => sum + 2 * part.rounds * part.seconds, 0);
+    const bar = context.progress("measuring", Math.round(seconds), "s");
+    let spent = 0;
+    const parts: Part[] = [];
+    for (const { inFlight, rounds, seconds: each } of plan.parts) {
+      const part: Part = { inFlight, rounds: [] };
+      const from = Date.now();
+      for (let round = 0; round < rounds; round++) {
+        part.rounds.push(
+          await checkpoints.part(`${inFlight} in flight, round ${round}`, async () => ({
+            loop: await stints.loop({ inFlight, seconds: each }),
+            floor: await stints.floor({ inFlight, seconds: each }),
+          })),
+        );
+        bar.update((spent += 2 * each));
+      }
+      if (inFlight === 16) part.planMs = await checkpoints.part("plan times", () => planTimes(real, from));
+      parts.push(part);
+    }
+    bar.finish();
+    const memory = resident(real.child.pid);
+    return figuresOf(parts, { ...memory, examples: history.examples.length, questions: history.questions.length });
+  } finally {
+    for (const close of closing.reverse()) await close().catch((error: unknown) => context.note(String(error)));
+  }
+}
+
+/** Loads of the real loop and of the floor, with the CPU time that each process spent on them. */
+function createStints(
+  real: RealLoop,
+  floor: Child,
+  drivers: { loop: Driver; floor: Driver },
+  servers: Readonly<Record<string, number>>,
+): Record<"loop" | "floor", (load: { inFlight: number; seconds: number }) => Promise<Stint>> {
+  let answered = 0;
+  const stint = async (
+    { pid, check }: Child,
+    driver: Driver,
+    load: { inFlight: number; seconds: number },
+    settle: (values: readonly Buffer[]) => Promise<void>,
+  ): Promise<Stint> => {
+    const cpu = (): Record<string, number> =>
+      Object.fromEntries(Object.entries({ stages: pid, ...servers }).map(([name, id]) => [name, cpuSeconds(id)]));
+    const before = cpu();
+    const result = await driver.run(load);
+    check();
+    await settle(result.values);
+    const spent = Object.entries(cpu()).map(([name, seconds]) => [name, seconds - (before[name] ?? 0)]);
+    const { latencies, seconds } = result;
+    return {
+      requests: latencies.length,
+      seconds,
+      latencies,
+      cpuSeconds: Object.fromEntries(spent) as Stint["cpuSeconds"],
+    };
+  };
+  return {
+    loop: (load) =>
+      stint(real.child, drivers.loop, load, async (values) => {
+        answered += values.length;
+        // Recording belongs to the loop: its CPU counts, and it must not run into the floor's turn.
+        await real.recorded(answered);
+        await expectAnswers(real, values);
+      }),
+    floor: (load) => stint(floor, drivers.floor, load, () => Promise.resolve()),
+  };
+}
+
+/** A refusal is quick: a benchmark of refusals would be a good one. */
+async function expectAnswers({ session }: RealLoop, values: readonly Buffer[]): Promise<void> {
+  for (const value of values) {
+    const decoded = await session.codec.decode("responses", value);
+    if (!decoded.ok) throw new Error(`an unreadable response: ${decoded.reason}`);
+    const { status, error, exampleIds, degraded } = decoded.value;
+    if (status !== "ok" || exampleIds.length === 0 || degraded.length > 0)
+      throw new Error(`not the answer that was to be had: ${JSON.stringify({ status, error, exampleIds, degraded })}`);
+  }
+}
+
+function kilobyte(): () => { key: string; value: Buffer } {
+  const value = Buffer.alloc(1_000, "x");
+  let sent = 0;
+  return () => ({ key: `floor-${sent++}`, value });
+}
+
+async function serverPids(stack: string): Promise<Record<string, number>> {
+  const { servers } = await stackStatus(stack);
+  return Object.fromEntries(servers.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
+}

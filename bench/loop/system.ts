@@ -1,0 +1,103 @@
+// The real loop as its users run it: `precedent up` with all stages in a process of its own, on the embedded stack, with a pool of
+// examples and two recorded arms that answer at once.
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { v7 as uuidv7 } from "uuid";
+import { openSession, type Session } from "../../assembly/session.ts";
+import { configSchema } from "../../config/schema.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { Request } from "../../schemas/types.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { startChild, type Child } from "./child.ts";
+import type { History } from "./history.ts";
+
+export interface RealLoop {
+  child: Child;
+  session: Session;
+  /** The next request, one of the few distinct questions in turn. */
+  next(): { key: string; value: Buffer };
+  /** Resolves when everything sent so far stands in ClickHouse. */
+  recorded(responses: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const answerAtOnce = { type: "recorded", latencyMs: 0, concurrency: 256 };
+
+export async function startRealLoop(
+  { folder, profile, signal }: BenchContext,
+  { stackFolder, prefix, history }: { stackFolder: string; prefix: string; history: History },
+): Promise<RealLoop> {
+  const log = join(folder, "answers.jsonl");
+  await writeFile(log, history.log);
+  const raw = {
+    stack: { folder: stackFolder },
+    kafka: { prefix: `${prefix}.` },
+    clickhouse: { database: prefix },
+    arms: [
+      { ...answerAtOnce, name: "cheap", file: log, cost: 0.1 },
+      { ...answerAtOnce, name: "dear", file: log, cost: 1 },
+    ],
+  };
+  const file = join(folder, "precedent.yaml");
+  await writeFile(file, JSON.stringify(raw)); // JSON is YAML
+  const session = await openSession(configSchema.parse(raw), { log: createLog({ level: "warn" }), clientId: "driver" });
+  const { kafka, codec, clickhouse, topic } = session;
+
+  const producer = kafka.plainProducer();
+  for (let i = 0; i < history.examples.length; i += 500)
+    await producer.send(
+      history.examples.slice(i, i + 500).map((example) => ({
+        topic: topic("examples"),
+        key: `${example.domain}/${example.id}`,
+        value: codec.encode("examples", example),
+      })),
+    );
+  await producer.close();
+
+  const child = await startChild({
+    arguments: [fileURLToPath(new URL("../../bin/precedent", import.meta.url)), "up", "--config", file],
+    log: join(folder, "up.log"),
+    profile: profile ? join(folder, "profiles") : undefined,
+    signal,
+  });
+  let asked = 0;
+  return {
+    child,
+    session,
+    next() {
+      const question = history.questions[asked++ % history.questions.length]!;
+      const request = requestOf(question);
+      return { key: request.id, value: codec.encode("requests", request) };
+    },
+    async recorded(responses) {
+      const end = performance.now() + 60_000;
+      for (;;) {
+        const [row] = await clickhouse.query<{ rows: number | string }>("SELECT count() AS rows FROM responses");
+        if (Number(row?.rows) >= responses) return;
+        signal.throwIfAborted();
+        if (performance.now() > end) throw new Error(`record has ${row?.rows} of ${responses} responses after 60 s`);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    },
+    async stop() {
+      await child.stop();
+      await session.close();
+    },
+  };
+}
+
+const requestOf = (question: string): Request & { id: string } => ({
+  id: uuidv7(),
+  tenant: "default",
+  domain: null,
+  messages: [{ role: "user", content: question }],
+  documents: [],
+  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
+  allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
+  privacy: { cache: true, share: true, fresh: false },
+  mayAsk: false,
+  replyPartition: null,
+  metadata: {},
+  createdAt: Date.now(),
+});

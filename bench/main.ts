@@ -1,0 +1,90 @@
+// npm run --silent bench -- NAME [--quick] [--json] [--data FILE]: runs one benchmark. A table for people; with --json exactly one
+// JSON object on standard output. Progress and logs go to standard error. The full form writes bench/results/NAME.json.
+import { mkdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { benchmarks } from "./benchmarks.ts";
+import { reportOf, tableOf, writeReport } from "./report.ts";
+import { noCheckpoints, openCheckpoints } from "./support/checkpoints.ts";
+import { commit } from "./support/machine.ts";
+import { startProgress } from "../stack/progress.ts";
+
+const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--profile] [--keep-stack] [--fresh]
+  --quick       the same figures from less work, nothing is written to bench/results
+  --json        one JSON object on standard output, and nothing else there
+  --data        a file in place of the benchmark's own data
+  --profile     keep CPU profiles of the processes measured under .precedent/bench
+  --keep-stack  leave the embedded servers running for the next run
+  --fresh       forget the finished parts of a run that was broken off
+benchmarks: ${Object.keys(benchmarks).join(", ")}\n`;
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    if (stopping.signal.aborted) process.exit(130);
+    stopping.abort(new Error(`stopped by ${name}`));
+  });
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      data: { type: "string" },
+      profile: { type: "boolean", default: false },
+      "keep-stack": { type: "boolean", default: false },
+      fresh: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const [name, ...more] = positionals;
+  const load = name === undefined ? undefined : benchmarks[name];
+  if (values.help || name === undefined || load === undefined || more.length > 0) {
+    process.stderr.write(usage);
+    return values.help ? 0 : 2;
+  }
+  const benchmark = await load();
+  const { quick, profile } = values;
+  const folder = join(root, ".precedent", "bench", name);
+  await mkdir(folder, { recursive: true });
+  const data = values.data === undefined ? undefined : resolve(values.data);
+  const settings = JSON.stringify({ commit: commit(), data });
+  const checkpoints = quick ? noCheckpoints : await openCheckpoints(join(folder, "checkpoints.json"), settings);
+  if (values.fresh) await checkpoints.clear();
+  const note = (line: string): void => void process.stderr.write(`${line}\n`);
+  if (checkpoints.count() > 0) note(`going on after ${checkpoints.count()} parts of a run that was broken off`);
+
+  const date = new Date();
+  const began = performance.now();
+  const measured = await benchmark.run({
+    quick,
+    data,
+    profile,
+    keepStack: values["keep-stack"],
+    folder,
+    checkpoints,
+    progress: startProgress,
+    note,
+    signal: stopping.signal,
+  });
+  const command = `npm run --silent bench -- ${process.argv.slice(2).join(" ")}`;
+  const seconds = (performance.now() - began) / 1000;
+  const report = reportOf({ benchmark: name, quick, command, seconds, date }, measured);
+  process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${tableOf(measured)}\n`);
+  if (!quick) {
+    await writeReport(join(root, "bench", "results", `${name}.json`), report);
+    await checkpoints.clear();
+  }
+  return 0;
+}
+
+const code = await main().catch((error: unknown) => {
+  process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return stopping.signal.aborted ? 130 : 1;
+});
+// Not by exhaustion: a driver's idle socket must not keep a finished run alive.
+process.stdout.write("", () => process.exit(code));
