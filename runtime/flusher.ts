@@ -20,7 +20,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
   const commit = createCommitter(dependencies.source, log);
   let running: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
-  let broken: unknown = null;
+  let broken: Error | null = null;
 
   async function flush(): Promise<void> {
     const { before, last, positions } = batch.take();
@@ -31,7 +31,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
       await insert(last, signal);
     } catch (error) {
       // insert waits for whatever may pass, so this is the end of the sink or a bug. Going on would store rows behind a gap.
-      broken = error;
+      broken = error instanceof Error ? error : new Error(String(error));
       if (!signal.aborted) log.error({ err: error }, "a flush failed; record stops here and must be started again");
       return;
     }

@@ -109,12 +109,14 @@ async function startRecord(limits: { batchRows?: number; batchMs?: number } = {}
 
 const nanAsText = (_name: string, value: unknown): unknown => (Number.isNaN(value) ? "not a number" : value);
 
-function parse(bytes: Buffer) {
-  return JSON.parse(bytes.toString("utf8"), (_name, value: unknown) => {
+function parse<T>(bytes: Buffer): T {
+  // What went in as a testing record comes out as one.
+  const parsed: unknown = JSON.parse(bytes.toString("utf8"), (_name, value: unknown) => {
     if (value === "not a number") return Number.NaN;
     const isBuffer = typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
     return isBuffer && "data" in value && Array.isArray(value.data) ? Buffer.from(value.data) : value;
   });
+  return parsed as T;
 }
 
 const savingsRow = (rows: Record<string, unknown>[]): Record<string, unknown> => rows[0] ?? {};
