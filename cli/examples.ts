@@ -73,24 +73,29 @@ export interface ImportOptions {
   embedder: Embedder;
   file: string;
   options: Options;
+  /** Pairs whose example has such an id are left out. */
+  known?: ReadonlySet<string>;
   onProgress?: (done: number) => void;
   signal?: AbortSignal;
 }
 
-/** Embeds and produces every pair of the file; returns how many. Each batch is in the broker before the next is embedded. */
+/** Embeds and produces every pair of the file that is not known; returns how many. Each batch is in the broker before the next is embedded. */
 export async function importPairs({
   session,
   embedder,
   file,
   options,
+  known,
   onProgress,
   signal,
 }: ImportOptions): Promise<number> {
   const producer = session.kafka.plainProducer();
   let done = 0;
   try {
-    for await (const pairs of readPairs(file, batchSize)) {
+    for await (const batch of readPairs(file, batchSize)) {
       signal?.throwIfAborted();
+      const pairs = batch.filter((pair) => !(known?.has(pairId(pair, options)) ?? false));
+      if (pairs.length === 0) continue;
       const vectors = await embedder.embedAll(
         pairs.map(({ request }) => request),
         (embedded) => onProgress?.(done + embedded),
@@ -110,6 +115,13 @@ export async function importPairs({
   return done;
 }
 
+/** The id that the pair's example gets. */
+export const pairId = (pair: Pair, options: Options): string =>
+  exampleId(domainOf(pair, options), pair.request, pair.response);
+
+const domainOf = (pair: Pair, options: Options): string =>
+  sharingDomain(pair.tenant ?? options.tenant, pair.domain ?? options.domain ?? null);
+
 export function toExample(
   pair: Pair,
   options: Options,
@@ -118,7 +130,7 @@ export function toExample(
   now: number,
 ): Example {
   const tenant = pair.tenant ?? options.tenant;
-  const domain = sharingDomain(tenant, pair.domain ?? options.domain ?? null);
+  const domain = domainOf(pair, options);
   const embedding = Buffer.alloc(vector.length * 4);
   vector.forEach((value, index) => embedding.writeFloatLE(value, index * 4));
   return {

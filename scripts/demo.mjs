@@ -1,12 +1,15 @@
-// npm run demo: installs what a fresh clone lacks, then runs the demonstration.
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { ensurePackages, root, run } from "./bootstrap.mjs";
+// npm run demo: installs what a fresh clone lacks, then runs the demonstration (demo/main.ts).
+import { ensurePackages, environment, run } from "./bootstrap.mjs";
+
+const started = Date.now();
+// Ctrl-C reaches the demonstration as well: it stops what it started, and we wait for that.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
 
 try {
   await ensurePackages();
-  if (!existsSync(join(root, "cli", "demo.ts"))) throw new Error("cli/demo.ts is not there");
-  process.exitCode = await run(process.execPath, ["--import", "tsx", "cli/demo.ts", ...process.argv.slice(2)]);
+  process.exitCode = await run(process.execPath, ["--import", "tsx", "demo/main.ts", ...process.argv.slice(2)], {
+    env: { ...environment, PRECEDENT_DEMO_STARTED: String(started) },
+  });
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

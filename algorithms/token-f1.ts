@@ -1,0 +1,30 @@
+// Token F1: how much two short texts have in common, as SQuAD and NL2Bash count it. Order does not matter, repeats do.
+// A stand-in for a judge where a reference answer is known; it knows nothing of meaning.
+
+/** Lower-case words, flags and symbols: letters, digits, dots, dashes and underscores stay together, every other mark stands alone. */
+export const answerTokens = (text: string): string[] =>
+  text
+    .normalize("NFC")
+    .toLowerCase()
+    .match(/[\p{L}\p{N}._-]+|[^\s\p{L}\p{N}._-]/gu) ?? [];
+
+/** Harmonic mean of precision and recall over the tokens, [0, 1]; 1 for two empty texts, 0 when one is empty. */
+export function tokenF1(answer: string, reference: string): number {
+  const given = answerTokens(answer);
+  const wanted = answerTokens(reference);
+  if (given.length === 0 && wanted.length === 0) return 1;
+  const left = new Map<string, number>();
+  for (const token of wanted) left.set(token, (left.get(token) ?? 0) + 1);
+  let common = 0;
+  for (const token of given) {
+    const count = left.get(token) ?? 0;
+    if (count === 0) continue;
+    left.set(token, count - 1);
+    common++;
+  }
+  return (2 * common) / (given.length + wanted.length);
+}
+
+/** Against the reference that it comes closest to; 0 without references. */
+export const bestTokenF1 = (answer: string, references: readonly string[]): number =>
+  references.reduce((best, reference) => Math.max(best, tokenF1(answer, reference)), 0);

@@ -1,0 +1,119 @@
+// The demo as a client of the system: produces requests, and hears responses and decisions from their topics as any other
+// client would. One producer and two readers for the whole run.
+import { v7 as uuid } from "uuid";
+import type { Session } from "../assembly/session.ts";
+import type { Decision, Request, Response } from "../schemas/types.ts";
+import { demoClient, demoDomain, demoTenant } from "./sample-data.ts";
+
+export interface Answered {
+  response: Response;
+  decision: Decision | null;
+}
+
+export interface AskOptions {
+  /** Only this arm may answer. */
+  arm?: string;
+  /** Of several recorded answers, which. */
+  seed?: number;
+}
+
+export interface Client {
+  /** Names this run in the requests' metadata. */
+  readonly run: string;
+  ask(question: string, options?: AskOptions): Promise<Answered>;
+  close(): Promise<void>;
+}
+
+const timeoutMs = 120_000;
+/** A decision is committed before its response, but read from another topic. */
+const decisionWaitMs = 3_000;
+
+interface Waiting {
+  response?: Response;
+  decision?: Decision;
+  timer?: NodeJS.Timeout;
+  finish(): void;
+}
+
+export async function openClient({ kafka, codec, topic }: Session, signal: AbortSignal): Promise<Client> {
+  const run = uuid();
+  const waiting = new Map<string, Waiting>();
+  const listen = <N extends "responses" | "decisions">(
+    name: N,
+    found: (entry: Waiting, record: { responses: Response; decisions: Decision }[N]) => void,
+  ) =>
+    kafka.tailTopic(topic(name), ({ value }) => {
+      if (value === null) return;
+      void codec.decode(name, value).then((decoded) => {
+        const entry = decoded.ok ? waiting.get(decoded.value.requestId) : undefined;
+        if (!decoded.ok || entry === undefined) return;
+        found(entry, decoded.value);
+        entry.finish();
+      });
+    });
+  const tails = await Promise.all([
+    listen("responses", (entry, response) => (entry.response ??= response)),
+    listen("decisions", (entry, decision) => (entry.decision ??= decision)),
+  ]);
+  const producer = kafka.plainProducer();
+
+  async function ask(question: string, options: AskOptions = {}): Promise<Answered> {
+    signal.throwIfAborted();
+    const request = requestOf(question, run, options);
+    const answered = new Promise<Answered>((resolve, reject) => {
+      const end = (settle: () => void): void => {
+        clearTimeout(deadline);
+        clearTimeout(entry.timer);
+        signal.removeEventListener("abort", abort);
+        waiting.delete(request.id);
+        settle();
+      };
+      const entry: Waiting = {
+        finish() {
+          const { response, decision } = entry;
+          if (response === undefined) return;
+          const done = (): void => end(() => resolve({ response, decision: decision ?? null }));
+          if (decision !== undefined || response.arm === null) done();
+          else entry.timer ??= setTimeout(done, decisionWaitMs);
+        },
+      };
+      const abort = (): void => end(() => reject(new Error("stopped")));
+      const deadline = setTimeout(
+        () => end(() => reject(new Error(`no response to "${question}" within ${timeoutMs / 1000} s`))),
+        timeoutMs,
+      );
+      signal.addEventListener("abort", abort, { once: true });
+      waiting.set(request.id, entry);
+    });
+    // Settled by then or not: the send's own failure must not leave it unhandled.
+    answered.catch(() => undefined);
+    await producer.send([{ topic: topic("requests"), key: request.id, value: codec.encode("requests", request) }]);
+    return answered;
+  }
+
+  return {
+    run,
+    ask,
+    async close() {
+      await Promise.allSettled([producer.close(), ...tails.map((tail) => tail.stop())]);
+    },
+  };
+}
+
+function requestOf(question: string, run: string, { arm, seed }: AskOptions): Request & { id: string } {
+  return {
+    id: uuid(),
+    tenant: demoTenant,
+    domain: demoDomain,
+    messages: [{ role: "user", content: question }],
+    documents: [],
+    params: { maxTokens: null, temperature: null, topP: null, seed: seed ?? null, stop: [] },
+    allow: { arms: arm === undefined ? null : [arm], maxCost: null, deadlineMs: timeoutMs, costWeight: null },
+    // A second run is to show answers, not the first run's.
+    privacy: { cache: true, share: true, fresh: true },
+    mayAsk: true,
+    replyPartition: null,
+    metadata: { client: demoClient, run },
+    createdAt: Date.now(),
+  };
+}

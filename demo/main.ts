@@ -1,0 +1,92 @@
+// npm run demo: a system of its own in this process, and scenes that show what it does. Exit codes: 0 done, 1 failed,
+// 130 interrupted. What it started is stopped in any case; the data stay for the next run.
+import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import pc from "picocolors";
+import { loadConfig } from "../config/load.ts";
+import { createLog } from "../runtime/log.ts";
+import { createProgress, type Progress } from "../scripts/progress.ts";
+import { setUp } from "../scripts/setup.ts";
+import { openClient } from "./client.ts";
+import { readSampleData } from "./sample-data.ts";
+import type { Scene } from "./scene.ts";
+import { next } from "./scenes/next.ts";
+import { queries } from "./scenes/queries.ts";
+import { questions } from "./scenes/questions.ts";
+import { createScreen, seconds } from "./screen.ts";
+import { startSystem } from "./start.ts";
+
+const scenes: readonly Scene[] = [questions, queries, next];
+
+/** When the command was given: scripts/demo.mjs hands it over. */
+const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());
+
+const stopping = new AbortController();
+let signals = 0;
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    // The second one means it.
+    if (++signals > 1) process.exit(130);
+    stopping.abort(new Error("stopped"));
+  });
+}
+
+const screen = createScreen();
+const { signal } = stopping;
+
+async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["config"]): Promise<void> {
+  const data = readSampleData();
+  screen.heading(
+    "Precedent",
+    "Answers LLM requests with the help of everything answered before: Kafka carries every request, ClickHouse keeps every decision.",
+  );
+  await setUp({ progress: quiet(createProgress()), stackFolder: config.stack.folder });
+  signal.throwIfAborted();
+  const logger = createLog({ level: "warn", pretty: false, destination: log });
+  const system = await startSystem({ config, data, screen, log: logger, signal });
+  try {
+    const client = await openClient(system.session, signal);
+    try {
+      for (const scene of scenes) {
+        signal.throwIfAborted();
+        await scene({ screen, session: system.session, client, data, signal, commandedAt });
+      }
+    } finally {
+      await client.close();
+    }
+  } finally {
+    if (signal.aborted) screen.line(pc.dim("\nstopping"));
+    await system.stop();
+  }
+}
+
+/** What was there already is no news. */
+function quiet(progress: Progress): Progress {
+  return {
+    task: progress.task,
+    line: (text) => {
+      if (!text.startsWith("✓")) progress.line(text);
+    },
+  };
+}
+
+const endpoint = process.env["OPENAI_BASE_URL"] && process.env["OPENAI_API_KEY"];
+const configFile = fileURLToPath(new URL(`../samples/demo${endpoint ? "-openai" : ""}.yaml`, import.meta.url));
+let logFile = "";
+let code = 0;
+try {
+  const { config } = loadConfig({ file: configFile });
+  const logs = join(config.stack.folder, "logs");
+  mkdirSync(logs, { recursive: true });
+  logFile = relative(process.cwd(), join(logs, "demo.log"));
+  await demo(createWriteStream(logFile), config);
+  screen.line(pc.dim(`done in ${seconds(Date.now() - commandedAt)}`));
+} catch (error) {
+  code = signal.aborted ? 130 : 1;
+  if (!signal.aborted) {
+    const words = error instanceof Error ? error.message : String(error);
+    screen.line(`\n${pc.red("The demo failed:")} ${words}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`);
+  }
+}
+process.stdout.write("", () => process.exit(code));
