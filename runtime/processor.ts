@@ -47,7 +47,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     return {
       topic: topicOf(emit.output, emit.arm),
       key: emit.key,
-      value: codec.encode(emit.output, emit.record as never),
+      value: codec.encode(emit.output, emit.record),
       ...(emit.partition === undefined ? {} : { partition: emit.partition }),
     };
   };
