@@ -1,0 +1,120 @@
+// The second verb of learn: the posterior of every arm from its sufficient statistics. Pure.
+// An arm whose statistics can't be solved (not finite, far from positive semidefinite) is left out and named, so that one poisoned arm
+// never stops the others from learning: plan gives it the prior.
+import { constantPrior, solvePosterior } from "../../algorithms/bandit.ts";
+import { packedIndex } from "../../algorithms/matrix.ts";
+import type { ArmPosterior } from "../route/policy.ts";
+
+/** Weighted sums over the rewarded decisions of one arm and model. */
+export interface ArmStatistics {
+  arm: string;
+  model: string;
+  /** Sum of w x xT, packed lower triangle. */
+  a: readonly number[];
+  /** Sum of w r x. */
+  b: readonly number[];
+  weight: number;
+  /** Sum of w r. */
+  rewardSum: number;
+  /** Rewarded decisions, unweighted. */
+  count: number;
+  /** Seconds since the epoch: the newest hour with a rewarded decision. */
+  lastHour: number;
+  /** Milliseconds since the epoch. */
+  newestAt: number;
+}
+
+export interface SolveConfig {
+  /** Length of the context. */
+  dimension: number;
+  priorMean: number;
+  priorVariance: number;
+  noiseVariance: number;
+}
+
+export interface Solved {
+  arms: ReadonlyMap<string, ArmPosterior>;
+  /** Rewarded decisions behind it. */
+  rewards: number;
+  /** Milliseconds since the epoch; null when nothing is known. */
+  trainedThrough: number | null;
+  /** For people and dashboards. */
+  metrics: Record<string, number>;
+  /** Arms left to the prior, and why. */
+  problems: readonly string[];
+}
+
+export function solve(statistics: readonly ArmStatistics[], config: SolveConfig): Solved {
+  const prior = constantPrior(config.dimension, config.priorMean, config.priorVariance, config.noiseVariance);
+  const arms = new Map<string, ArmPosterior>();
+  const problems: string[] = [];
+  const used: ArmStatistics[] = [];
+  for (const known of currentModels(statistics)) {
+    try {
+      if (!isFiniteCount(known.weight)) throw new RangeError(`its weight is ${known.weight}`);
+      arms.set(known.arm, { model: known.model, count: known.weight, ...solvePosterior(known, prior) });
+      used.push(known);
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      problems.push(`${known.arm}: ${error.message}`);
+    }
+  }
+  const trainedThrough = used.length === 0 ? null : Math.max(...used.map(({ newestAt }) => newestAt));
+  return {
+    arms,
+    rewards: used.reduce((sum, { count }) => sum + count, 0),
+    trainedThrough,
+    metrics: metricsOf(used),
+    problems,
+  };
+}
+
+/** An arm that changed its model is a new one: of each arm, the model that was rewarded last. In the order of the names. */
+function currentModels(statistics: readonly ArmStatistics[]): ArmStatistics[] {
+  const newest = new Map<string, ArmStatistics>();
+  for (const known of statistics) {
+    const other = newest.get(known.arm);
+    const later =
+      other === undefined ||
+      known.lastHour > other.lastHour ||
+      (known.lastHour === other.lastHour && known.newestAt > other.newestAt);
+    if (later) newest.set(known.arm, known);
+  }
+  return [...newest.values()].sort((one, other) => (one.arm < other.arm ? -1 : 1));
+}
+
+const isFiniteCount = (value: number): boolean => Number.isFinite(value) && value >= 0;
+
+/**
+ * rewards, arms, mean_reward; for each arm rewards.<arm> and mean_reward.<arm>; gap_to_best_arm: how much more the arm with the best mean
+ * earned than all together did, a simple bound on what always taking that arm would have gained.
+ */
+function metricsOf(used: readonly ArmStatistics[]): Record<string, number> {
+  const weight = used.reduce((sum, known) => sum + known.weight, 0);
+  const mean = weight > 0 ? used.reduce((sum, known) => sum + known.rewardSum, 0) / weight : 0;
+  const means = used.map(({ arm, rewardSum, weight: own }) => [arm, own > 0 ? rewardSum / own : 0] as const);
+  return {
+    rewards: used.reduce((sum, { count }) => sum + count, 0),
+    arms: used.length,
+    mean_reward: mean,
+    gap_to_best_arm: Math.max(mean, ...means.map(([, value]) => value)) - mean,
+    ...Object.fromEntries(used.map(({ arm, count }) => [`rewards.${arm}`, count])),
+    ...Object.fromEntries(means.map(([arm, value]) => [`mean_reward.${arm}`, value])),
+  };
+}
+
+/** Whether two posteriors are the same but for rounding: sums come in another order every time. */
+export function sameArms(one: ReadonlyMap<string, ArmPosterior>, other: ReadonlyMap<string, ArmPosterior>): boolean {
+  if (one.size !== other.size) return false;
+  return [...one].every(([arm, posterior]) => {
+    const twin = other.get(arm);
+    if (twin === undefined || twin.model !== posterior.model || !close(twin.count, posterior.count, 1)) return false;
+    const scale = Math.sqrt(posterior.factor[packedIndex(0, 0)] ?? 1);
+    return allClose(posterior.mean, twin.mean, 1) && allClose(posterior.factor, twin.factor, Math.max(1, scale));
+  });
+}
+
+const close = (a: number, b: number, scale: number): boolean =>
+  Math.abs(a - b) <= 1e-10 * Math.max(scale, Math.abs(a), Math.abs(b));
+const allClose = (a: ArrayLike<number>, b: ArrayLike<number>, scale: number): boolean =>
+  a.length === b.length && Array.from(a).every((value, i) => close(value, b[i] ?? Number.NaN, scale));
