@@ -1,12 +1,13 @@
 // What a Kafka error means for a stage. kafkajs mixes protocol errors, connection errors and wrapped ones: one place sorts them.
 
-/** fenced: somebody else holds the partitions or the id; retriable: the broker is away or busy; fatal: a bug or a refusal. */
-export type KafkaErrorClass = "fenced" | "retriable" | "fatal";
+/**
+ * fenced: the group goes on without this member, it must join again; producer-lost: the transactional id is another's or forgotten, the producer
+ * must be initialised again; retriable: the broker is away or busy; fatal: a bug or a refusal.
+ */
+export type KafkaErrorClass = "fenced" | "producer-lost" | "retriable" | "fatal";
 
-const fencedTypes = new Set([
-  "ILLEGAL_GENERATION",
-  "UNKNOWN_MEMBER_ID",
-  "FENCED_INSTANCE_ID",
+const fencedTypes = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
+const producerLostTypes = new Set([
   "INVALID_PRODUCER_EPOCH",
   "PRODUCER_FENCED",
   "INVALID_PRODUCER_ID_MAPPING",
@@ -46,6 +47,7 @@ export function kafkaErrorType(error: unknown): string | undefined {
 export function classifyKafkaError(error: unknown): KafkaErrorClass {
   const type = kafkaErrorType(error);
   if (type !== undefined && fencedTypes.has(type)) return "fenced";
+  if (type !== undefined && producerLostTypes.has(type)) return "producer-lost";
   const shape = error as KafkaErrorShape;
   if (shape.retriable === true || retriableNames.has(shape.name ?? "")) return "retriable";
   return "fatal";

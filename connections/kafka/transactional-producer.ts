@@ -1,9 +1,12 @@
 // One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no data written (spec 05).
-// kafkajs wedges its producer when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised.
+// kafkajs wedges its producer when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised. It is also replaced
+// after records were refused: kafkajs then takes its sequence numbers back, the broker has counted some of them, and would drop what is sent next
+// under those numbers as repeats of what was aborted. A new epoch starts both from 0.
 import type { Kafka as KafkaClient, Producer, Transaction as KafkajsTransaction } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
 import { groupByTopic } from "./messages.ts";
+import { within } from "./within.ts";
 import type { FencedTopics, Transaction, TransactionalProducer } from "./port.ts";
 
 /** After this an open transaction of a dead process stops stalling read-committed readers. */
@@ -12,13 +15,17 @@ const transactionTimeoutMs = 5_000;
 const concurrentRetryMs = 2;
 const concurrentRetries = 2_000;
 
+/** A broker that hangs must not keep us from ending, or from the next producer: what is still under way is of no use. */
+const disconnect = (producer: Producer): Promise<void> => within(disconnectMs, producer.disconnect());
+const disconnectMs = 2_000;
+
 export function createTransactionalProducer(client: KafkaClient, transactionalId: string): TransactionalProducer {
   let producer: Producer | undefined;
 
   const discard = async (): Promise<void> => {
     const old = producer;
     producer = undefined;
-    await old?.disconnect().catch(() => undefined);
+    if (old !== undefined) await disconnect(old);
   };
 
   const sendOffsets = async (
@@ -37,26 +44,41 @@ export function createTransactionalProducer(client: KafkaClient, transactionalId
     }
   };
 
-  return {
-    async initialise() {
-      await discard();
-      const next = client.producer({
-        transactionalId,
-        idempotent: true,
-        maxInFlightRequests: 1,
-        transactionTimeout: transactionTimeoutMs,
-        allowAutoTopicCreation: false,
-      });
+  const initialise = async (): Promise<void> => {
+    await discard();
+    const next = client.producer({
+      transactionalId,
+      idempotent: true,
+      maxInFlightRequests: 1,
+      transactionTimeout: transactionTimeoutMs,
+      allowAutoTopicCreation: false,
+    });
+    try {
       await next.connect();
-      try {
-        // Begin asks for the producer id, which ends a predecessor's transaction at once instead of at its timeout.
-        await (await next.transaction()).abort();
-      } catch (error) {
-        await next.disconnect().catch(() => undefined);
-        throw error;
-      }
-      producer = next;
-    },
+      // Begin asks for the producer id, which ends a predecessor's transaction at once instead of at its timeout.
+      await (await next.transaction()).abort();
+    } catch (error) {
+      await disconnect(next);
+      throw error;
+    }
+    producer = next;
+  };
+
+  /** Ends a transaction that failed; resolves when nothing of it can ever be seen. */
+  const abort = async (transaction: KafkajsTransaction, cause: unknown, sent: boolean): Promise<void> => {
+    try {
+      // Without its id back in order, kafkajs' abort may be one in name only.
+      if (classifyKafkaError(cause) === "producer-lost") throw cause;
+      await transaction.abort();
+      if (sent) await initialise();
+    } catch {
+      await discard();
+      throw new TransactionOutcomeUnknown(cause);
+    }
+  };
+
+  return {
+    initialise,
 
     async transact(work) {
       if (producer === undefined) throw new TransactionOutcomeUnknown(new Error("the producer is not initialised"));
@@ -67,18 +89,15 @@ export function createTransactionalProducer(client: KafkaClient, transactionalId
         await discard();
         throw new TransactionOutcomeUnknown(error);
       }
+      let sent = false;
       try {
         await sendOffsets(transaction, work);
         if (work.messages.length > 0) {
+          sent = true;
           await transaction.sendBatch({ acks: -1, topicMessages: groupByTopic(work.messages) });
         }
       } catch (error) {
-        try {
-          await transaction.abort();
-        } catch {
-          await discard();
-          throw new TransactionOutcomeUnknown(error);
-        }
+        await abort(transaction, error, sent);
         throw new TransactionAborted(error, classifyKafkaError(error) === "fenced");
       }
       try {
