@@ -4,7 +4,7 @@ import type { Admin, Consumer, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createAssigner } from "./assigner.ts";
-import { forgetMember, generationOf } from "./kafkajs-fencing.ts";
+import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";
 import { toRawRecord } from "./messages.ts";
 import type { CommittedOffset, GroupConsumer, GroupHandlers, TopicPartition } from "./port.ts";
 
@@ -140,6 +140,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         const entry = committed.find((c) => c.topic === topic)?.partitions.find((p) => p.partition === partition);
         const low = ends[names.indexOf(topic)]?.find((p) => p.partition === partition)?.low;
         if (entry === undefined || low === undefined) throw new Error(`${topic}-${partition} is unknown to the broker`);
+        if (entry.offset === unstableOffset)
+          throw new Error(`an open transaction is about to move ${topic}-${partition}`);
         const offset = Number(entry.offset);
         return {
           topic,

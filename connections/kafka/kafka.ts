@@ -1,14 +1,17 @@
 // Kafka behind the port: one client and one admin connection a process, everything else made on demand and closed together.
 import type { Admin } from "kafkajs";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
 import { createKafkaClient } from "./client.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
+import { unstableOffset } from "./kafkajs-fencing.ts";
 import { groupByTopic } from "./messages.ts";
 import type { Kafka, PlainProducer } from "./port.ts";
 import { readTopic, tailTopic } from "./topic-reader.ts";
 import { ensureTopics } from "./topics.ts";
 import { createTransactionalProducer } from "./transactional-producer.ts";
+import { within } from "./within.ts";
 
 export interface KafkaOptions {
   brokers: readonly string[];
@@ -16,6 +19,9 @@ export interface KafkaOptions {
   config: Config["kafka"];
   log: Logger;
 }
+
+const disconnectMs = 2_000;
+const stableLooks = { most: 100, everyMs: 10 };
 
 export function createKafka({ brokers, clientId, config, log }: KafkaOptions): Kafka {
   const client = createKafkaClient({ brokers, clientId, config, log });
@@ -43,24 +49,35 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
       const connected = await admin();
       const [ends, committed] = await Promise.all([
         connected.fetchTopicOffsets(topic),
-        connected.fetchOffsets({ groupId: group, topics: [topic] }),
+        committedOffsets(connected, group, topic),
       ]);
       return ends.map(({ partition, high }) => {
-        const entry = committed[0]?.partitions.find((p) => p.partition === partition);
-        const offset = Number(entry?.offset ?? -1);
-        return {
-          partition,
-          end: Number(high),
-          committed: offset < 0 ? undefined : offset,
-          metadata: entry?.metadata ?? "",
-        };
+        const { offset, metadata } = committed.get(partition) ?? { offset: -1, metadata: "" };
+        return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata };
       });
     },
     async close() {
       const made = await connecting?.catch(() => undefined);
-      await made?.disconnect();
+      if (made !== undefined) await within(disconnectMs, made.disconnect());
     },
   };
+
+  /** Of every partition at a moment when no transaction is open on it; a busy group needs several looks. */
+  async function committedOffsets(
+    connected: Admin,
+    group: string,
+    topic: string,
+  ): Promise<Map<number, { offset: number; metadata: string }>> {
+    const stable = new Map<number, { offset: number; metadata: string }>();
+    for (let look = 0; look < stableLooks.most; look++) {
+      const [found] = await connected.fetchOffsets({ groupId: group, topics: [topic] });
+      for (const { partition, offset, metadata } of found?.partitions ?? [])
+        if (offset !== unstableOffset) stable.set(partition, { offset: Number(offset), metadata: metadata ?? "" });
+      if (found?.partitions.every(({ partition }) => stable.has(partition)) ?? true) return stable;
+      await sleep(stableLooks.everyMs);
+    }
+    throw new Error(`group ${group} has transactions open on ${topic} for longer than expected`);
+  }
 
   function createPlainProducer(): PlainProducer {
     const producer = client.producer({ allowAutoTopicCreation: false, idempotent: false });
@@ -74,7 +91,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
         await connected;
         await producer.sendBatch({ acks: -1, topicMessages: groupByTopic(messages) });
       },
-      close: () => producer.disconnect(),
+      close: () => within(disconnectMs, producer.disconnect()),
     };
   }
 }

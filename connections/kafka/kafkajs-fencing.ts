@@ -103,6 +103,15 @@ function txnOffsetCommitV3({ transactionalId, groupId, producerId, producerEpoch
   };
 }
 
+const unstableOffsetCommit = 88;
+/** In place of a committed offset that an open transaction is about to change. */
+export const unstableOffset = "-2";
+
+interface OffsetFetchResponse {
+  errorCode: number;
+  responses: { partitions: { errorCode: number; offset: string }[] }[];
+}
+
 interface OffsetFetch {
   groupId: string;
   topics?: { topic: string; partitions: { partition: number }[] }[];
@@ -143,9 +152,14 @@ function offsetFetchV7({ groupId, topics }: OffsetFetch): unknown {
         });
         return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, responses, errorCode: decoder.readInt16() });
       },
-      parse: (data: { errorCode: number; responses: { partitions: { errorCode: number }[] }[] }) => {
+      parse: (data: OffsetFetchResponse) => {
         throwOnFailure(data.errorCode);
-        for (const { partitions } of data.responses) partitions.forEach((p) => throwOnFailure(p.errorCode));
+        for (const { partitions } of data.responses)
+          for (const partition of partitions) {
+            // Only these partitions have to wait: on a busy group there is nearly always some partition with an open transaction.
+            if (partition.errorCode === unstableOffsetCommit) partition.offset = unstableOffset;
+            else throwOnFailure(partition.errorCode);
+          }
         return Promise.resolve(data);
       },
     },

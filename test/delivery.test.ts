@@ -1,0 +1,202 @@
+// What exactly-once stands on, on a real broker: aborted records are never delivered, a predecessor's open transaction ends at once, a zombie
+// writes nothing, positions are read stably, and a refused transaction leaves nothing behind.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Kafka as KafkaClient, Producer } from "kafkajs";
+import { TransactionAborted } from "../connections/kafka/errors.ts";
+import type { Transaction, TransactionalProducer } from "../connections/kafka/port.ts";
+import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
+import { testStack } from "./support/stack.ts";
+import { eventually } from "./support/system.ts";
+
+let its: TestKafka;
+const producers: { close(): Promise<void> }[] = [];
+
+beforeAll(() => {
+  its = createTestKafka();
+});
+afterAll(async () => {
+  await Promise.allSettled(producers.map((producer) => producer.close()));
+  await its.close();
+});
+
+async function transactional(id: string): Promise<TransactionalProducer> {
+  const producer = its.kafka.transactionalProducer(id);
+  producers.push(producer);
+  await producer.initialise();
+  return producer;
+}
+async function raw(client: KafkaClient, transactionalId: string): Promise<Producer> {
+  const producer = client.producer({
+    transactionalId,
+    idempotent: true,
+    maxInFlightRequests: 1,
+    transactionTimeout: 60_000,
+  });
+  producers.push({ close: () => producer.disconnect() });
+  await producer.connect();
+  return producer;
+}
+const offsetsOf = (topic: string, offset: number, metadata = ""): Transaction["offsets"] => [
+  { topic, partitions: [{ partition: 0, offset: String(offset), metadata }] },
+];
+
+describe("aborted records", () => {
+  let topic: string;
+  beforeAll(async () => {
+    topic = await its.topic();
+    const a = await raw(its.client, `${topic}.a`);
+    const b = await raw(its.client, `${topic}.b`);
+    const send = (key: string) => ({ topic, messages: [{ key, value: key }] });
+    // b begins first and ends last: the broker lists the two in the order of their ends.
+    const tb = await b.transaction();
+    await tb.send(send("B-aborted"));
+    const ta = await a.transaction();
+    await ta.send(send("A-aborted"));
+    await ta.abort();
+    await tb.abort();
+    const tc = await a.transaction();
+    await tc.send(send("A-committed"));
+    await tc.commit();
+  });
+
+  test("of overlapping transactions are never delivered", async () => {
+    expect(await its.keys(topic)).toEqual(["A-committed"]);
+  });
+
+  test("are delivered by kafkajs without our patch, so the test above means something", async () => {
+    const [end] = await its.kafka.lag(`${topic}.none`, topic);
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", "tsx", "test/support/unpatched-reader.ts", testStack().brokers[0] ?? "", topic, String(end?.end)],
+      { timeout: 60_000 },
+    );
+    expect(JSON.parse(stdout)).toEqual(["B-aborted", "A-committed"]);
+  });
+});
+
+test("initialising with the same id ends a predecessor's open transaction: readers get on", async () => {
+  const topic = await its.topic();
+  const predecessor = await raw(its.client, `${topic}.id`);
+  await (await predecessor.transaction()).send({ topic, messages: [{ key: "open", value: "x" }] });
+  const plain = its.kafka.plainProducer();
+  producers.push(plain);
+  await plain.send([message(topic, "behind it")]);
+
+  const seen: string[] = [];
+  const reader = its.kafka.readTopic(topic, (records) => void seen.push(...records.map(({ key }) => String(key))));
+  await reader.caughtUp;
+  // To a read-committed reader the topic ends before the open transaction.
+  expect([(await its.kafka.lag(`${topic}.none`, topic))[0]?.end, seen]).toEqual([0, []]);
+
+  await transactional(`${topic}.id`);
+  const got = (): Promise<true | undefined> => Promise.resolve(seen.length > 0 ? true : undefined);
+  await eventually("what was produced behind the transaction, well before its timeout of 60 s", got, 30_000);
+  expect(seen).toEqual(["behind it"]);
+  await reader.stop();
+});
+
+test("a zombie's commit with an old generation is refused and writes nothing", async () => {
+  const [input, output] = [await its.topic(2), await its.topic()];
+  const group = `${input}.group`;
+  const first = await its.join(group, input, "one");
+  const producer = await transactional(`${input}.one`);
+  const work = (offset: number, key: string): Transaction => ({
+    group,
+    member: first.member,
+    offsets: offsetsOf(input, offset),
+    messages: [message(output, key)],
+  });
+  await producer.transact(work(1, "as a member"));
+  await its.join(group, input, "two"); // a new generation
+  const refused = await eventually("the refusal", () =>
+    producer.transact(work(2, "as a zombie")).then(
+      () => undefined, // the generation had not changed yet
+      (error: unknown) => error,
+    ),
+  );
+  expect(refused).toBeInstanceOf(TransactionAborted);
+  expect(refused).toMatchObject({ fenced: true });
+  const before = await its.kafka.lag(group, input);
+  await expect(producer.transact(work(99, "as a zombie, later"))).rejects.toMatchObject({ fenced: true });
+  expect(await its.kafka.lag(group, input)).toEqual(before);
+  expect(await its.keys(output)).not.toContain("as a zombie, later");
+});
+
+test("a member that left is refused", async () => {
+  const input = await its.topic();
+  const group = `${input}.group`;
+  const { consumer, member } = await its.join(group, input);
+  const producer = await transactional(`${input}.one`);
+  await consumer.stop();
+  const work = { group, member, offsets: offsetsOf(input, 5), messages: [] };
+  await expect(producer.transact(work)).rejects.toMatchObject({ name: "TransactionAborted", fenced: true });
+});
+
+test("positions are read once no transaction is open on them, others' open transactions do not matter", async () => {
+  const input = await its.topic(2);
+  const group = `${input}.group`;
+  const { consumer, partitions } = await its.join(group, input);
+  expect(partitions).toHaveLength(2);
+  const open = await raw(its.client, `${input}.open`);
+  const transaction = await open.transaction();
+  await transaction.sendOffsets({
+    consumerGroupId: group,
+    topics: [{ topic: input, partitions: [{ partition: 0, offset: "7" }] }],
+  });
+  const [zero, one] = [
+    { topic: input, partition: 0 },
+    { topic: input, partition: 1 },
+  ];
+  await expect(consumer.committed([zero])).rejects.toThrow(/unstable|open transaction/i);
+  expect(await consumer.committed([one])).toMatchObject([{ partition: 1, offset: undefined }]);
+  await transaction.commit();
+  const stable = await eventually("the stable offset", () => consumer.committed([zero]));
+  expect(stable).toMatchObject([{ offset: 7, beginning: 0 }]);
+});
+
+test("after a transaction that the broker refused in part, the same records arrive", async () => {
+  const input = await its.topic();
+  const output = await its.topic(2, { "max.message.bytes": "2000" });
+  const group = `${input}.group`;
+  const { member } = await its.join(group, input);
+  const producer = await transactional(`${input}.one`);
+  const small = message(output, "small", 0);
+  const work = (offset: number, ...messages: Transaction["messages"][number][]): Transaction => ({
+    group,
+    member,
+    offsets: offsetsOf(input, offset),
+    messages,
+  });
+  await expect(producer.transact(work(2, small, message(output, "large", 1, "x".repeat(5_000))))).rejects.toMatchObject(
+    {
+      name: "TransactionAborted",
+      fenced: false,
+      cause: { type: "MESSAGE_TOO_LARGE" },
+    },
+  );
+  // With the old sequence number the broker would take it for the aborted one and drop it without a word.
+  await producer.transact(work(1, small));
+  await producer.transact(work(2, message(output, "next", 0)));
+  expect(await its.keys(output)).toEqual(["small", "next"]);
+});
+
+test("a producer that was fenced says that the outcome is unknown, and works again once it is initialised", async () => {
+  const [input, output] = [await its.topic(), await its.topic()];
+  const group = `${input}.group`;
+  const { member } = await its.join(group, input);
+  const former = await transactional(`${input}.one`);
+  const latter = await transactional(`${input}.one`);
+  const work = (offset: number, key: string) => ({
+    group,
+    member,
+    offsets: offsetsOf(input, offset),
+    messages: [message(output, key)],
+  });
+  await expect(former.transact(work(1, "former"))).rejects.toMatchObject({ name: "TransactionOutcomeUnknown" });
+  await latter.transact(work(1, "latter"));
+  await former.initialise();
+  await former.transact(work(2, "former again"));
+  expect(await its.keys(output)).toEqual(["latter", "former again"]);
+});
