@@ -1,10 +1,8 @@
 // What plan needs: the embedder, the example pool and the policies as global tables, the ids seen, the load of the dearer arms.
 // Its first request is taken only when both tables are restored.
-import { basename } from "node:path";
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
-import { embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
-import type { ArmConfig } from "../config/schema.ts";
+import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { createMemoryPool } from "../connections/pool/memory.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
@@ -12,7 +10,6 @@ import { createVectorIndexes } from "../connections/vectors/create.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
-import { routeArms } from "../operators/route/arms.ts";
 import { createPolicyTable } from "../operators/route/policy-table.ts";
 import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
@@ -21,16 +18,10 @@ import type { Example } from "../schemas/types.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
 
-/** Model of an arm as decisions name it. */
-export function modelOf(arm: ArmConfig): string {
-  return arm.type === "llama" ? basename(arm.model ?? llamaModelFile(), ".gguf") : arm.model;
-}
-
 export async function startPlan(session: Session, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
-  const arms = routeArms(config.arms, modelOf);
   const folder = config.embedder.model ?? embeddingModelFolder();
   const embedder = await createOnnxEmbedder({ ...config.embedder, folder, log });
   const pool = await createMemoryPool({
@@ -70,19 +61,12 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     "tables restored",
   );
 
-  const cheapest = Math.min(...arms.map(({ cost }) => cost));
-  const dearer = arms
-    .filter(({ cost }) => cost > cheapest)
-    .map(({ name }): MonitoredArm => {
-      const capacity = config.arms.find((arm) => arm.name === name)?.concurrency ?? 1;
-      return { topic: session.topic("work", name), group: groupName(config.kafka.prefix, "generate", name), capacity };
-    });
-  const load = createLoadMonitor(kafka, dearer, clock, log);
+  const load = createLoadMonitor(kafka, () => dearerArms(session), clock, log);
 
   const pipeline = plan.bind({
     limits: config.limits,
     partitions: config.kafka.partitions,
-    arms: () => arms,
+    arms: session.arms.routed,
     clock,
     seen,
     firstResponses: createFirstResponses(clickhouse),
@@ -142,4 +126,17 @@ async function applyExamples(
   await pool.remove(gone);
   for (const { id, reason } of await pool.upsert(present))
     log.warn({ example: id, reason }, "an example is left out of the pool");
+}
+
+/** The arms whose load counts (spec 20): all that are dearer than the cheapest. */
+function dearerArms({ arms, config, topic }: Session): MonitoredArm[] {
+  const routed = arms.routed();
+  const cheapest = Math.min(...routed.map(({ cost }) => cost));
+  return arms.configured().flatMap(({ name, concurrency }): MonitoredArm[] => {
+    const cost = routed.find((arm) => arm.name === name)?.cost ?? cheapest;
+    if (cost <= cheapest) return [];
+    return [
+      { topic: topic("work", name), group: groupName(config.kafka.prefix, "generate", name), capacity: concurrency },
+    ];
+  });
 }

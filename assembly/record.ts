@@ -3,12 +3,13 @@ import { createSinkSource } from "../connections/kafka/sink-source.ts";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createDecode } from "../operators/decode/decode.ts";
 import { recordedTopicOf, recordedTopics, tableOf } from "../operators/decode/rows.ts";
+import { createUndecodable } from "../operators/decode/undecodable.ts";
 import { createInsert } from "../operators/insert/insert.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
 import { deadLetterRecord } from "../runtime/dead-letter.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
-import { createSink } from "../runtime/sink.ts";
+import { createSink, type Source } from "../runtime/sink.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
@@ -31,35 +32,33 @@ export async function startRecord(session: Session, instance: string): Promise<R
   });
   const decode = createDecode({ codec, onWaiting: waiting });
   const storedOffsets = createStoredOffsets(clickhouse, (name) => tableOf[recordOf(name)]);
+  const deadLetter = async (
+    { topic: from, partition, record: raw }: Source,
+    code: string,
+    reason: string,
+  ): Promise<void> => {
+    const position = { topic: from, partition, offset: raw.offset };
+    const letter = deadLetterRecord(raw, position, { stage: record.name, code, reason }, Date.now());
+    await letters.send([{ topic: topic("dead-letters"), key: raw.key, value: codec.encode("dead-letters", letter) }]);
+  };
+  const undecodable = createUndecodable({
+    topicOf: recordOf,
+    deadLetter,
+    onUndecodable: (_topic, { topic: from, partition, record: raw }, code, reason) => {
+      log.warn({ topic: from, partition, offset: raw.offset, code, reason }, "a record has no row");
+    },
+  });
   const sink = createSink({
     source: createSinkSource(consumer, log),
     decode: ({ topic: from, partition, record: raw }, signal) =>
       decode(recordOf(from), raw, { topic: from, partition, offset: raw.offset, timestamp: raw.timestamp }, signal),
     batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
-    insert: createInsert({
-      clickhouse,
-      onWaiting: waiting,
-      async deadLetter({ topic: from, partition, record: raw }, code, reason) {
-        const letter = deadLetterRecord(
-          raw,
-          { topic: from, partition, offset: raw.offset },
-          { stage: record.name, code, reason },
-          Date.now(),
-        );
-        await letters.send([
-          { topic: topic("dead-letters"), key: raw.key, value: codec.encode("dead-letters", letter) },
-        ]);
-      },
-    }),
+    insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: undecodable }),
     async storedOffsets(assigned) {
       partitions = assigned.length;
       return storedOffsets(assigned);
     },
-    // plan dead-letters an undecodable request with its bytes; here it is only counted.
-    undecodable: ({ topic: from, partition, record: raw }, code, reason) => {
-      log.warn({ topic: from, partition, offset: raw.offset, code, reason }, "a record has no row");
-      return Promise.resolve();
-    },
+    undecodable,
     metrics: createStageMetrics(session.metrics, record.name),
     log,
     batchMs: config.record.batchMs,

@@ -1,6 +1,7 @@
 // The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the configuration names no
 // server, the embedded stack is attached to or started.
 import type { Logger } from "pino";
+import { createArms, type ArmsInForce } from "./arms.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
@@ -18,6 +19,8 @@ import { resolveConnections, type ResolvedConnections } from "../stack/resolve.t
 
 export interface Session {
   config: Config;
+  /** config.arms at first; may be replaced while the process runs. */
+  arms: ArmsInForce;
   log: Logger;
   /** Prometheus registry of this process. */
   metrics: MetricsRegistry;
@@ -26,6 +29,8 @@ export interface Session {
   /** Bound to the configured database. */
   clickhouse: ClickHouse;
   connections: ResolvedConnections;
+  /** Topics and subjects of arms that were not configured at the start. */
+  prepareArms(names: readonly string[]): Promise<void>;
   /** Full name of a topic; work with its arm. */
   topic(name: TopicName | "locks", arm?: string): string;
   close(): Promise<void>;
@@ -53,18 +58,22 @@ export async function openSession(
   });
   const codec = createCodec({ prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);
+  const prepareArms = async (names: readonly string[]): Promise<void> => {
+    await Promise.all([kafka.ensureTopics(names), codec.register(names)]);
+  };
   const close = async (): Promise<void> => {
     await Promise.allSettled([kafka.close(), clickhouse.close()]);
   };
   try {
-    const arms = armsOf(config);
-    await Promise.all([kafka.ensureTopics(arms), codec.register(arms), prepareTables(connections, config)]);
+    await Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]);
   } catch (error) {
     await close();
     throw error;
   }
   return {
     config,
+    arms: createArms(config.arms),
+    prepareArms,
     log,
     metrics: createMetricsRegistry({ defaults: true }),
     kafka,

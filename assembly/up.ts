@@ -1,7 +1,8 @@
 // Runs stages in this process: all of them by default, each under the same stable instance id.
 import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage.ts";
-import { startGenerate } from "./generate.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import { startGenerators, type Generators } from "./generators.ts";
 import { startPlan } from "./plan.ts";
 import { startRecord } from "./record.ts";
 import type { Session } from "./session.ts";
@@ -20,6 +21,8 @@ export interface StartOptions {
 export interface RunningStages {
   /** One a stage, generate one an arm. */
   reports(): Record<string, StageHealth>;
+  /** Brings another set of arms into force without a restart; rejects, changing nothing, when one can't be made. */
+  replaceArms(arms: readonly ArmConfig[]): Promise<void>;
   /** Finishes or abandons what is under way within limits.drainMs, commits, leaves. */
   stop(): Promise<void>;
 }
@@ -33,17 +36,15 @@ export async function startStages(
   const folder = config.stack.folder;
   const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
   const running: RunningStage[] = [];
+  let generators: Generators | undefined;
   const stop = async (): Promise<void> => {
-    await Promise.all(running.splice(0).map((stage) => stage.stop()));
+    await Promise.all([generators?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
     await instance.release();
   };
   const start = async (stage: StageName): Promise<void> => {
     if (stage === "plan") running.push(await startPlan(session, instance.id));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
-    else {
-      const wanted = config.arms.filter(({ name }) => arms?.includes(name) ?? true);
-      await Promise.all(wanted.map(async (arm) => running.push(await startGenerate(session, instance.id, arm))));
-    }
+    else generators = await startGenerators(session, instance.id, (arm) => arms?.includes(arm) ?? true);
   };
   const results = await Promise.allSettled(stages.map(start));
   const failed = results.find((result) => result.status === "rejected");
@@ -51,5 +52,14 @@ export async function startStages(
     await stop();
     throw failed.reason;
   }
-  return { reports: () => Object.fromEntries(running.map((stage) => [stage.name, stage.health()])), stop };
+  const all = (): RunningStage[] => [...running, ...(generators?.stages() ?? [])];
+  return {
+    reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
+    async replaceArms(next) {
+      if (generators !== undefined) return generators.replace(next);
+      await session.prepareArms(next.map(({ name }) => name));
+      session.arms.replace(next);
+    },
+    stop,
+  };
 }

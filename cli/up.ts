@@ -26,18 +26,38 @@ export function addUp(program: Command, io: Io): void {
         { ...config, instance: options.instance ?? config.instance },
         options.stage ?? stageNames,
         io,
+        () => configOf(command, io).config,
       );
     });
 }
 
-async function runUntilStopped(config: Config, stages: readonly StageName[], io: Io): Promise<void> {
+async function runUntilStopped(
+  config: Config,
+  stages: readonly StageName[],
+  io: Io,
+  reread: () => Config,
+): Promise<void> {
   const log = createLog({ level: config.log.level });
   const session = await openSession(config, { log });
   try {
     const running = await startStages(session, { stages });
+    /** Arms alone can change; a configuration that is wrong changes nothing. */
+    const reload = async (): Promise<void> => {
+      try {
+        const { arms } = reread();
+        await running.replaceArms(arms);
+        log.info({ arms: arms.map(({ name }) => name) }, "arms reloaded");
+      } catch (error) {
+        log.error({ err: error }, "the arms stay as they are");
+      }
+    };
     const health = await startHealthServer({ ...config.http, registry: session.metrics, stages: running.reports });
     log.info({ stages, metrics: `${health.url}/metrics`, health: `${health.url}/healthz` }, "running");
+    process.on("SIGHUP", () => {
+      void reload();
+    });
     if (!io.signal.aborted) await once(io.signal, "abort");
+    process.removeAllListeners("SIGHUP");
     log.info("stopping");
     await running.stop();
     await health.close();

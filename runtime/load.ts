@@ -21,7 +21,7 @@ const halfLifeMs = 10_000;
 
 export function createLoadMonitor(
   kafka: Pick<Kafka, "lag">,
-  arms: readonly MonitoredArm[],
+  arms: () => readonly MonitoredArm[],
   now: () => number,
   log: Logger,
 ): LoadMonitor {
@@ -39,10 +39,11 @@ export function createLoadMonitor(
   };
 
   const poll = async (): Promise<void> => {
-    if (polling || arms.length === 0) return;
+    const monitored = arms();
+    if (polling || monitored.length === 0) return;
     polling = true;
     try {
-      const each = await Promise.all(arms.map(utilisation));
+      const each = await Promise.all(monitored.map(utilisation));
       const current = each.reduce((sum, value) => sum + value, 0) / each.length;
       const elapsed = now() - last;
       last = now();
