@@ -8,7 +8,7 @@ import lockfile from "proper-lockfile";
 import { cacheFolder } from "../config/assets.ts";
 import { buildNative } from "./build-native.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
-import { fetchLlamaModel, hasLlamaModel } from "./llama-model.ts";
+import { fetchLlamaModel, hasLlamaModel, hasRequantisedModel, makeRequantisedModel } from "./llama-model.ts";
 import { createProgress, type Progress } from "./progress.ts";
 
 export interface SetUpOptions {
@@ -33,10 +33,22 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
       );
     if (hasEmbeddingModel()) progress.line("✓ embedding model: there");
     else await progress.task("embedding model", makeEmbeddingModel, (folder) => folder);
-    if (!llama || hasLlamaModel()) progress.line(`✓ language model: ${llama ? "there" : "not asked for"}`);
-    else await progress.task("language model", fetchLlamaModel, (file) => file);
+    if (llama) await ensureLanguageModel(progress);
+    else progress.line("✓ language model: not asked for");
     if (servers) await ensureEmbeddedServers(stackFolder, progress);
   });
+}
+
+async function ensureLanguageModel(progress: Progress): Promise<void> {
+  if (hasLlamaModel()) progress.line("✓ language model: there");
+  else await progress.task("language model", fetchLlamaModel, (file) => file);
+  if (hasRequantisedModel()) return progress.line("✓ language model as Q8_0: there");
+  const made = await makeRequantisedModel((line) => progress.line(`  language model as Q8_0: ${line}`));
+  progress.line(
+    made.made
+      ? "✓ language model as Q8_0: made"
+      : `! language model as Q8_0: ${made.reason}\n  Going on with the model as fetched: as good, and half as fast.`,
+  );
 }
 
 /** One set-up at a time on a cache folder; a dead one's lock is taken over after a minute. */
