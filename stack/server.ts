@@ -135,9 +135,9 @@ async function start(
       child.once("error", (error) => settle(`could not be started: ${error.message}`));
       child.once("exit", (code, signal) => settle(signal === null ? `ended with code ${code}` : `ended by ${signal}`));
     });
-    const identity = child.pid === undefined ? undefined : identify(child.pid);
-    if (identity === undefined) throw new Error(await exited);
-    return { identity, exited };
+    if (child.pid === undefined) throw new Error(await exited);
+    // One that is over before we look has an identity that no living process can have.
+    return { identity: identify(child.pid) ?? { pid: child.pid, started: "over" }, exited };
   } finally {
     closeSync(log);
   }
