@@ -1,0 +1,31 @@
+// What there is to gain by bettering an example (spec 30): G(e), the time-decayed sum of g = (1 - q) * c over its uses. A sum, for a mean
+// would rank one bad use above a thousand. ClickHouse computes the same in the view example_gain; this is its definition and its check.
+
+/** rho: what is left of G after an hour. The view holds the same number. */
+export const gainRetention = 0.9;
+/** Offload credit that is left after an hour (spec 30, eviction). The view example_value holds the same number. */
+export const creditRetention = 0.9;
+/** Hours that the views look back: what is older counts less than 1e-15 of a use now. */
+export const gainHours = 336;
+
+/** g of one use: quality in [0, 1] (clipped), cost C_i in [0, 1]. */
+export const useGain = (quality: number, cost: number): number => (1 - Math.min(1, Math.max(0, quality))) * cost;
+
+/**
+ * G after `now`'s hour, by the recursion G_h = rho * G_(h-1) + (1 - rho) * total_h from the earliest hour on; idle hours count 0.
+ * Hours since the epoch, any order, several entries an hour allowed; later hours than `now` do not count.
+ */
+export function decayedGain(
+  totals: readonly { hour: number; total: number }[],
+  now: number,
+  retention: number = gainRetention,
+): number {
+  const known = totals.filter(({ hour }) => hour <= now).sort((a, b) => a.hour - b.hour);
+  let gain = 0;
+  let at = known[0]?.hour ?? now;
+  for (const { hour, total } of known) {
+    gain = gain * retention ** (hour - at) + (1 - retention) * total;
+    at = hour;
+  }
+  return gain * retention ** (now - at);
+}
