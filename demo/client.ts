@@ -2,7 +2,7 @@
 // client would. One producer and two readers for the whole run.
 import { v7 as uuid } from "uuid";
 import type { Session } from "../assembly/session.ts";
-import type { Decision, Request, Response } from "../schemas/types.ts";
+import type { Decision, Feedback, Request, Response } from "../schemas/types.ts";
 import { demoClient, demoDomain, demoTenant } from "./sample-data.ts";
 
 export interface Answered {
@@ -21,6 +21,8 @@ export interface Client {
   /** Names this run in the requests' metadata. */
   readonly run: string;
   ask(question: string, options?: AskOptions): Promise<Answered>;
+  /** A reward in [0, 1] for the answer to a request; said once, however often it is sent. */
+  reward(requestId: string, value: number, comment: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +35,7 @@ interface Waiting {
   decision?: Decision;
   timer?: NodeJS.Timeout;
   finish(): void;
+  fail(reason: Error): void;
 }
 
 export async function openClient({ kafka, codec, topic }: Session, signal: AbortSignal): Promise<Client> {
@@ -56,6 +59,10 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
     listen("decisions", (entry, decision) => (entry.decision ??= decision)),
   ]);
   const producer = kafka.plainProducer();
+  const abort = (): void => {
+    for (const entry of [...waiting.values()]) entry.fail(new Error("stopped"));
+  };
+  signal.addEventListener("abort", abort, { once: true });
 
   async function ask(question: string, options: AskOptions = {}): Promise<Answered> {
     signal.throwIfAborted();
@@ -64,7 +71,6 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
       const end = (settle: () => void): void => {
         clearTimeout(deadline);
         clearTimeout(entry.timer);
-        signal.removeEventListener("abort", abort);
         waiting.delete(request.id);
         settle();
       };
@@ -76,13 +82,12 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
           if (decision !== undefined || response.arm === null) done();
           else entry.timer ??= setTimeout(done, decisionWaitMs);
         },
+        fail: (reason) => end(() => reject(reason)),
       };
-      const abort = (): void => end(() => reject(new Error("stopped")));
       const deadline = setTimeout(
-        () => end(() => reject(new Error(`no response to "${question}" within ${timeoutMs / 1000} s`))),
+        () => entry.fail(new Error(`no response to "${question}" within ${timeoutMs / 1000} s`)),
         timeoutMs,
       );
-      signal.addEventListener("abort", abort, { once: true });
       waiting.set(request.id, entry);
     });
     // Settled by then or not: the send's own failure must not leave it unhandled.
@@ -91,10 +96,30 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
     return answered;
   }
 
+  async function reward(requestId: string, value: number, comment: string): Promise<void> {
+    const feedback: Feedback = {
+      id: `demo-${requestId}`,
+      requestId,
+      tenant: demoTenant,
+      kind: "reward",
+      value,
+      range: null,
+      source: "system",
+      against: null,
+      text: null,
+      withdraws: null,
+      comment,
+      createdAt: Date.now(),
+    };
+    await producer.send([{ topic: topic("feedback"), key: requestId, value: codec.encode("feedback", feedback) }]);
+  }
+
   return {
     run,
     ask,
+    reward,
     async close() {
+      signal.removeEventListener("abort", abort);
       await Promise.allSettled([producer.close(), ...tails.map((tail) => tail.stop())]);
     },
   };

@@ -11,13 +11,14 @@ import { setUp } from "../scripts/setup.ts";
 import { openClient } from "./client.ts";
 import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
+import { learning } from "./scenes/learning.ts";
 import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
 import { questions } from "./scenes/questions.ts";
 import { createScreen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, queries, next];
+const scenes: readonly Scene[] = [questions, learning, queries, next];
 
 /** When the command was given: scripts/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());
@@ -48,9 +49,10 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   try {
     const client = await openClient(system.session, signal);
     try {
+      const { session, stages } = system;
       for (const scene of scenes) {
         signal.throwIfAborted();
-        await scene({ screen, session: system.session, client, data, signal, commandedAt });
+        await scene({ screen, session, stages, client, data, signal, commandedAt });
       }
     } finally {
       await client.close();

@@ -7,6 +7,8 @@ import type { Screen } from "./screen.ts";
 export interface SceneContext {
   screen: Screen;
   session: Session;
+  /** Names of the stages that run: plan, generate.cheap, ... */
+  stages: ReadonlySet<string>;
   client: Client;
   data: SampleData;
   signal: AbortSignal;

@@ -24,6 +24,8 @@ export interface StartDependencies {
 
 export interface System {
   session: Session;
+  /** Names of the stages that run. */
+  stages: ReadonlySet<string>;
   /** Stops the stages, and the stack unless it ran before. */
   stop(): Promise<void>;
 }
@@ -71,7 +73,7 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     closers.push(stages.stop);
     signal.throwIfAborted();
-    return { session, stop };
+    return { session, stages: new Set(Object.keys(stages.reports())), stop };
   } catch (error) {
     await stop();
     throw error;

@@ -9,12 +9,20 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Environment of everything we start: onnxruntime-node must not fetch CUDA from the net. */
 export const environment = { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" };
 
-/** Runs a program with our terminal; resolves with its exit code (128 + signal's number is not told apart: 1). */
+/**
+ * Runs a program with our terminal; resolves with its exit code (128 + signal's number is not told apart: 1). A SIGTERM is
+ * passed on; Ctrl-C reaches it from the terminal.
+ */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, env: environment, stdio: "inherit", ...options });
+    const passOn = () => void child.kill("SIGTERM");
+    process.once("SIGTERM", passOn);
     child.once("error", reject);
-    child.once("exit", (code) => resolve(code ?? 1));
+    child.once("exit", (code) => {
+      process.off("SIGTERM", passOn);
+      resolve(code ?? 1);
+    });
   });
 }
 
