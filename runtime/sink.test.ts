@@ -3,7 +3,9 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
-import { createSink, type RawRecord, type SinkDependencies, type SinkSource, type TableEntries } from "./sink.ts";
+import type { RawRecord } from "../connections/kafka/port.ts";
+import type { SinkSource } from "../connections/kafka/sink-source.ts";
+import { createSink, type SinkDependencies, type TableEntries } from "./sink.ts";
 
 type Handlers = Parameters<SinkSource["run"]>[0];
 

@@ -4,34 +4,10 @@
 // twice are the store's matter (identity). While the store is away a flush waits, then a batch fills, then onRecords does not resolve:
 // memory stays bounded and nothing is skipped. Knows no operator: decode, batch and insert are passed in.
 import type { Logger } from "pino";
+import type { RawRecord } from "../connections/kafka/port.ts";
+import type { SinkSource } from "../connections/kafka/sink-source.ts";
 import { createFlusher } from "./flusher.ts";
 import type { StageMetrics } from "./metrics.ts";
-
-/** A record as it lies in the log. */
-export interface RawRecord {
-  offset: number;
-  key: Buffer | null;
-  value: Buffer | null;
-  headers: Record<string, Buffer>;
-  /** Milliseconds since the epoch. */
-  timestamp: number;
-}
-
-/** A group consumer, read-committed, no Kafka transactions. */
-export interface SinkSource {
-  run(handlers: {
-    /** On every assignment, before any record of it; resolves to the positions to go on from. May reject to be asked again. */
-    onAssigned(
-      partitions: readonly { topic: string; partition: number }[],
-    ): Promise<readonly { topic: string; partition: number; offset: number | undefined }[]>;
-    /** Awaited: backpressure. */
-    onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
-    onLag?(topic: string, partition: number, records: number): void;
-  }): Promise<void>;
-  /** Plain commits, only so that lag can be seen. */
-  commit(positions: readonly { topic: string; partition: number; offset: number }[]): Promise<void>;
-  stop(): Promise<void>;
-}
 
 /** A row knows its own time, by which its table is partitioned. */
 export interface Row {
