@@ -38,6 +38,7 @@ export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: A
   let member: GroupMember | undefined;
   /** Counts joins: an adoption that was overtaken by the next one is discarded. */
   let joins = 0;
+  let stopped = false;
 
   const letGo = (keep: ReadonlySet<string>, reason: string): void => {
     for (const [key, state] of held) {
@@ -71,7 +72,7 @@ export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: A
         onReady(states);
         return;
       } catch (error) {
-        log.debug({ err: error }, "positions are not to be had yet");
+        log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "positions are not to be had yet, trying again");
         await sleep(wait);
       }
     }
@@ -79,6 +80,7 @@ export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: A
 
   return {
     join(next, partitions) {
+      if (stopped) return;
       const consecutive = member !== undefined && member.id === next.id && next.generation === member.generation + 1;
       member = next;
       assigned = partitions;
@@ -96,6 +98,7 @@ export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: A
       if (wanted.length > 0) void adopt(join, wanted);
     },
     anew() {
+      if (stopped) return;
       const join = ++joins;
       letGo(new Set(), "positions are read again after an unknown outcome");
       consumer.pause(assigned);
@@ -109,6 +112,7 @@ export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: A
     state: (topic, partition) => held.get(partitionKey({ topic, partition })),
     assigned: () => assigned,
     stop() {
+      stopped = true;
       joins++;
       letGo(new Set(), "the stage stops");
     },

@@ -19,8 +19,8 @@ export interface CommitterOptions {
   onFenced: (member: GroupMember) => void;
   /** A transaction's outcome is unknown: initialise the producer and adopt the assignment anew, before it resolves. */
   onUnknown: () => Promise<void>;
-  /** Outputs that stand in for those the broker will never take (too large). */
-  rejected: (entry: TaskEntry, state: PartitionState, cause: unknown) => Promise<OutgoingMessage[]>;
+  /** Outputs that stand in for those the broker will never take (too large); again: it did not take the stand-ins either. */
+  rejected: (entry: TaskEntry, state: PartitionState, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   log: Logger;
 }
 
@@ -36,6 +36,8 @@ export interface Committer {
 
 /** A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch a partition of them. */
 const transactionBytes = 4 * 1024 * 1024;
+/** What the broker says of records that it will never take. */
+const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
 const backoffMs = { first: 20, limit: 2_000 };
 
 interface Share {
@@ -48,8 +50,8 @@ export function createCommitter(options: CommitterOptions): Committer {
   let running: Promise<void> | undefined;
   let stopped = false;
   let failures = 0;
-  /** After a refused transaction entries go one by one, until the one at fault is found. */
-  let isolate = false;
+  /** Entries of a refused transaction: while there are any, entries go one by one, until the ones at fault are found. */
+  const suspects = new Map<TaskEntry, PartitionState>();
 
   /** Whether the next transaction is for positions alone. */
   let settling = false;
@@ -58,6 +60,8 @@ export function createCommitter(options: CommitterOptions): Committer {
   const collect = (): Share[] => {
     const shares: Share[] = [];
     let bytes = 0;
+    for (const [entry, state] of suspects) if (state.dropped || entry.state === "committed") suspects.delete(entry);
+    const isolate = suspects.size > 0;
     for (const state of partitions()) {
       const entries: TaskEntry[] = [];
       for (const entry of state.window.entries()) {
@@ -93,6 +97,20 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (const [state, offset] of positions) state.committed = offset;
   };
 
+  const replace = async (entry: TaskEntry, state: PartitionState, cause: unknown): Promise<void> => {
+    const { item, offset } = entry;
+    item.refusals++;
+    suspects.delete(entry);
+    const at = { topic: state.topic, partition: state.partition, offset };
+    try {
+      item.messages = item.refusals > 2 ? [] : await rejected(entry, state, cause, item.refusals > 1);
+    } catch (error) {
+      item.messages = [];
+      log.error({ err: error, ...at }, "no dead letter can be made");
+    }
+    if (item.messages.length === 0) log.error({ err: cause, ...at }, "a record is passed over without any output");
+  };
+
   const handle = async (error: unknown, as: GroupMember, shares: Share[]): Promise<void> => {
     if (!(error instanceof TransactionAborted)) {
       log.warn({ err: error }, "outcome of a transaction unknown: starting from the committed offsets again");
@@ -105,14 +123,11 @@ export function createCommitter(options: CommitterOptions): Committer {
       return;
     }
     failures++;
-    const type = kafkaErrorType(error.cause);
-    if (type === "MESSAGE_TOO_LARGE" || type === "RECORD_LIST_TOO_LARGE") {
-      const only = shares.length === 1 && shares[0]?.entries.length === 1 ? shares[0] : undefined;
-      isolate = true;
-      if (only?.entries[0] !== undefined) {
-        only.entries[0].item.messages = await rejected(only.entries[0], only.state, error.cause);
-        isolate = false;
-      }
+    if (refusedForGood.has(kafkaErrorType(error.cause) ?? "")) {
+      const all = shares.flatMap(({ state, entries }) => entries.map((entry) => ({ state, entry })));
+      const [only] = all;
+      if (all.length === 1 && only !== undefined) await replace(only.entry, only.state, error.cause);
+      else for (const { entry, state } of all) suspects.set(entry, state);
       return;
     }
     log.warn({ err: error.cause, failures }, "a transaction was aborted, trying again");

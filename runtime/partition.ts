@@ -13,6 +13,8 @@ export interface Task {
   messages: OutgoingMessage[];
   /** Whether it counts against the in-flight limits. */
   counted: boolean;
+  /** How often the broker has refused its outputs for good. */
+  refusals: number;
 }
 
 export type TaskEntry = Entry<Task>;
@@ -49,7 +51,7 @@ export function deliver(state: PartitionState, records: readonly RawRecord[], ne
   let added = 0;
   for (const record of records) {
     const bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
-    const task: Task = { record, bytes, controller: new AbortController(), messages: [], counted: false };
+    const task: Task = { record, bytes, controller: new AbortController(), messages: [], counted: false, refusals: 0 };
     const entry = state.window.add(record.offset, task);
     if (entry === undefined) continue;
     state.waiting.push(entry);

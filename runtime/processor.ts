@@ -25,7 +25,8 @@ export interface ProcessorOptions<N extends TopicName> {
 export interface Processor {
   process: Process;
   /** Outputs in place of those that the broker refuses for good. */
-  rejected: (record: RawRecord, position: Position, cause: unknown) => Promise<OutgoingMessage[]>;
+  /** again: those that stood in for them were refused, too. */
+  rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
 }
 
 /** The partition is somebody else's: nobody wants the outputs. */
@@ -76,6 +77,17 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     contract.answer(received, problem).map(encode);
 
   const process: Process = async (record, position, lost) => {
+    try {
+      return await answerTo(record, position, lost);
+    } catch (error) {
+      if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
+      // Not even an answer could be made. An unfinished record would hold its partition for ever.
+      log.error({ err: error, ...position }, "a record can't be handled: this is a bug");
+      return [deadLetter(record, position, { code: "internal_error", reason: reasonOf(error) })];
+    }
+  };
+
+  const answerTo: Process = async (record, position, lost) => {
     const began = performance.now();
     const receivedAt = now();
     const decoded = await decode(record, lost);
@@ -96,9 +108,8 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
-      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       return [
-        deadLetter(record, position, { code: "internal_error", reason }),
+        deadLetter(record, position, { code: "internal_error", reason: reasonOf(error) }),
         ...answer(received, {
           status: "failed",
           code: "internal_error",
@@ -137,9 +148,14 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
 
   return {
     process,
-    async rejected(record, position, cause) {
+    async rejected(record, position, cause, again) {
       const reason = `the broker refuses the outputs: ${cause instanceof Error ? cause.message : String(cause)}`;
-      const letter = deadLetter(record, position, { code: "output_too_large", reason });
+      const letter = again
+        ? deadLetter({ ...record, value: null, headers: {} }, position, {
+            code: "output_too_large",
+            reason: `${reason}; the record's ${record.value?.length ?? 0} bytes are too many for a dead letter, it stays in its topic`,
+          })
+        : deadLetter(record, position, { code: "output_too_large", reason });
       const decoded = await decode(record, new AbortController().signal);
       if (!decoded.ok) return [letter];
       const received = { record: decoded.value, position, timestamp: record.timestamp, receivedAt: now() };
@@ -176,6 +192,8 @@ function afterGrace(late: AbortSignal, lost: AbortSignal): Promise<Outcome<never
     lost.addEventListener("abort", () => reject(new Abandoned("the partition was lost")), { once: true });
   });
 }
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {

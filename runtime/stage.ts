@@ -3,6 +3,7 @@
 // readers, under crashes, zombies, rebalances and broker restarts (spec 05).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { within } from "../connections/kafka/within.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
@@ -24,7 +25,7 @@ export interface StageOptions {
   kafka: Kafka;
   process: Process;
   /** Outputs for a record whose own the broker refuses for good. */
-  rejected: (record: RawRecord, position: Position, cause: unknown) => Promise<OutgoingMessage[]>;
+  rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   /** State to restore before a record of newly assigned partitions is taken. */
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
   /** A partition was lost: what onAdopt restored for it may go. */
@@ -86,7 +87,8 @@ export function createStage(options: StageOptions): Stage {
     partitions: adoption.states,
     member: adoption.member,
     onFenced: adoption.forget,
-    rejected: (entry, state, cause) => options.rejected(entry.item.record, positionOf(state, entry), cause),
+    rejected: (entry, state, cause, again) =>
+      options.rejected(entry.item.record, positionOf(state, entry), cause, again),
     onCommitted(_state, entries) {
       for (const entry of entries) {
         release(entry);
@@ -95,6 +97,8 @@ export function createStage(options: StageOptions): Stage {
       schedule();
     },
     async onUnknown() {
+      // Whoever comes next finds out; there is no time left to do it all again.
+      if (stopping) return adoption.stop();
       await initialise();
       adoption.anew();
     },
@@ -168,6 +172,30 @@ export function createStage(options: StageOptions): Stage {
     );
   }
 
+  /** A batch from ahead of us: a leftover of a former position, or retention has removed what lies between. */
+  async function closeGap(state: PartitionState, from: number): Promise<void> {
+    const at = { topic: state.topic, partition: state.partition };
+    consumer.pause([state]);
+    for (let wait = 50; !state.dropped && !stopping; wait = Math.min(2 * wait, 1_000)) {
+      try {
+        const beginning = (await consumer.committed([at]))[0]?.beginning ?? 0;
+        if (state.dropped) return;
+        if (beginning > state.window.next()) {
+          log.warn({ ...at, next: state.window.next(), beginning }, "retention removed records before they were taken");
+          state.window.advanceTo(beginning);
+        } else log.debug({ ...at, next: state.window.next(), from }, "a batch from ahead is left out and read again");
+        consumer.seek(at, state.window.next());
+        state.paused = false;
+        consumer.resume([state]);
+        schedule();
+        return;
+      } catch (error) {
+        log.debug({ err: error, ...at }, "the beginning of a partition is not to be had yet");
+        await sleep(wait);
+      }
+    }
+  }
+
   async function initialise(): Promise<void> {
     for (let wait = 100; ; wait = Math.min(2 * wait, 5_000)) {
       try {
@@ -193,10 +221,14 @@ export function createStage(options: StageOptions): Stage {
           log.info({ generation: member.generation, partitions: partitions.length }, "joined the group");
           adoption.join(member, partitions);
         },
-        onBatch(topic, partition, records, nextOffset) {
+        onBatch(topic, partition, records, { from, next }) {
           const state = adoption.state(topic, partition);
           if (state === undefined) return;
-          metrics.received(deliver(state, records, nextOffset));
+          if (from > state.window.next()) {
+            void closeGap(state, from);
+            return;
+          }
+          metrics.received(deliver(state, records, next));
           schedule();
         },
         onMarkers(topic, partition, first, next) {
@@ -215,12 +247,13 @@ export function createStage(options: StageOptions): Stage {
       schedule();
       consumer.pause(adoption.assigned());
       const end = Date.now() + limits.drainMs;
-      while (inFlight > 0 && Date.now() < end) await sleep(20);
+      // What is under way gets most of the time, saying goodbye the rest; a broker that is away may get nothing of it done.
+      const leaveMs = Math.min(3_000, limits.drainMs / 4);
+      while (inFlight > 0 && Date.now() < end - leaveMs) await sleep(20);
       committer.stop();
-      await committer.idle();
+      await within(Math.max(0, end - Date.now()), committer.idle());
       adoption.stop();
-      await consumer.stop();
-      await producer.close();
+      await Promise.all([consumer.stop(), producer.close()]);
     },
     health: () => ({ joined, partitions: [...adoption.states()].length, inFlight }),
   };

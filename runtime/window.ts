@@ -64,7 +64,8 @@ export function createWindow<T>(base: number, finished: Iterable<number>): Windo
         if (entry !== undefined && isFinished(entry)) beyond.push(entry.offset - offset);
       }
       // Restored ones that were not delivered again yet: without them a second crash would do them twice.
-      for (const finishedOffset of [...restored].sort((a, b) => a - b)) beyond.push(finishedOffset - offset);
+      for (const finishedOffset of [...restored].sort((a, b) => a - b))
+        if (finishedOffset >= offset) beyond.push(finishedOffset - offset); // below: removed by retention, behind us
       return { offset, metadata: encodeFinished(beyond) };
     },
     commit(entries) {

@@ -48,8 +48,8 @@ export function classifyKafkaError(error: unknown): KafkaErrorClass {
   const type = kafkaErrorType(error);
   if (type !== undefined && fencedTypes.has(type)) return "fenced";
   if (type !== undefined && producerLostTypes.has(type)) return "producer-lost";
-  const shape = error as KafkaErrorShape;
-  if (shape.retriable === true || retriableNames.has(shape.name ?? "")) return "retriable";
+  const shape = error as KafkaErrorShape | undefined;
+  if (shape?.retriable === true || retriableNames.has(shape?.name ?? "")) return "retriable";
   return "fatal";
 }
 

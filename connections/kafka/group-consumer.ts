@@ -1,12 +1,13 @@
 // A group member that reads committed records and never commits by itself. Every join pauses all partitions and tells the
 // runtime, synchronously, which ones it has now; the runtime seeks and resumes them. It joins again by itself after any trouble.
-import type { Admin, Consumer, Kafka as KafkaClient } from "kafkajs";
+import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createAssigner } from "./assigner.ts";
 import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";
 import { toRawRecord } from "./messages.ts";
-import type { CommittedOffset, GroupConsumer, GroupHandlers, TopicPartition } from "./port.ts";
+import { within } from "./within.ts";
+import type { CommittedOffset, FetchPatience, GroupConsumer, GroupHandlers, TopicPartition } from "./port.ts";
 
 export interface GroupConsumerOptions {
   client: KafkaClient;
@@ -16,23 +17,28 @@ export interface GroupConsumerOptions {
   topics: readonly string[];
   instance: string;
   sessionTimeoutMs: number;
+  fetch?: FetchPatience;
   log: Logger;
 }
 
 const restartMs = 500;
+const lowLatency: FetchPatience = { minBytes: 1, maxWaitMs: 100 };
+const leaveMs = 3_000;
 
 export function createGroupConsumer(options: GroupConsumerOptions): GroupConsumer {
-  const { client, admin, group, topics, instance, sessionTimeoutMs, log } = options;
+  const { client, admin, group, topics, instance, sessionTimeoutMs, fetch = lowLatency, log } = options;
   const heartbeatMs = Math.min(3_000, Math.floor(sessionTimeoutMs / 6));
   let owned: TopicPartition[] = [];
   let memberId: string | undefined;
   let stopped = false;
+  let endRun: () => void = () => undefined;
   const consumer: Consumer = client.consumer({
     groupId: group,
     sessionTimeout: sessionTimeoutMs,
     rebalanceTimeout: Math.max(sessionTimeoutMs, 10_000),
     heartbeatInterval: heartbeatMs,
-    maxWaitTimeInMs: 100,
+    minBytes: fetch.minBytes,
+    maxWaitTimeInMs: fetch.maxWaitMs,
     maxBytesPerPartition: 512 * 1024,
     allowAutoTopicCreation: false,
     partitionAssigners: [createAssigner(instance, () => [...new Set(owned.map(({ partition }) => partition))])],
@@ -51,6 +57,15 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       topic,
       partitions: partitions.filter((p) => p.topic === topic).map(({ partition }) => partition),
     }));
+
+  /** Between a crash and the restart kafkajs throws; there is nothing to pause then, and the next join pauses everything. */
+  const ifRunning = (action: () => void): void => {
+    try {
+      action();
+    } catch (error) {
+      log.debug({ err: error, group }, "the consumer does not run");
+    }
+  };
 
   const start = async (handlers: GroupHandlers): Promise<void> => {
     for (;;) {
@@ -81,8 +96,11 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
           heartbeat().catch(() => (rejoin = true));
         }, heartbeatMs);
         const records = batch.messages.map(toRawRecord);
+        // Not in kafkajs' types; records below it are left out of messages.
+        const { fetchedOffset } = batch as EachBatchPayload["batch"] & { fetchedOffset: string };
+        const span = { from: Number(fetchedOffset), next: Number(batch.lastOffset()) + 1 };
         try {
-          await handlers.onBatch(batch.topic, batch.partition, records, Number(batch.lastOffset()) + 1, isStale);
+          await handlers.onBatch(batch.topic, batch.partition, records, span, isStale);
         } finally {
           clearInterval(beat);
         }
@@ -92,7 +110,10 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
   return {
     run(handlers) {
       const joined = new Promise<void>((resolve) => {
+        endRun = resolve;
         consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
+          // kafkajs can't be stopped while it joins; an error here ends what nobody wants any more.
+          if (stopped) throw new Error("the consumer was stopped");
           if (memberId !== undefined && memberId !== payload.memberId) forgetMember(memberId);
           memberId = payload.memberId;
           owned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
@@ -122,10 +143,10 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       return start(handlers).then(() => (stopped ? undefined : joined));
     },
     pause: (partitions) => {
-      if (partitions.length > 0) consumer.pause(byTopic(partitions));
+      if (partitions.length > 0) ifRunning(() => consumer.pause(byTopic(partitions)));
     },
     resume: (partitions) => {
-      if (partitions.length > 0) consumer.resume(byTopic(partitions));
+      if (partitions.length > 0) ifRunning(() => consumer.resume(byTopic(partitions)));
     },
     seek: ({ topic, partition }, offset) => consumer.seek({ topic, partition, offset: String(offset) }),
 
@@ -155,7 +176,11 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
     commit: (positions) => consumer.commitOffsets(positions.map((p) => ({ ...p, offset: String(p.offset) }))),
     async stop() {
       stopped = true;
-      await consumer.disconnect().catch((error: unknown) => log.debug({ err: error }, "leaving the group failed"));
+      endRun();
+      await within(
+        leaveMs,
+        consumer.disconnect().catch((error: unknown) => log.debug({ err: error }, "leaving the group failed")),
+      );
       if (memberId !== undefined) forgetMember(memberId);
     },
   };

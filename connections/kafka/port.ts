@@ -33,16 +33,23 @@ export interface OutgoingMessage {
   headers?: Record<string, Buffer | string>;
 }
 
+/** What a batch covers, records or not: everything in [from, next). */
+export interface BatchSpan {
+  /** The offset that was asked for. */
+  from: number;
+  /** Position after the batch, control markers included. */
+  next: number;
+}
+
 export interface GroupHandlers {
   /** Called synchronously on every join, before anything of the new assignment is delivered. All partitions are paused. */
   onJoin(member: GroupMember, partitions: TopicPartition[]): void;
-  /** Delivered records in order; awaited. nextOffset: position after the batch, control markers included. isStale: the partition
-   *  was lost or sought meanwhile. */
+  /** Delivered records in order; awaited. isStale: the partition was lost or sought meanwhile. */
   onBatch(
     topic: string,
     partition: number,
     records: RawRecord[],
-    nextOffset: number,
+    span: BatchSpan,
     isStale: () => boolean,
   ): void | Promise<void>;
   /** Everything in [first, next) of a partition is control markers or aborted records: true whoever asks, and never delivered. */
@@ -51,9 +58,17 @@ export interface GroupHandlers {
   onLag?(topic: string, partition: number, records: number): void;
 }
 
+/** How long the broker gathers records before it answers. The default is for low latency: an answer at the first record. */
+export interface FetchPatience {
+  minBytes: number;
+  /** It answers after this long in any case; a consumer that stops or is resumed waits as long. */
+  maxWaitMs: number;
+}
+
 export interface GroupConsumer {
   /** Resolves when the group was joined for the first time; joins again by itself after every trouble. */
   run(handlers: GroupHandlers): Promise<void>;
+  /** pause and resume do nothing while the group is not joined: every join begins with all partitions paused. */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   seek(partition: TopicPartition, offset: number): void;
@@ -61,13 +76,14 @@ export interface GroupConsumer {
   committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
   /** Plain commits, outside transactions. */
   commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
-  /** Leaves the group. */
+  /** Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end then, too. */
   stop(): Promise<void>;
 }
 
 export interface Transaction {
   group: string;
   member: GroupMember;
+  /** None: only the transactional id fences, group and member are not looked at. */
   offsets: { topic: string; partitions: OffsetToCommit[] }[];
   messages: readonly OutgoingMessage[];
 }
@@ -98,6 +114,7 @@ export interface Kafka {
     topics: readonly string[];
     instance: string;
     sessionTimeoutMs: number;
+    fetch?: FetchPatience;
   }): GroupConsumer;
   transactionalProducer(transactionalId: string): TransactionalProducer;
   plainProducer(): PlainProducer;

@@ -81,7 +81,7 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSour
           progress = new Map();
           void adopt(++joins, partitions, handlers);
         },
-        async onBatch(topic, partition, records, next, isStale) {
+        async onBatch(topic, partition, records, { next }, isStale) {
           const reached = progressOf(topic, partition);
           if (reached !== undefined) {
             reached.handed = Math.max(reached.handed, (records.at(-1)?.offset ?? -1) + 1);
@@ -96,7 +96,9 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSour
         ...(handlers.onLag === undefined ? {} : { onLag: handlers.onLag.bind(handlers) }),
       });
     },
-    async commit(positions) {
+    async commit(stored) {
+      // Of a partition that went away meanwhile the position is another's to tell.
+      const positions = stored.filter(({ topic, partition }) => progressOf(topic, partition) !== undefined);
       await consumer.commit(positions);
       for (const { topic, partition, offset } of positions) {
         const reached = progressOf(topic, partition);
