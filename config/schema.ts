@@ -73,6 +73,17 @@ const routing = z.strictObject({
   /** Prior of every arm's weights: N(mean, variance); mean on the constant feature only. */
   priorMean: z.number().min(0).max(1).default(0.5),
   priorVariance: z.number().positive().default(0.25),
+  /** Variance of a reward around its prediction. */
+  noiseVariance: z.number().positive().default(0.1),
+});
+
+const learn = z.strictObject({
+  /** Time between two looks at what is new. */
+  everyMs: milliseconds.default(2_000),
+  /** After so many hours a reward counts half. */
+  halfLifeHours: z.number().positive().default(168),
+  /** Rewarded requests before anything is published. */
+  minimumRewards: z.number().int().min(1).default(1),
 });
 
 const limits = z.strictObject({
@@ -111,6 +122,8 @@ const openaiArm = z.strictObject({
   retries: z.number().int().min(0).max(10).default(3),
   requestsPerMinute: z.number().int().positive().optional(),
   stream: z.boolean().default(true),
+  /** How the endpoint calls the most tokens of an answer. */
+  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
 const llamaArm = z.strictObject({
   ...armBase,
@@ -120,6 +133,8 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
   concurrency: z.number().int().min(1).max(64).default(1),
+  /** Without a token for so long while requests wait, its process is killed and another started. */
+  stallMs: milliseconds.default(60_000),
 });
 const recordedArm = z.strictObject({
   ...armBase,
@@ -145,6 +160,7 @@ export const configSchema = z
     embedder: embedder.prefault({}),
     selection: selection.prefault({}),
     routing: routing.prefault({}),
+    learn: learn.prefault({}),
     limits: limits.prefault({}),
     record: z
       .strictObject({ batchRows: z.number().int().positive().default(5_000), batchMs: milliseconds.default(200) })

@@ -1,13 +1,14 @@
 // All stages: what the runner starts from and what `precedent topology` draws.
 import type { TopicName } from "../schemas/records.ts";
 import { generate } from "./generate.ts";
+import { learn } from "./learn.ts";
 import { plan } from "./plan.ts";
 import { record } from "./record.ts";
 
 export interface StageDescription {
   name: string;
-  /** Topics that move it. */
-  sources: readonly TopicName[];
+  /** Topics that move it; ClickHouse where it looks there by itself. */
+  sources: readonly (TopicName | "ClickHouse")[];
   /** Compacted topics that it holds as tables. */
   tables: readonly TopicName[];
   operators: readonly string[];
@@ -39,6 +40,14 @@ export const topology: readonly StageDescription[] = [
     tables: [],
     operators: record.operators,
     outputs: ["ClickHouse", "dead-letters"],
+    perArm: false,
+  },
+  {
+    name: learn.name,
+    sources: ["ClickHouse"],
+    tables: [],
+    operators: learn.operators,
+    outputs: ["policies", "ClickHouse"],
     perArm: false,
   },
 ];

@@ -91,7 +91,7 @@ export function createTransactionalProducer(client: KafkaClient, transactionalId
       }
       let sent = false;
       try {
-        await sendOffsets(transaction, work);
+        if (work.offsets.length > 0) await sendOffsets(transaction, work);
         if (work.messages.length > 0) {
           sent = true;
           await transaction.sendBatch({ acks: -1, topicMessages: groupByTopic(work.messages) });

@@ -1,0 +1,98 @@
+// The history of policies for people: what `precedent policy` shows, reverts to and resumes. The history lies in ClickHouse, for the topic
+// keeps only the newest version of each.
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { createPolicyLog, policyWriterId, type PolicyLog } from "../operators/publish/policy-log.ts";
+import type { Policy } from "../schemas/types.ts";
+import type { Session } from "./session.ts";
+
+/** 0 when the table has none. */
+export async function highestPolicyVersion(clickhouse: Pick<ClickHouse, "query">, name: string): Promise<number> {
+  const [row] = await clickhouse.query<{ version: number }>(
+    "SELECT max(version) AS version FROM policies WHERE name = {name:String}",
+    { name },
+  );
+  return row?.version ?? 0;
+}
+
+interface PolicyRow extends Omit<Policy, "featureVersion" | "trainedThrough" | "revertOf" | "createdAt"> {
+  feature_version: number;
+  trained_through: number | null;
+  revert_of: number | null;
+  created_at: number;
+}
+
+/** Newest first; one version only, where that is asked for. */
+export async function policyHistory(
+  clickhouse: Pick<ClickHouse, "query">,
+  name: string,
+  { limit = 20, version = 0 }: { limit?: number; version?: number } = {},
+): Promise<Policy[]> {
+  const rows = await clickhouse.query<PolicyRow>(
+    `SELECT name, tenant, version, kind, body, reference, hash, feature_version, metrics, revert_of,
+            toUnixTimestamp64Milli(trained_through) AS trained_through, toUnixTimestamp64Milli(created_at) AS created_at
+     FROM policies FINAL WHERE name = {name:String} AND ({version:UInt64} = 0 OR version = {version:UInt64})
+     ORDER BY version DESC LIMIT {limit:UInt32}`,
+    { name, limit, version },
+  );
+  return rows.map(({ feature_version, trained_through, revert_of, created_at, ...row }) => ({
+    ...row,
+    featureVersion: feature_version,
+    trainedThrough: trained_through,
+    revertOf: revert_of,
+    createdAt: created_at,
+  }));
+}
+
+/** As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it soon. */
+export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: Session, name: string): PolicyLog {
+  const producer = kafka.transactionalProducer(policyWriterId(config.kafka.prefix));
+  const policies = createPolicyLog({
+    producer: {
+      initialise: producer.initialise,
+      publish: (messages) =>
+        producer.transact({ group: "", member: { id: "", generation: -1 }, offsets: [], messages }),
+    },
+    kafka,
+    codec,
+    topic: topic("policies"),
+    name,
+    highestRecorded: () => highestPolicyVersion(clickhouse, name),
+    log,
+  });
+  return {
+    ...policies,
+    async close() {
+      await policies.close();
+      await producer.close();
+    },
+  };
+}
+
+/** Publishes the body of `version` under the next version. With revertOf learning of this policy pauses until resumePolicy. */
+export async function revertPolicy(session: Session, name: string, version: number, now: number): Promise<Policy> {
+  const [old] = await policyHistory(session.clickhouse, name, { version });
+  if (old === undefined) throw new Error(`there is no version ${version} of ${name}: precedent policy history ${name}`);
+  return append(session, name, (next) => ({ ...old, version: next, revertOf: version, createdAt: now }));
+}
+
+/** Publishes the newest body once more, no longer as a revert: learning goes on from there. */
+export async function resumePolicy(session: Session, name: string, now: number): Promise<Policy> {
+  return append(session, name, (next, newest) => {
+    if (newest === null) throw new Error(`no version of ${name} is published`);
+    if (newest.revertOf === null) throw new Error(`${name} is not paused: version ${newest.version} is no revert`);
+    return { ...newest, version: next, revertOf: null, createdAt: now };
+  });
+}
+
+async function append(
+  session: Session,
+  name: string,
+  make: (version: number, newest: Policy | null) => Policy,
+): Promise<Policy> {
+  const policies = openPolicyLog(session, name);
+  try {
+    return await policies.append((version) => make(version, policies.newest()));
+  } finally {
+    await policies.close();
+  }
+}

@@ -1,0 +1,44 @@
+// learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a version of the router policy. One process of many
+// (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
+import type { Aggregate } from "../operators/aggregate/aggregate.ts";
+import type { Published } from "../operators/publish/publish.ts";
+import { solve, type SolveConfig, type Solved } from "../operators/solve/solve.ts";
+
+export interface LearnDependencies {
+  aggregate: Aggregate;
+  publish: (solved: Solved) => Promise<Published>;
+  solving: SolveConfig;
+  halfLifeHours: number;
+  observe: (operator: string, milliseconds: number) => void;
+}
+
+export interface LearnReport {
+  rows: number;
+  more: boolean;
+  published: Published;
+  problems: readonly string[];
+}
+
+export const learn = {
+  name: "learn",
+  operators: ["aggregate", "solve", "publish"],
+  /** The function that does one pass. */
+  bind({ aggregate, publish, solving, halfLifeHours, observe }: LearnDependencies): () => Promise<LearnReport> {
+    // What was solved last; undefined while something is newer.
+    let solved: Solved | undefined;
+    const timed = async <T>(operator: string, work: () => Promise<T>): Promise<T> => {
+      const began = performance.now();
+      const result = await work();
+      observe(operator, performance.now() - began);
+      return result;
+    };
+    return async () => {
+      const { rows, buckets, more } = await timed("aggregate", aggregate.advance);
+      if (buckets > 0) solved = undefined;
+      const statistics = solved === undefined ? await aggregate.statistics(halfLifeHours) : [];
+      const current = (solved ??= await timed("solve", () => Promise.resolve(solve(statistics, solving))));
+      const published = await timed("publish", () => publish(current));
+      return { rows, more, published, problems: current.problems };
+    };
+  },
+} as const;

@@ -1,0 +1,35 @@
+// Repeats a pass over something that has no end: again after a pause, later and later while a dependency is away. Never rejects but for bugs
+// of its own; whatever a pass throws is logged and the pass tried again, for ever or until the signal is aborted.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+
+export interface RepeatOptions {
+  /** Milliseconds between the end of a pass and the next. */
+  everyMs: number;
+  /** Longest pause after failures. */
+  maxBackoffMs?: number;
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** The pass resolves to whether there is more to do at once. */
+export async function repeat(
+  pass: () => Promise<boolean>,
+  { everyMs, maxBackoffMs = 30_000, signal, log }: RepeatOptions,
+): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    let pause = everyMs;
+    try {
+      if (await pass()) pause = 0;
+      if (failures > 0) log.info({ failures }, "going on");
+      failures = 0;
+    } catch (error) {
+      if (signal.aborted) return;
+      failures++;
+      pause = Math.min(everyMs * 2 ** Math.min(failures - 1, 20), Math.max(maxBackoffMs, everyMs));
+      log.warn({ err: error, failures, pause }, "a pass failed: nothing is lost, trying again");
+    }
+    await sleep(pause, undefined, { signal }).catch(() => undefined);
+  }
+}

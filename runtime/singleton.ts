@@ -1,0 +1,142 @@
+// One process of many does what only one may do: whoever is assigned the only partition of `locks` in the task's group runs the task. A process
+// that lost the partition has its signal aborted; one that does not know it yet (a zombie) can still not publish: its transactions carry the
+// generation in which it held the partition, and the winner's producer fences its own. What a task does elsewhere must bear to be done twice.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
+import type { GroupMember, Kafka, OutgoingMessage } from "../connections/kafka/port.ts";
+
+export interface SingletonOptions {
+  /** What processes compete for; also names the group. */
+  group: string;
+  /** Full name of the topic with one partition. */
+  topic: string;
+  instance: string;
+  sessionTimeoutMs: number;
+  /** Shared by everybody who may write what the task writes: initialising one fences the others. */
+  transactionalId: string;
+  kafka: Pick<Kafka, "groupConsumer" | "transactionalProducer">;
+  /** Runs while this process is the one. Started again after it rejects; its end is waited for before anything else happens. */
+  task(lease: Lease): Promise<void>;
+  log: Logger;
+}
+
+export interface FencedProducer {
+  /** Fences everybody else with the same transactional id. Needed before the first publish and after every publish that rejected. */
+  initialise(): Promise<void>;
+  /** All messages or none. Rejects with TransactionAborted or TransactionOutcomeUnknown. */
+  publish(messages: readonly OutgoingMessage[]): Promise<void>;
+}
+
+export interface Lease extends FencedProducer {
+  /** Aborted when the partition went to another process, or on stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface Singleton {
+  /** Resolves when the group was joined, as the one or not. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  health(): { joined: boolean; partitions: number; inFlight: number };
+}
+
+const restartMs = { first: 500, limit: 30_000 };
+
+/** What says that another process holds the partition: initialising again would only disturb it. */
+const lostGroup = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
+
+/** Whether a rejected publish means that the lease is over, told by the group's coordinator before we have heard of it. */
+export const isLeaseLost = (error: unknown): boolean =>
+  error instanceof TransactionAborted && lostGroup.has(kafkaErrorType(error.cause) ?? "");
+
+export function createSingleton({
+  kafka,
+  group,
+  topic,
+  transactionalId,
+  task,
+  log,
+  ...options
+}: SingletonOptions): Singleton {
+  const consumer = kafka.groupConsumer({ group, topics: [topic], ...options });
+  const producer = kafka.transactionalProducer(transactionalId);
+  let joined = false;
+  let member: GroupMember | undefined;
+  let running: { controller: AbortController; done: Promise<void> } | undefined;
+  let former: Promise<void> = Promise.resolve();
+
+  const lease = (signal: AbortSignal): Lease => ({
+    signal,
+    initialise() {
+      signal.throwIfAborted();
+      return producer.initialise();
+    },
+    async publish(messages) {
+      signal.throwIfAborted();
+      if (member === undefined) throw new Error("not a member of the group");
+      // The offset means nothing; that it may be committed does.
+      const offsets = [{ topic, partitions: [{ partition: 0, offset: "0", metadata: options.instance }] }];
+      try {
+        await producer.transact({ group, member, offsets, messages });
+      } catch (error) {
+        if (isLeaseLost(error)) end("the group has given the lock to another process");
+        throw error;
+      }
+    },
+  });
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    for (let wait = restartMs.first; !signal.aborted; wait = Math.min(2 * wait, restartMs.limit)) {
+      const began = Date.now();
+      try {
+        await task(lease(signal));
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        log.error({ err: error, group }, "the task of the only one failed, starting it again");
+        if (Date.now() - began > restartMs.limit) wait = restartMs.first;
+        await sleep(wait, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  };
+
+  function begin(): void {
+    const controller = new AbortController();
+    // Two of one process must not overlap either.
+    const done = former.then(() => run(controller.signal));
+    former = done;
+    running = { controller, done };
+    log.info({ group }, "elected");
+  }
+
+  function end(reason: string): void {
+    if (running === undefined) return;
+    log.info({ group }, reason);
+    running.controller.abort(new Error(reason));
+    running = undefined;
+  }
+
+  return {
+    async start() {
+      await consumer.run({
+        onJoin(next, partitions) {
+          const kept = member !== undefined && member.id === next.id && next.generation === member.generation + 1;
+          joined = true;
+          member = next;
+          const mine = partitions.length > 0;
+          // Whoever was away for a generation may have missed that another was the one.
+          if (running !== undefined && !(mine && kept)) end(mine ? "elected anew" : "another process was elected");
+          if (mine && running === undefined) begin();
+        },
+        onBatch: () => undefined,
+      });
+    },
+    async stop() {
+      end("stopping");
+      await former;
+      await consumer.stop();
+      await producer.close();
+    },
+    health: () => ({ joined, partitions: running === undefined ? 0 : 1, inFlight: 0 }),
+  };
+}
