@@ -13,6 +13,9 @@ import { createSink, type Source } from "../runtime/sink.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
+/** Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones. */
+const patience = { minBytes: 1_048_576, maxWaitMs: 200 };
+
 export async function startRecord(session: Session, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const log = session.log.child({ stage: record.name });
@@ -29,6 +32,7 @@ export async function startRecord(session: Session, instance: string): Promise<R
     topics: recordedTopics.map((name) => topic(name)),
     instance,
     sessionTimeoutMs,
+    fetch: patience,
   });
   const decode = createDecode({ codec, onWaiting: waiting });
   const storedOffsets = createStoredOffsets(clickhouse, (name) => tableOf[recordOf(name)]);

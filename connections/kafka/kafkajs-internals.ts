@@ -45,6 +45,13 @@ export interface DecoderLike {
   readUVarIntString(): string | null;
   readUVarIntArray<T>(read: (decoder: DecoderLike) => T): T[];
 }
+export interface CoordinatorQuestion {
+  groupId: string;
+  coordinatorType: number;
+}
+export interface ClusterLike {
+  findGroupCoordinatorMetadata(question: CoordinatorQuestion): Promise<unknown>;
+}
 interface ProtocolErrors {
   failure(code: number): boolean;
   createErrorFromCode(code: number): Error;
@@ -54,6 +61,7 @@ export const internals = {
   Encoder: require("kafkajs/src/protocol/encoder") as new () => EncoderLike,
   Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
   errors: require("kafkajs/src/protocol/error") as ProtocolErrors,
+  Cluster: require("kafkajs/src/cluster") as { prototype: ClusterLike },
   requests: <Arguments>(name: string): ProtocolModule<Arguments> =>
     require(`kafkajs/src/protocol/requests/${name}`) as ProtocolModule<Arguments>,
   assignerProtocol: require("kafkajs/src/consumer/assignerProtocol") as {

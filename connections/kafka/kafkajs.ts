@@ -2,12 +2,14 @@
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { patchAbortedFilter } from "./kafkajs-aborted.ts";
+import { patchCoordinators } from "./kafkajs-coordinators.ts";
 import { patchFencing } from "./kafkajs-fencing.ts";
 import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 
 assertKafkajsVersion();
 patchAbortedFilter();
 patchFencing();
+patchCoordinators();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
 export const { Kafka, logLevel, AssignerProtocol } = kafkajs;

@@ -1,0 +1,44 @@
+// kafkajs 2.2.4 asks the broker who the coordinator is before every request of a transaction: four of its nine round trips. Here the
+// answer is remembered for a moment, for the connections of transactional producers only. A coordinator that has moved since answers
+// NOT_COORDINATOR: the transaction fails, and its producer is replaced together with what it remembered.
+import { internals, type ClusterLike, type CoordinatorQuestion } from "./kafkajs-internals.ts";
+
+/** CoordinatorType of FindCoordinator. */
+const transactional = 1;
+export const rememberedMs = 1_000;
+
+interface Remembered {
+  at: number;
+  answer: Promise<unknown>;
+}
+
+/** Wraps findGroupCoordinatorMetadata; a cluster that never asked for a transaction's coordinator (a consumer's) is left alone. */
+export function rememberingCoordinators(
+  find: (this: ClusterLike, question: CoordinatorQuestion) => Promise<unknown>,
+  now: () => number,
+): (this: ClusterLike, question: CoordinatorQuestion) => Promise<unknown> {
+  const clusters = new WeakMap<ClusterLike, Map<string, Remembered>>();
+  return function findGroupCoordinatorMetadata(question) {
+    let known = clusters.get(this);
+    if (known === undefined) {
+      if (question.coordinatorType !== transactional) return find.call(this, question);
+      clusters.set(this, (known = new Map()));
+    }
+    const key = `${question.coordinatorType}/${question.groupId}`;
+    const remembered = known.get(key);
+    if (remembered !== undefined && now() - remembered.at < rememberedMs) return remembered.answer;
+    const answer = find.call(this, question);
+    known.set(key, { at: now(), answer });
+    // A failure is nobody's answer.
+    answer.catch(() => known.delete(key));
+    return answer;
+  };
+}
+
+/** Idempotent within a process because the module is loaded once. */
+export function patchCoordinators(): void {
+  const { prototype } = internals.Cluster;
+  prototype.findGroupCoordinatorMetadata = rememberingCoordinators(prototype.findGroupCoordinatorMetadata, () =>
+    performance.now(),
+  );
+}
