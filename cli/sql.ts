@@ -38,8 +38,8 @@ interface Compact {
   data: unknown[][];
 }
 
-/** ClickHouse's JSONCompact as a table; text that is none (a FORMAT in the query) goes through as it is. */
-export function renderTable(text: string): string {
+/** ClickHouse's JSONCompact as a table, cells of at most `widest` characters; text that is none (a FORMAT in the query) goes through as it is. */
+export function renderTable(text: string, widest = 100): string {
   const result = parseCompact(text);
   if (result === null) return text;
   const table = new Table({
@@ -47,7 +47,7 @@ export function renderTable(text: string): string {
     colAligns: result.meta.map(({ type }) => (/Int|Float|Decimal/.test(type) ? "right" : "left")),
     style: { head: [], border: [], compact: true },
   });
-  for (const row of result.data) table.push(row.map(cell));
+  for (const row of result.data) table.push(row.map((value) => cell(value, widest)));
   const count = result.data.length;
   return `${table.toString()}\n${count} ${count === 1 ? "row" : "rows"}\n`;
 }
@@ -61,10 +61,10 @@ function parseCompact(text: string): Compact | null {
   }
 }
 
-/** One line of at most 100 characters: a prompt must not break the table. */
-function cell(value: unknown): string {
+/** One line: a prompt must not break the table. */
+function cell(value: unknown, widest: number): string {
   const text = value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
   // Answers of models may carry terminal escapes.
   const line = text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+  return line.length > widest ? `${line.slice(0, widest - 1)}…` : line;
 }

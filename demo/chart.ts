@@ -6,12 +6,12 @@ export interface ChartOptions {
   /** Columns of the curve at most. */
   width: number;
   colour: "green" | "cyan";
-  /** Rows. Default 6. */
-  height?: number;
+  /** Steps of the axis. */
+  height: number;
 }
 
 /** Lines of the chart; the axis runs from 0 to 1. */
-export function drawSeries(values: readonly number[], { width, colour, height = 6 }: ChartOptions): string[] {
+export function drawSeries(values: readonly number[], { width, colour, height }: ChartOptions): string[] {
   const colours = { green: asciichart.green, cyan: asciichart.cyan };
   return asciichart
     .plot(resample(values, width), {

@@ -33,6 +33,9 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
   });
 }
 
+// `npm run demo | head` closes our output early: we end as after Ctrl-C, and leave nothing running.
+process.stdout.on("error", () => stopping.abort(new Error("nobody reads on")));
+
 const screen = createScreen();
 const { signal } = stopping;
 
@@ -91,4 +94,5 @@ try {
     screen.line(`\n${pc.red("The demo failed:")} ${words}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`);
   }
 }
-process.stdout.write("", () => process.exit(code));
+if (process.stdout.writable) process.stdout.write("", () => process.exit(code));
+else process.exit(code);

@@ -24,7 +24,13 @@ export function createScreen(out: NodeJS.WriteStream = process.stdout): Screen {
   let timer: NodeJS.Timeout | undefined;
   let frame = 0;
 
-  const line = (text = ""): void => void out.write(`${terminal ? clearLine : ""}${text}\n`);
+  let blank = true;
+  const line = (text = ""): void => {
+    // Never two empty lines together, whoever wrote the first.
+    if (text === "" && blank) return;
+    blank = text === "";
+    out.write(`${terminal ? clearLine : ""}${text}\n`);
+  };
   const live = (text: string): void => {
     if (terminal) out.write(`${clearLine}${text}`);
   };

@@ -30,7 +30,7 @@ export const learning: Scene = async (context) => {
   const { screen, stages, data } = context;
   screen.heading(
     "Feedback moves the policy",
-    `Each of ${data.questions.length} questions comes ${passes === 2 ? "twice" : `${passes} times`}, in random order. Nobody sits here to judge and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
+    `Each of ${data.questions.length} questions is asked ${passes} times, in random order. Nobody sits here to judge and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
   );
   const learns = stages.has("learn");
   if (!learns)
@@ -98,12 +98,12 @@ function show({ screen, session }: SceneContext, outcomes: readonly Outcome[]): 
   const cheap = outcomes.filter(({ cheap }) => cheap);
   screen.line();
   screen.line(`  Share of the cheap arm ${pc.dim(`(its probability, mean of ${window} requests)`)}`);
-  for (const line of drawSeries(share, { width, colour: "green" })) screen.line(line);
+  for (const line of drawSeries(share, { width, colour: "green", height: 10 })) screen.line(line);
   screen.line();
   if (cheap.length >= window) {
     screen.line(`  Quality of its answers ${pc.dim(`(token F1, mean of ${window} of its answers)`)}`);
     const quality = rolling(cheap, ({ quality }) => quality);
-    for (const line of drawSeries(quality, { width, colour: "cyan" })) screen.line(line);
+    for (const line of drawSeries(quality, { width, colour: "cyan", height: 10 })) screen.line(line);
     screen.line();
   }
   const third = Math.floor(outcomes.length / 3);
