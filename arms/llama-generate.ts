@@ -23,17 +23,24 @@ export interface GenerateIn {
   limit: number;
 }
 
-/** Greedy answers depend on the prompt alone. `onText` gets the answer in parts, stop strings and what follows left out. */
+export interface Listeners {
+  signal: AbortSignal;
+  /** Gets the answer in parts, stop strings and what follows left out. */
+  onText: (text: string) => void;
+  /** Called after each token and each part of the prompt. */
+  onProgress: () => void;
+}
+
+/** Greedy answers depend on the prompt alone. */
 export async function generate(
   { model, sequence, limit }: GenerateIn,
   prompt: Token[],
   wanted: Generate,
-  signal: AbortSignal,
-  onText: (text: string) => void,
+  { signal, onText, onProgress }: Listeners,
 ): Promise<Generated> {
   const started = performance.now();
   if (prompt.length >= limit) return { kind: "tooLarge", prompt: prompt.length, limit };
-  const prefilled = await prefill(sequence, prompt, signal);
+  const prefilled = await prefill(sequence, prompt, signal, onProgress);
   if (signal.aborted) return { kind: "cancelled" };
 
   const matcher = createStopMatcher(wanted.stop);
@@ -61,6 +68,7 @@ export async function generate(
   });
   for await (const token of tokens) {
     firstTokenMs ??= performance.now() - started;
+    onProgress();
     if (signal.aborted) return { kind: "cancelled" };
     generated.push(token);
     undecoded.push(token);
@@ -97,7 +105,12 @@ export function reusable({ state, whole }: KeptSequence, prompt: Token[]): numbe
 }
 
 /** Leaves all whole parts of the prompt in the sequence, but for its last token; the number of prompt tokens that it has to evaluate. */
-async function prefill(sequence: KeptSequence, prompt: Token[], signal: AbortSignal): Promise<number> {
+async function prefill(
+  sequence: KeptSequence,
+  prompt: Token[],
+  signal: AbortSignal,
+  onProgress: () => void,
+): Promise<number> {
   const held = reusable(sequence, prompt);
   const { state } = sequence;
   sequence.whole = held;
@@ -111,6 +124,7 @@ async function prefill(sequence: KeptSequence, prompt: Token[], signal: AbortSig
   while (prompt.length - sequence.whole > prefillPart && !signal.aborted) {
     await state.evaluateWithoutGeneratingNewTokens(prompt.slice(sequence.whole, sequence.whole + prefillPart));
     sequence.whole += prefillPart;
+    onProgress();
   }
   return prompt.length - found;
 }

@@ -15,6 +15,8 @@ export interface LlamaFacts {
   /** As the file names itself. */
   name: string;
   loadMs: number;
+  /** Of the worker's process. */
+  pid: number;
 }
 
 export interface Generate {
@@ -29,6 +31,9 @@ export interface Generate {
   /** Whether each text is sent as an event. */
   stream: boolean;
 }
+
+/** What the worker sends while it generates: the answer in parts, where they are wanted, and now and then that it moves on. */
+export type LlamaEvent = { kind: "text"; text: string } | { kind: "progress" };
 
 export type Generated =
   | {
@@ -49,6 +54,4 @@ export interface LlamaMethods {
   load(argument: null): Promise<LlamaFacts>;
   /** Never more at a time than there are sequences. */
   generate(argument: Generate): Promise<Generated>;
-  /** Dies as a crash would, for tests. */
-  crash(argument: null): void;
 }

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { getLlama, LlamaLogLevel, type LlamaModel, type Token } from "node-llama-cpp";
 import { serveCalls, workerInput } from "../connections/worker/rpc.ts";
 import { generate, type KeptSequence, reusable } from "./llama-generate.ts";
-import type { LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
+import type { LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
 import { createPromptTokenizer } from "./llama-prompt.ts";
 import type { ChatMessage } from "./messages.ts";
 
@@ -40,7 +40,11 @@ async function load(): Promise<LlamaFacts> {
     free: Array.from({ length: input.sequences }, () => ({ state: context.getSequence(), whole: 0 })),
     dispose: () => llama.dispose(),
   };
-  return { name: model.fileInfo.metadata.general.name ?? basename(input.model), loadMs: performance.now() - started };
+  return {
+    name: model.fileInfo.metadata.general.name ?? basename(input.model),
+    loadMs: performance.now() - started,
+    pid: process.pid,
+  };
 }
 
 serveCalls<LlamaMethods>(
@@ -51,19 +55,35 @@ serveCalls<LlamaMethods>(
       const { model, free } = loaded;
       const prompt = loaded.promptTokens(wanted.messages);
       const sequence = takeNearest(free, prompt);
+      const send = (event: LlamaEvent): void => emit(event);
+      const progress = seldom(() => send({ kind: "progress" }));
+      const onText = wanted.stream ? (text: string) => send({ kind: "text", text }) : () => undefined;
       try {
-        const onText = wanted.stream ? emit : () => undefined;
-        return await generate({ model, sequence, limit: input.contextTokens }, prompt, wanted, signal, onText);
+        const within = { model, sequence, limit: input.contextTokens };
+        return await generate(within, prompt, wanted, { signal, onText, onProgress: progress });
+      } catch (error) {
+        // What the sequence holds now is not known.
+        await sequence.state.clearHistory();
+        sequence.whole = 0;
+        throw error;
       } finally {
         free.push(sequence);
       }
     },
-    crash: () => {
-      process.kill(process.pid, "SIGKILL");
-    },
   },
   () => loaded?.dispose(),
 );
+
+/** At most every 250 ms. */
+function seldom(report: () => void): () => void {
+  let last = -Infinity;
+  return () => {
+    const now = performance.now();
+    if (now - last < 250) return;
+    last = now;
+    report();
+  };
+}
 
 /** The free sequence that holds most of the prompt. */
 function takeNearest(free: KeptSequence[], prompt: Token[]): KeptSequence {

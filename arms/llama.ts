@@ -1,5 +1,6 @@
 // A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own. Greedy unless asked otherwise.
-// When its worker dies, what was under way fails with model_failed and another worker is started, after a pause that grows.
+// When its worker dies or hangs another is started, after a pause that grows; what was under way is tried once more there, and
+// fails with model_failed when that fails too.
 import { createHash } from "node:crypto";
 import { access } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,16 +11,22 @@ import { keepWorker } from "../connections/worker/kept.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 import { createCalls, endedFailure } from "./calls.ts";
 import { answerCost } from "./cost.ts";
-import type { Generate, Generated, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
+import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
 import { chatMessages } from "./messages.ts";
+import { createWatchdog } from "./watchdog.ts";
+
+type OnText = (text: string, attempt: number) => void;
 
 export interface LlamaArm extends Arm {
-  /** Kills the worker as a crash would; for tests. */
-  crash(): Promise<void>;
+  /** Of the process that the model runs in; another one after every restart. */
+  pid(): number;
 }
 
 // A worker is back in two or three seconds; a request waits for that rather than fail.
 const longestRestartMs = 15_000;
+const longestLoadMs = 120_000;
+// A prompt that kills the worker does so again: it may take down two, and not more.
+const mostAttempts = 2;
 
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
 export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Logger }): Promise<LlamaArm> {
@@ -34,7 +41,7 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
     threads: config.threads,
     sequences: config.concurrency,
   };
-  let facts: LlamaFacts = { name: "", loadMs: 0 };
+  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0 };
   const worker = await keepWorker<LlamaMethods>({
     name: `llama ${config.name}`,
     entry: new URL("./llama-worker.ts", import.meta.url),
@@ -43,40 +50,81 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
     isolation: "process",
     log,
     prepare: async (client) => {
-      facts = await client.call("load", null);
+      const timer = setTimeout(
+        () => client.kill(`the model was not loaded in ${String(longestLoadMs)} ms`),
+        longestLoadMs,
+      );
+      facts = await client.call("load", null).finally(() => clearTimeout(timer));
       log.info({ arm: config.name, model: facts.name, loadMs: Math.round(facts.loadMs) }, "model loaded");
     },
   });
   const calls = createCalls(config.concurrency);
+  let pending = 0;
+  const watchdog = createWatchdog(
+    config.stallMs,
+    () => pending > 0,
+    () => worker.kill(`no token came for ${String(config.stallMs)} ms`),
+  );
 
-  function answer(
-    request: ArmRequest,
-    signal: AbortSignal,
-    onText?: (text: string, attempt: number) => void,
-  ): Promise<ArmResult> {
+  function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
     const called = performance.now();
-    return calls.run(request, signal, async (ending) => {
-      const restartBy = performance.now() + longestRestartMs;
-      while (!worker.ready && !ending.aborted && performance.now() < restartBy)
-        await sleep(50, undefined, { signal: ending }).catch(() => undefined);
-      if (ending.aborted) return endedFailure(ending, 0);
-      const queueMs = performance.now() - called;
-      const options = {
-        signal: ending,
-        onEvent: (text: unknown) => typeof text === "string" && onText?.(text, 1),
-      };
-      try {
-        const result = await worker.call("generate", wanted(config, request, onText !== undefined), options);
-        return resultOf(config, facts.name, queueMs, result) ?? endedFailure(ending, 1);
-      } catch (error) {
-        if (ending.aborted) return endedFailure(ending, 1);
-        log.error({ arm: config.name, requestId: request.requestId, err: error }, "the model failed");
-        return failure("model_failed", `The model of arm "${config.name}" failed; its worker is restarted.`, true);
-      }
-    });
+    return calls.run(request, signal, (ending) => attempts(request, ending, called, onText));
   }
 
+  async function attempts(
+    request: ArmRequest,
+    ending: AbortSignal,
+    called: number,
+    onText?: OnText,
+  ): Promise<ArmResult> {
+    let queueMs: number | null = null;
+    for (let attempt = 1; ; attempt += 1) {
+      await restarted(ending);
+      if (ending.aborted) return endedFailure(ending, attempt - 1);
+      if (!worker.ready) return failed(attempt - 1);
+      const before = performance.now() - called;
+      queueMs ??= before;
+      try {
+        const listen = onText && ((text: string) => onText(text, attempt));
+        const result = await generate(wanted(config, request, onText !== undefined), ending, listen);
+        const timing = { queueMs, before, attempt };
+        return resultOf(config, facts.name, timing, result) ?? endedFailure(ending, attempt);
+      } catch (error) {
+        if (ending.aborted) return endedFailure(ending, attempt);
+        log.error({ arm: config.name, requestId: request.requestId, attempt, err: error }, "the model failed");
+        if (attempt === mostAttempts) return failed(attempt);
+      }
+    }
+  }
+
+  /** Returns when there is a worker, the call is over, or it has taken too long. */
+  async function restarted(ending: AbortSignal): Promise<void> {
+    const until = performance.now() + longestRestartMs;
+    while (!worker.ready && !ending.aborted && performance.now() < until)
+      await sleep(50, undefined, { signal: ending }).catch(() => undefined);
+  }
+
+  async function generate(what: Generate, signal: AbortSignal, onText?: (text: string) => void): Promise<Generated> {
+    pending += 1;
+    const onEvent = (sent: unknown): void => {
+      watchdog.progress();
+      // The worker sends nothing else.
+      const event = sent as LlamaEvent;
+      if (event.kind === "text") onText?.(event.text);
+    };
+    try {
+      return await worker.call("generate", what, { signal, onEvent });
+    } finally {
+      pending -= 1;
+      watchdog.progress();
+    }
+  }
+
+  const failed = (attempts: number): ArmFailure =>
+    failure("model_failed", `The model of arm "${config.name}" failed; its worker is restarted.`, true, attempts);
+
   async function close(): Promise<void> {
+    watchdog.stop();
     calls.close();
     await worker.close();
   }
@@ -87,7 +135,7 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
     concurrency: config.concurrency,
     answer,
     close,
-    crash: () => worker.call("crash", null),
+    pid: () => facts.pid,
   };
 }
 
@@ -104,12 +152,17 @@ function wanted(config: LlamaArmConfig, { requestId, pieces, params }: ArmReques
   };
 }
 
-/** null: it was cancelled. */
-function resultOf(config: LlamaArmConfig, model: string, queueMs: number, result: Generated): ArmResult | null {
+/** null: it was cancelled. `before`: milliseconds from answer() until this attempt. */
+function resultOf(
+  config: LlamaArmConfig,
+  model: string,
+  { queueMs, before, attempt }: { queueMs: number; before: number; attempt: number },
+  result: Generated,
+): ArmResult | null {
   if (result.kind === "cancelled") return null;
   if (result.kind === "tooLarge") {
     const message = `The prompt has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
-    return failure("prompt_too_large", message, false);
+    return failure("prompt_too_large", message, false, attempt);
   }
   const { text, finishReason, prompt, prefilled, completion, firstTokenMs } = result;
   const usage = { prompt, linked: 0, recomputed: 0, prefilled, completion };
@@ -120,12 +173,12 @@ function resultOf(config: LlamaArmConfig, model: string, queueMs: number, result
     model,
     usage,
     cost: answerCost(usage, config.prices),
-    attempts: 1,
+    attempts: attempt,
     queueMs,
-    firstTokenMs: firstTokenMs === null ? null : queueMs + firstTokenMs,
+    firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,
   };
 }
 
-function failure(code: string, message: string, retriable: boolean): ArmFailure {
-  return { kind: "failure", code, message, attempts: 1, retriable };
+function failure(code: string, message: string, retriable: boolean, attempts: number): ArmFailure {
+  return { kind: "failure", code, message, attempts, retriable };
 }

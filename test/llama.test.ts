@@ -1,6 +1,5 @@
 // The llama arm with the real model, SmolLM2-135M-Instruct, as set-up fetches it.
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../arms/arm.ts";
@@ -38,18 +37,16 @@ function request(question: string, params: Partial<Params> = {}, more: Partial<A
 const never = (): AbortSignal => new AbortController().signal;
 const text = (result: ArmResult): string => (result.kind === "answer" ? result.text : result.code);
 
+async function createArm(more: object): Promise<LlamaArm> {
+  const config = armSchema.parse({ name: "cheap", type: "llama", contextTokens: 512, ...more });
+  if (config.type !== "llama") throw new Error("unreachable");
+  return createLlamaArm(config, { log: pino({ level: "silent" }) });
+}
+
 describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
   let arm: LlamaArm;
   beforeAll(async () => {
-    const config = armSchema.parse({
-      name: "cheap",
-      type: "llama",
-      concurrency: 4,
-      contextTokens: 512,
-      prices: { prompt: 1, completion: 2 },
-    });
-    if (config.type !== "llama") throw new Error("unreachable");
-    arm = await createLlamaArm(config, { log: pino({ level: "silent" }) });
+    arm = await createArm({ concurrency: 4, prices: { prompt: 1, completion: 2 } });
   });
   afterAll(() => arm.close());
 
@@ -118,12 +115,49 @@ describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
     expect(text(await arm.answer(request("who am I"), never()))).toBe("whoami");
   });
 
-  it("answers what was under way with model_failed when its worker dies, and recovers", async () => {
-    const pending = [1, 2].map(() => arm.answer(request("Tell me a story.", { maxTokens: 300, stop: [] }), never()));
-    await sleep(200);
-    await arm.crash().catch(() => undefined);
-    for (const result of await Promise.all(pending))
-      expect(result).toMatchObject({ kind: "failure", code: "model_failed", retriable: true });
+  const endless = (): ArmRequest => request("Tell me a story.", { maxTokens: 60, stop: [] });
+
+  it("answers what was under way when its process dies, from the one that takes its place", async () => {
+    const first = arm.pid();
+    let killed = false;
+    const seen = new Set<number>();
+    const kill = (_text: string, attempt: number): void => {
+      seen.add(attempt);
+      if (!killed) process.kill(first, "SIGKILL");
+      killed = true;
+    };
+    const [streamed, other] = await Promise.all([
+      arm.answer(endless(), never(), kill),
+      arm.answer(endless(), never(), kill),
+    ]);
+    expect(streamed).toMatchObject({ kind: "answer", attempts: 2, usage: { completion: 60 } });
+    expect(other).toMatchObject({ kind: "answer", attempts: 2 });
+    expect([...seen]).toEqual([1, 2]);
+    expect(arm.pid()).not.toBe(first);
+  });
+
+  it("fails with model_failed what kills its process twice, and recovers", async () => {
+    const kill = (): void => void process.kill(arm.pid(), "SIGKILL");
+    const result = await arm.answer(endless(), never(), kill);
+    expect(result).toMatchObject({ kind: "failure", code: "model_failed", attempts: 2, retriable: true });
     expect(text(await arm.answer(request("who am I"), never()))).toBe("whoami");
+  });
+
+  it("ends a process that hangs, and answers what waited from the next", async () => {
+    const hanging = await createArm({ stallMs: 4_000 });
+    try {
+      const first = hanging.pid();
+      const stop = (_text: string, attempt: number): void => {
+        if (attempt === 1) process.kill(first, "SIGSTOP");
+      };
+      const short = request("Tell me a story.", { maxTokens: 20, stop: [] });
+      const waiting = [hanging.answer(short, never(), stop), hanging.answer(request("who am I"), never())];
+      const [stalled, behind] = await Promise.all(waiting);
+      expect(stalled).toMatchObject({ kind: "answer", attempts: 2 });
+      expect(behind).toMatchObject({ kind: "answer", text: "whoami", attempts: 1 });
+      expect(() => process.kill(first, 0)).toThrow("ESRCH");
+    } finally {
+      await hanging.close();
+    }
   });
 });

@@ -55,3 +55,25 @@ test("a closed one is not started again", async () => {
   await new Promise((resolve) => setTimeout(resolve, 100));
   expect(kept.ready).toBe(false);
 });
+
+test("one that hangs is killed, its calls rejected, and replaced", async () => {
+  let restarted: () => void = () => undefined;
+  const ready = new Promise<void>((resolve) => (restarted = resolve));
+  const kept = await keepWorker<TestMethods>({
+    name: "kept",
+    entry,
+    data: "x",
+    isolation: "process",
+    log,
+    pause,
+    prepare: async (client) => void (await client.call("input", null)),
+    onReady: () => restarted(),
+  });
+  const hanging = kept.call("untilCancelled", null);
+  kept.kill("it hangs");
+  expect(kept.ready).toBe(false);
+  await expect(hanging).rejects.toThrow(/it hangs/);
+  await ready;
+  expect(await kept.call("add", { a: 1, b: 1 })).toBe(2);
+  await kept.close();
+});

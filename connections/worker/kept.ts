@@ -13,6 +13,8 @@ export interface KeptWorker<M> {
   ): Promise<ResultOf<M, K>>;
   /** Whether a call can be made now. */
   readonly ready: boolean;
+  /** Ends the worker, and another is started as after a crash; nothing happens while there is none. */
+  kill(reason: string): void;
   close(): Promise<void>;
 }
 
@@ -82,6 +84,7 @@ export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>):
     get ready() {
       return client?.alive ?? false;
     },
+    kill: (reason) => client?.kill(reason),
     async close() {
       closed = true;
       clearTimeout(timer);

@@ -48,6 +48,8 @@ export interface WorkerClient<M> {
   /** Resolves when the worker is gone, with why; "closed" after close(). */
   readonly died: Promise<WorkerDied>;
   pending(): number;
+  /** Ends it at once, as a crash with this reason would: for a worker that hangs. */
+  kill(reason: string): void;
   /** Lets the worker end by itself, and ends it after graceMs (default 5,000) if it does not. Pending calls reject. */
   close(graceMs?: number): Promise<void>;
 }
@@ -152,6 +154,10 @@ export function connectWorker<M extends Methods<M>>(what: {
     },
     died,
     pending: () => pending.size,
+    kill: (reason) => {
+      die(reason);
+      void worker.terminate();
+    },
     close: (graceMs = 5_000) =>
       (closing ??= (async () => {
         if (death !== null) return;
