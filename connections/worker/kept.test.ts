@@ -66,7 +66,9 @@ test("one that hangs is killed, its calls rejected, and replaced", async () => {
     isolation: "process",
     log,
     pause,
-    prepare: async (client) => void (await client.call("input", null)),
+    prepare: async (client) => {
+      await client.call("input", null);
+    },
     onReady: () => restarted(),
   });
   const hanging = kept.call("untilCancelled", null);

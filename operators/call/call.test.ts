@@ -121,6 +121,7 @@ describe("call", () => {
     const [emit] = emits((await run({ result: failed("endpoint_unavailable") })).outcome);
     expect(emit?.record).toMatchObject({
       status: "failed",
+      source: "none",
       attempt: 3,
       text: "",
       arm: "cheap",
@@ -138,14 +139,26 @@ describe("call", () => {
     expect(calls).toEqual([]);
   });
 
-  it.each([
-    ["an answer", answer],
-    ["a failure", failed("endpoint_timeout")],
-  ])("refuses %s that comes late", async (_name, result) => {
-    expect((await run({ at: [30, 120_000], result })).outcome).toMatchObject({
-      kind: "refuse",
-      code: "deadline_exceeded",
-    });
+  it.each<[string, ArmResult, object]>([
+    ["an answer", answer, { attempt: 2, cost: 0.25, usage: { ...answer.usage }, model: "small-1" }],
+    ["a failure", failed("endpoint_timeout"), { attempt: 3, cost: 0, usage: { prompt: 0 }, model: "small" }],
+  ])("refuses %s that comes late, with what it cost", async (_name, result, spent) => {
+    const published = emits((await run({ at: [30, 120_000], result })).outcome);
+    expect(published.map(({ output, key, record }) => ({ output, key, record }))).toMatchObject([
+      {
+        output: "responses",
+        key: "r1",
+        record: {
+          ...spent,
+          status: "refused",
+          text: "",
+          finishReason: null,
+          source: "none",
+          error: { code: "deadline_exceeded" },
+          timings: { total: 120_000 },
+        },
+      },
+    ]);
   });
 
   it("leaves the work to the next owner when the partition was lost", async () => {

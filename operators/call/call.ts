@@ -4,7 +4,7 @@ import type { Arm } from "../../arms/arm.ts";
 import { type Emit, ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
-import { answeredResponse, failedResponse, keptAnswer } from "./response.ts";
+import { answeredResponse, failedResponse, keptAnswer, lateResponse } from "./response.ts";
 
 export interface CallDependencies {
   arm: Pick<Arm, "answer">;
@@ -14,24 +14,29 @@ export interface CallDependencies {
   partitions?: number;
 }
 
+const timerMs = 2;
+
 export function createCall({ arm, clock, partitions = Infinity }: CallDependencies): Step<Linked, Called> {
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
     const requestId = work.decision.requestId;
     const called = clock();
-    if (called >= work.notAfter) return late(work.notAfter, called);
+    if (called >= work.notAfter) return refuse("deadline_exceeded", lateMessage(work.notAfter, called));
 
     const asked = { requestId, pieces: linked.prompt.pieces, params: request.params, deadline: work.notAfter };
     const result = await arm.answer(asked, signal);
     const times = { called, finished: clock() };
-    if (times.finished >= work.notAfter) return late(work.notAfter, times.finished);
+    // The timers of the deadline may end a call a little before it.
+    const early = result.kind === "failure" ? timerMs : 0;
+    const isLate = times.finished >= work.notAfter - early;
     // The partition was lost or the stage shuts down: the answer is somebody else's to give.
-    if (result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
+    if (!isLate && result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
-    const response =
-      result.kind === "answer"
+    const response = isLate
+      ? lateResponse(work, requestId, result, { ...times, message: lateMessage(work.notAfter, times.finished) })
+      : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, result, times);
     const to = replyPartition(request, partitions);
@@ -44,7 +49,6 @@ export function createCall({ arm, clock, partitions = Infinity }: CallDependenci
   };
 }
 
-function late(notAfter: number, now: number): ReturnType<typeof refuse> {
-  const message = `No answer came before the deadline, which passed ${String(now - notAfter)} ms ago; allow more with deadlineMs.`;
-  return refuse("deadline_exceeded", message);
+function lateMessage(notAfter: number, now: number): string {
+  return `No answer came before the deadline, which passed ${String(Math.max(0, now - notAfter))} ms ago; allow more with deadlineMs.`;
 }

@@ -1,5 +1,5 @@
 // The final response and the answer to keep, from a unit of work and what the arm said. Pure: the clock's times are passed in.
-import type { ArmAnswer, ArmFailure } from "../../arms/arm.ts";
+import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
 import type { Answer, Response, Work } from "../../schemas/types.ts";
 import { NO_USAGE } from "../refusal.ts";
 
@@ -19,6 +19,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     ...base(work, requestId, times),
     attempt: answer.attempts,
     status: "ok",
+    source: "generated",
     text: answer.text,
     finishReason: answer.finishReason,
     model: answer.model,
@@ -40,6 +41,25 @@ export function failedResponse(work: Work, requestId: string, failure: ArmFailur
     attempt: failure.attempts,
     status: "failed",
     error: { code: failure.code, message: failure.message },
+  };
+}
+
+/** The refusal of what came after the deadline. It had its price all the same: attempts, tokens and cost stand in it. */
+export function lateResponse(
+  work: Work,
+  requestId: string,
+  result: ArmResult,
+  { message, ...times }: CallTimes & { message: string },
+): Response {
+  const spent = result.kind === "answer" ? answeredResponse(work, requestId, result, times) : null;
+  return {
+    ...(spent ?? base(work, requestId, times)),
+    attempt: result.attempts,
+    status: "refused",
+    text: "",
+    finishReason: null,
+    source: "none",
+    error: { code: "deadline_exceeded", message },
   };
 }
 
@@ -76,7 +96,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     finishReason: null,
     arm: work.decision.arm,
     model: shown?.model ?? null,
-    source: "generated",
+    source: "none",
     exampleIds: [
       ...new Set(work.pieces.flatMap((piece) => (piece.kind === "example" && piece.id !== null ? [piece.id] : []))),
     ],
