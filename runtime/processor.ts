@@ -10,7 +10,7 @@ import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import { whole, type StageMetrics } from "./metrics.ts";
 import type { BoundPipeline, Problem, Retry } from "./pipeline.ts";
 import type { Process } from "./stage.ts";
-import { refuse, type Emit, type Outcome, type Position, type Received } from "./step.ts";
+import { refuse, type Emit, type Outcome, type Position, type Received, type StepContext } from "./step.ts";
 
 export interface ProcessorOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
@@ -24,8 +24,7 @@ export interface ProcessorOptions<N extends TopicName> {
 
 export interface Processor {
   process: Process;
-  /** Outputs in place of those that the broker refuses for good. */
-  /** again: those that stood in for them were refused, too. */
+  /** Outputs in place of those that the broker refuses for good; again: those that stood in for them were refused, too. */
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
 }
 
@@ -94,19 +93,30 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     if (!decoded.ok) return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
     const received = { record: decoded.value, position, timestamp: record.timestamp, receivedAt };
     const deadline = contract.deadline(received);
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new Error("the deadline passed")), clampTimeout(deadline - receivedAt));
-    const signal = AbortSignal.any([lost, late.signal]);
-    const context = { signal, log: log.child({ requestId: contract.id(received) }), deadline, timings: [] };
+    const limit = limitOf(lost, deadline - receivedAt);
+    const { signal } = limit;
+    let named: Logger | undefined;
+    const context: StepContext = {
+      signal,
+      deadline,
+      timings: [],
+      // Few records have anything to say, and a logger of its own is dear.
+      get log() {
+        return (named ??= log.child({ requestId: contract.id(received) }));
+      },
+    };
     try {
       const outcome = await Promise.race([
         pipeline.run(received, context, retrying(signal, lost), metrics.observe),
-        afterGrace(late.signal, lost),
+        limit.over,
       ]);
       if (lost.aborted) throw new Abandoned("the partition was lost");
       return conclude(outcome, record, position, received);
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
+      // A driver that heeds the signal throws its reason, or an error of its own that is named for it.
+      if (signal.aborted && (error === signal.reason || (error instanceof Error && error.name === "AbortError")))
+        return conclude(deadlineExceeded(), record, position, received);
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
       return [
         deadLetter(record, position, { code: "internal_error", reason: reasonOf(error) }),
@@ -117,7 +127,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
         }),
       ];
     } finally {
-      clearTimeout(timer);
+      limit.end();
       metrics.observe(whole, performance.now() - began);
     }
   };
@@ -183,14 +193,41 @@ const deadlineExceeded = (cause?: Error) =>
     `nobody could answer before the deadline${cause === undefined ? "" : `: ${cause.message}`}`,
   );
 
-/** Ends the race when an operator doesn't heed its signal. */
-function afterGrace(late: AbortSignal, lost: AbortSignal): Promise<Outcome<never>> {
-  return new Promise((resolve, reject) => {
-    late.addEventListener("abort", () => setTimeout(() => resolve(deadlineExceeded()), graceMs).unref(), {
-      once: true,
-    });
-    lost.addEventListener("abort", () => reject(new Abandoned("the partition was lost")), { once: true });
+/** What ends the work on a record before its time. */
+interface Limit {
+  /** Aborted by the deadline, or with the partition. */
+  signal: AbortSignal;
+  /** Ends the race when an operator doesn't heed the signal: at once when the partition is lost, a grace after the deadline. */
+  over: Promise<Outcome<never>>;
+  /** The work is done. */
+  end(): void;
+}
+
+/** One signal and one listener a record: AbortSignal.any and its kind cost more than most operators. */
+function limitOf(lost: AbortSignal, withinMs: number): Limit {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let abandon = (): void => undefined;
+  const over = new Promise<Outcome<never>>((resolve, reject) => {
+    abandon = () => {
+      controller.abort(lost.reason);
+      reject(new Abandoned("the partition was lost"));
+    };
+    timer = setTimeout(() => {
+      controller.abort(new Error("the deadline passed"));
+      timer = setTimeout(() => resolve(deadlineExceeded()), graceMs).unref();
+    }, clampTimeout(withinMs));
   });
+  lost.addEventListener("abort", abandon, { once: true });
+  if (lost.aborted) abandon();
+  return {
+    signal: controller.signal,
+    over,
+    end() {
+      clearTimeout(timer);
+      lost.removeEventListener("abort", abandon);
+    },
+  };
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

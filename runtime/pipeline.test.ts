@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import type { Delta } from "../schemas/types.ts";
+import { pipeline } from "./pipeline.ts";
+import { finish, ok, type Emit, type Received, type StepContext } from "./step.ts";
+import { silent } from "./test-doubles.ts";
+
+interface Dependencies {
+  greeting: string;
+}
+type In = Received<Delta>;
+const record: Delta = { requestId: "r1", tenant: "t", attempt: 1, index: 0, text: "you", createdAt: 1 };
+const received: In = { record, position: { topic: "in", partition: 0, offset: 0 }, timestamp: 1, receivedAt: 2 };
+const emit = (text: string): Emit => ({ output: "deltas", key: "r1", record: { ...record, text } });
+const context = (): StepContext => ({ signal: new AbortController().signal, log: silent, deadline: 9, timings: [] });
+
+const greet = pipeline<Dependencies>("greet")
+  .from("deltas", () => ({ deadline: () => 9, id: () => "r1", answer: () => [] }))
+  .step("stop", () => (input: In) => (input.record.text === "nobody" ? finish(emit("nobody here")) : ok(input)))
+  .step(
+    "greet",
+    ({ greeting }) =>
+      (input: In) =>
+        ok({ ...input, text: `${greeting} ${input.record.text}` }),
+  )
+  .step(
+    "say",
+    () =>
+      ({ text }: In & { text: string }) =>
+        ok({ emits: [emit(text)] }),
+  )
+  .to("deltas");
+
+test("a pipeline is a value that tells what it does without running", () => {
+  expect(greet).toMatchObject({
+    name: "greet",
+    source: "deltas",
+    operators: ["stop", "greet", "say"],
+    outputs: ["deltas"],
+  });
+});
+
+test("operators run in order, each on what the one before found; every one is timed and may be repeated", async () => {
+  const bound = greet.bind({ greeting: "hello" });
+  const [seen, tries, its]: [string[], string[], StepContext] = [[], [], context()];
+  const outcome = await bound.run(
+    received,
+    its,
+    async (attempt) => {
+      tries.push("try");
+      return attempt();
+    },
+    (operator) => seen.push(operator),
+  );
+  expect(outcome).toEqual({ kind: "ok", value: { emits: [emit("hello you")] } });
+  expect([seen, tries.length]).toEqual([["stop", "greet", "say"], 3]);
+  expect(its.timings.map(({ operator }) => operator)).toEqual(seen);
+});
+
+test("an outcome other than ok ends it: the operators behind it do not run", async () => {
+  const seen: string[] = [];
+  const nobody = { ...received, record: { ...record, text: "nobody" } };
+  const outcome = await greet.bind({ greeting: "hello" }).run(
+    nobody,
+    context(),
+    async (attempt) => attempt(),
+    (operator) => seen.push(operator),
+  );
+  expect([outcome.kind, seen]).toEqual(["finish", ["stop"]]);
+});
+
+test("two bindings of one pipeline share nothing", async () => {
+  const say = async (greeting: string): Promise<unknown> =>
+    greet.bind({ greeting }).run(
+      received,
+      context(),
+      async (attempt) => attempt(),
+      () => undefined,
+    );
+  expect(await Promise.all([say("hello"), say("bye")])).toMatchObject([
+    { value: { emits: [emit("hello you")] } },
+    { value: { emits: [emit("bye you")] } },
+  ]);
+});

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test, vi } from "vitest";
+import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
+import type { TopicName } from "../schemas/records.ts";
+import type { Delta } from "../schemas/types.ts";
+import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
+import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
+import { Abandoned, createProcessor } from "./processor.ts";
+import { deadLetter, finish, ok, refuse, retryLater, type Emit, type Received, type Step } from "./step.ts";
+import { rawRecord, silent } from "./test-doubles.ts";
+
+type In = Received<Delta>;
+const position = { topic: "in", partition: 3, offset: 7 };
+const delta = (text: string): Delta => ({ requestId: "r1", tenant: "t", attempt: 1, index: 0, text, createdAt: 1 });
+const emit = (text: string): Emit => ({ output: "deltas", key: "r1", record: delta(text) });
+const never = (): AbortSignal => new AbortController().signal;
+
+/** Records as JSON; `broken` bytes are undecodable. */
+const plainCodec = (): Codec => ({
+  encode: (_topic, record) =>
+    Buffer.from(JSON.stringify(record, (_name, value: unknown) => (typeof value === "bigint" ? String(value) : value))),
+  decode: (_topic, bytes) =>
+    Promise.resolve(
+      bytes.toString() === "broken"
+        ? { ok: false, code: "undecodable", reason: "not Avro" }
+        : { ok: true, value: JSON.parse(bytes.toString()) as never },
+    ),
+  register: () => Promise.resolve(),
+});
+
+interface SetUp {
+  step: Step<In, In & Emitting>;
+  codec?: Codec;
+  deadlineMs?: number;
+  contract?: Partial<SourceContract<"deltas">>;
+}
+
+function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {} }: SetUp) {
+  const now = (): number => Date.now();
+  const started = now();
+  const definition = pipeline<object>("test")
+    .from("deltas", () => ({
+      deadline: () => started + deadlineMs,
+      id: ({ record }) => record.requestId,
+      answer: (_received, { status, code }) => [emit(`${status}: ${code}`)],
+      ...contract,
+    }))
+    .step("only", () => step)
+    .to("deltas", "dead-letters");
+  const registry = createMetricsRegistry();
+  const topicOf = (output: TopicName): string => output;
+  const metrics = createStageMetrics(registry, "test");
+  return createProcessor({ pipeline: definition.bind({}), codec, topicOf, now, metrics, log: silent });
+}
+/** Topic and the telling part of every output. */
+async function outputs(its: SetUp, value = JSON.stringify(delta("question")), signal = never()): Promise<string[]> {
+  const messages = await setUp(its).process(rawRecord(7, value), position, signal);
+  return messages.map(({ topic, value: bytes }) => {
+    const record = JSON.parse(String(bytes)) as { text?: string; code?: string; reason?: string };
+    return `${topic} ${record.text ?? record.code ?? ""}`;
+  });
+}
+const echo: Step<In, In & Emitting> = (received) => ok({ ...received, emits: [emit(`${received.record.text}!`)] });
+
+describe("processor", () => {
+  test("ends in what the operators emit", async () => {
+    expect(await outputs({ step: echo })).toEqual(["deltas question!"]);
+    expect(await outputs({ step: () => finish(emit("known")) })).toEqual(["deltas known"]);
+  });
+
+  test("a refusal is answered", async () => {
+    expect(await outputs({ step: () => refuse("prompt_too_large", "1 byte too many") })).toEqual([
+      "deltas refused: prompt_too_large",
+    ]);
+  });
+
+  test("what nobody can handle goes to dead-letters with its bytes, and is answered", async () => {
+    const processor = setUp({ step: () => deadLetter("poison", "no") });
+    const [letter, response] = await processor.process(rawRecord(7, JSON.stringify(delta("q"))), position, never());
+    const record = JSON.parse(String(letter?.value)) as { offset: number; value: { data: number[] }; stage: string };
+    expect([letter?.topic, record.offset, record.stage]).toEqual(["dead-letters", 7, "test"]);
+    expect(Buffer.from(record.value.data).toString()).toBe(JSON.stringify(delta("q")));
+    expect(String(response?.value)).toContain("failed: poison");
+  });
+
+  test("what is undecodable, or has no value, goes to dead-letters; there is nobody to answer", async () => {
+    expect(await outputs({ step: echo }, "broken")).toEqual(["dead-letters undecodable"]);
+    const tombstone = await setUp({ step: echo }).process(rawRecord(7, null), position, never());
+    expect(tombstone.map(({ topic }) => topic)).toEqual(["dead-letters"]);
+  });
+
+  test.each<[string, Step<In, In & Emitting>]>([
+    [
+      "throws",
+      () => {
+        throw new Error("a bug");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("a bug"))],
+  ])("an operator that %s costs its record alone: a dead letter and a failed response", async (_how, step) => {
+    expect(await outputs({ step })).toEqual(["dead-letters internal_error", "deltas failed: internal_error"]);
+  });
+
+  test("a failing dependency is asked again until it works", async () => {
+    let calls = 0;
+    const step: Step<In, In & Emitting> = (received, context) =>
+      ++calls < 3 ? retryLater(new Error("away")) : echo(received, context);
+    expect(await outputs({ step })).toEqual(["deltas question!"]);
+    expect(calls).toBe(3);
+  });
+
+  test("when it fails until the deadline the request is refused", async () => {
+    const step: Step<In, In & Emitting> = () => retryLater(new Error("ClickHouse is away"));
+    expect(await outputs({ step, deadlineMs: 120 })).toEqual(["deltas refused: deadline_exceeded"]);
+  });
+
+  test("an operator that heeds its signal by throwing is late, not broken", async () => {
+    const step: Step<In, In & Emitting> = async (received, { signal }) => {
+      await sleep(60_000, undefined, { signal });
+      return ok({ ...received, emits: [] });
+    };
+    expect(await outputs({ step, deadlineMs: 50 })).toEqual(["deltas refused: deadline_exceeded"]);
+  });
+
+  test("an operator that ignores its signal is left behind after the deadline", async () => {
+    const step: Step<In, In & Emitting> = () => new Promise(() => undefined);
+    expect(await outputs({ step, deadlineMs: 10 })).toEqual(["deltas refused: deadline_exceeded"]);
+  });
+
+  test("when the partition is lost nothing comes of it, whatever the operator says", async () => {
+    const controller = new AbortController();
+    const step: Step<In, In & Emitting> = (received, context) => {
+      controller.abort();
+      return echo(received, context);
+    };
+    await expect(outputs({ step }, undefined, controller.signal)).rejects.toBeInstanceOf(Abandoned);
+    const ignoring = new AbortController();
+    const stuck = outputs({ step: () => new Promise(() => undefined) }, undefined, ignoring.signal);
+    await sleep(5);
+    ignoring.abort();
+    await expect(stuck).rejects.toBeInstanceOf(Abandoned);
+  });
+
+  test("the registry is waited for; a lost partition ends that, too", async () => {
+    const codec = plainCodec();
+    const decode = vi.spyOn(codec, "decode");
+    decode.mockRejectedValueOnce(new RegistryUnavailable("down"));
+    expect(await outputs({ step: echo, codec })).toEqual(["deltas question!"]);
+    decode.mockRejectedValue(new RegistryUnavailable("down"));
+    const controller = new AbortController();
+    const waiting = outputs({ step: echo, codec }, undefined, controller.signal);
+    await sleep(5);
+    controller.abort();
+    await expect(waiting).rejects.toBeInstanceOf(Abandoned);
+  });
+
+  test.each<[string, Partial<SetUp>]>([
+    [
+      "a contract that throws",
+      {
+        contract: {
+          deadline: () => {
+            throw new Error("no date");
+          },
+        },
+      },
+    ],
+    [
+      "an answer that can't be made",
+      {
+        step: () => refuse("no", "no"),
+        contract: {
+          answer: () => {
+            throw new Error("no id");
+          },
+        },
+      },
+    ],
+    ["a codec that breaks", { codec: { ...plainCodec(), decode: () => Promise.reject(new TypeError("a bug")) } }],
+  ])("%s ends in a dead letter, never in an unfinished record", async (_what, more) => {
+    expect(await outputs({ step: echo, ...more })).toEqual(["dead-letters internal_error"]);
+  });
+
+  test("outputs that the broker refuses become a dead letter and an answer; the second time without the record's bytes", async () => {
+    const { rejected } = setUp({ step: echo });
+    const record = rawRecord(7, JSON.stringify(delta("q")));
+    const letters = await Promise.all(
+      [false, true].map((again) => rejected(record, position, new Error("too large"), again)),
+    );
+    const read = letters.map(
+      ([letter]) =>
+        JSON.parse(String(letter?.value)) as { code: string; value: unknown; reason: string; offset: number },
+    );
+    expect(letters.map((messages) => messages.length)).toEqual([2, 2]);
+    expect(read.map(({ code, offset, value }) => [code, offset, value === null])).toEqual([
+      ["output_too_large", 7, false],
+      ["output_too_large", 7, true],
+    ]);
+    expect(read[1]?.reason).toContain("too large");
+  });
+});
