@@ -9,7 +9,7 @@ import { eventually, requestOf } from "./system.ts";
 export interface Oracle {
   /** Ids that the broker has acknowledged, in order. */
   readonly issued: readonly string[];
-  /** Produces requests at a steady rate; rejects when the broker takes one for good. */
+  /** Produces requests at a steady rate; a broker that is away is waited for, so that some may come to stand there twice. */
   issue(count: number, perSecond: number): Promise<void>;
   /** How many ids have an answer so far. */
   answered(): number;
@@ -57,6 +57,15 @@ export async function createOracle({ session, arms, questionOf, prefix }: Oracle
     looks++;
     return waiting;
   };
+  const send = async (messages: Parameters<typeof producer.send>[0]): Promise<void> => {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await producer.send(messages);
+      } catch (error) {
+        if (attempt === 100) throw error;
+        await sleep(500);
+      }
+  };
   const watch = (async () => {
     while (!stopped) {
       // A broker that is away shows nothing; what it says next must not lie behind what it said before.
@@ -71,9 +80,9 @@ export async function createOracle({ session, arms, questionOf, prefix }: Oracle
       const slice = Math.max(1, Math.round(perSecond / 10));
       const began = Date.now();
       for (let sent = 0; sent < count;) {
-        const ids = Array.from({ length: Math.min(slice, count - sent) }, (_, i) => `${prefix}-${sent + i}`);
         const first = issued.length;
-        await producer.send(
+        const ids = Array.from({ length: Math.min(slice, count - sent) }, (_, i) => `${prefix}-${first + i}`);
+        await send(
           ids.map((id, i) => ({
             topic: topic("requests"),
             key: id,

@@ -28,9 +28,8 @@ export interface TestSystem {
   stop(): Promise<void>;
 }
 
-/** Configuration on the shared stack, with names of its own. */
-export function testConfig(input: ConfigInput, folder: string): Config {
-  const stack = testStack();
+/** Configuration on the shared stack or the one given, with names of its own. */
+export function testConfig(input: ConfigInput, folder: string, stack = testStack()): Config {
   return configSchema.parse({
     ...input,
     kafka: {

@@ -1,0 +1,176 @@
+// Servers that go away under load, on a stack of the test's own: while ClickHouse or the registry is down requests go on being answered, and
+// whatever was down, in the end every request is answered and recorded once. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openSession, type Session } from "../assembly/session.ts";
+import { startStages, type RunningStages } from "../assembly/up.ts";
+import { createLog } from "../runtime/log.ts";
+import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
+import type { ServerName } from "../stack/server.ts";
+import { createOracle, type Oracle } from "./support/oracle.ts";
+import { eventually, testConfig } from "./support/system.ts";
+import { createWorkers, type Workers } from "./support/workers.ts";
+
+const outageMs = 1_000 * Number(process.env.PRECEDENT_OUTAGE_SECONDS ?? 20);
+const perSecond = 40;
+
+let folder: string;
+let system: Session;
+let outside: Session;
+let stages: RunningStages;
+let oracle: Oracle;
+let workers: Workers;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "precedent-outage-"));
+  const file = join(folder, "log.jsonl");
+  await writeFile(file, JSON.stringify({ request: "What time is it?", response: "date" }));
+  const stack = await attachStack(folder, { start: true });
+  const arms = [{ name: "cheap", type: "recorded", file, latencySpreadMs: 200 }];
+  const config = testConfig({ arms, limits: { drainMs: 5_000 } }, folder, stack);
+  const log = createLog({ level: config.log.level });
+  system = await openSession(config, { log, start: false });
+  stages = await startStages(system);
+  // The oracle is somebody else: it shares no connection with what it watches.
+  outside = await openSession(config, { log, clientId: "oracle", start: false });
+  oracle = await createOracle({ session: outside, arms: ["cheap"], prefix: "o", questionOf: () => "What time is it?" });
+  workers = createWorkers(config, folder);
+}, 240_000);
+afterAll(async () => {
+  await oracle.stop().catch(() => undefined);
+  await stages.stop();
+  await workers.stop();
+  await Promise.all([system.close(), outside.close()]);
+  await stopStack(folder);
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function pidOf(name: ServerName | "supervisor"): Promise<number> {
+  const status = await stackStatus(folder);
+  const pid = name === "supervisor" ? status.supervisor : status.servers.find((server) => server.name === name)?.pid;
+  if (pid === undefined) throw new Error(`${name} does not run: ${JSON.stringify(status)}`);
+  return pid;
+}
+const ready = (): Promise<unknown> => attachStack(folder, { start: false });
+
+/** Kills a server and keeps the supervisor from bringing it back until `while_` is over. */
+async function without(name: ServerName, while_: () => Promise<void>): Promise<void> {
+  const supervisor = await pidOf("supervisor");
+  process.kill(supervisor, "SIGSTOP");
+  try {
+    process.kill(await pidOf(name), "SIGKILL");
+    await while_();
+  } finally {
+    process.kill(supervisor, "SIGCONT");
+  }
+  await sleep(500); // until the supervisor has seen it
+  await ready();
+}
+async function frozen(name: ServerName, while_: () => Promise<void>): Promise<void> {
+  const pid = await pidOf(name);
+  process.kill(pid, "SIGSTOP");
+  try {
+    await while_();
+  } finally {
+    process.kill(pid, "SIGCONT");
+  }
+}
+
+/** Waits for so many more answers. */
+async function moreAnswers(count: number): Promise<void> {
+  const before = oracle.answered();
+  await eventually(
+    `${count} more answers`,
+    () => Promise.resolve(oracle.answered() >= before + count || undefined),
+    60_000,
+  );
+}
+
+/** Every request record has one response record, and every id stands once in every table. */
+async function expectAllOnce(): Promise<void> {
+  await eventually(
+    "all answers",
+    () => Promise.resolve(oracle.answered() >= oracle.issued.length || undefined),
+    120_000,
+  );
+  await oracle.drained(120_000);
+  const asked = await oracle.recordsOf(outside.topic("requests"));
+  expect(new Set(asked.keys())).toEqual(new Set(oracle.issued));
+  expect(await oracle.recordsOf(outside.topic("responses"))).toEqual(asked);
+  const [rows] = await outside.clickhouse.query<Record<string, number>>(
+    `SELECT (SELECT count() FROM requests FINAL) AS requests, (SELECT count() FROM decisions FINAL) AS decisions,
+            (SELECT countIf(NOT duplicate) FROM responses FINAL) AS responses,
+            (SELECT countIf(status != 'ok') FROM responses FINAL) AS unanswered, (SELECT count() FROM dead_letters FINAL) AS letters`,
+  );
+  const n = oracle.issued.length;
+  console.log(
+    JSON.stringify({
+      test: expect.getState().currentTestName,
+      issued: n,
+      asked: sum(asked),
+      rows,
+      looks: oracle.offsets().looks,
+    }),
+  );
+  expect(rows).toEqual({ requests: n, decisions: n, responses: n, unanswered: 0, letters: 0 });
+  expect(oracle.offsets().backwards).toEqual([]);
+}
+const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((a, b) => a + b, 0);
+
+test(
+  "while ClickHouse is down requests are answered, afterwards everything is recorded",
+  { timeout: 400_000 },
+  async () => {
+    const issued = oracle.issue((perSecond * (outageMs + 15_000)) / 1_000, perSecond);
+    await moreAnswers(50);
+    await without("clickhouse", async () => {
+      await Promise.all([moreAnswers(200), sleep(outageMs)]);
+    });
+    await issued;
+    await expectAllOnce();
+  },
+);
+
+test("while ClickHouse hangs, too", { timeout: 400_000 }, async () => {
+  const issued = oracle.issue(perSecond * 20, perSecond);
+  await frozen("clickhouse", async () => {
+    await Promise.all([moreAnswers(200), sleep(10_000)]);
+  });
+  await issued;
+  await expectAllOnce();
+});
+
+test("with the registry down requests go on: what is known is kept", { timeout: 400_000 }, async () => {
+  await oracle.issue(20, perSecond);
+  await without("registry", async () => {
+    const all = moreAnswers(100);
+    await oracle.issue(100, perSecond);
+    await all;
+  });
+  await expectAllOnce();
+});
+
+test("the broker is killed twice under load: nothing is lost, nothing comes twice", { timeout: 400_000 }, async () => {
+  const issued = oracle.issue(perSecond * 40, perSecond);
+  for (let round = 0; round < 2; round++) {
+    await moreAnswers(100);
+    process.kill(await pidOf("kafka"), "SIGKILL");
+    await sleep(500);
+    await ready();
+  }
+  await issued;
+  await expectAllOnce();
+});
+
+test("a process ends when it is asked to, while the broker is away", { timeout: 400_000 }, async () => {
+  await workers.start("generate", "generate-late");
+  await without("kafka", async () => {
+    await sleep(3_000);
+    expect(await workers.terminate("generate-late", 30_000)).toBe(0);
+  });
+  await oracle.issue(50, perSecond);
+  await expectAllOnce();
+});
