@@ -2,19 +2,14 @@
 // Its first request is taken only when both tables are restored.
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
-import { embeddingModelFolder } from "../config/assets.ts";
-import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
-import { createMemoryPool } from "../connections/pool/memory.ts";
-import type { ExamplePool } from "../connections/pool/port.ts";
-import { createVectorIndexes } from "../connections/vectors/create.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
 import { createPolicyTable } from "../operators/route/policy-table.ts";
 import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
-import { followTable, type TableChange } from "../runtime/table.ts";
-import type { Example } from "../schemas/types.ts";
+import { followTable } from "../runtime/table.ts";
+import { holdExamples } from "./examples.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
 
@@ -22,40 +17,25 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
-  const folder = config.embedder.model ?? embeddingModelFolder();
-  const embedder = await createOnnxEmbedder({ ...config.embedder, folder, log });
-  const pool = await createMemoryPool({
-    embedder,
-    openIndexes: () => createVectorIndexes(embedder.dimension, log),
-    log,
-  });
+  const examples = await holdExamples(session, log);
+  const { embedder, pool } = examples;
   const policies = createPolicyTable();
   const seen = createSeenIds();
 
-  const tables = [
-    followTable({
-      kafka,
-      codec,
-      log,
-      topic: session.topic("examples"),
-      record: "examples",
-      apply: (changes) => applyExamples(pool, changes, log),
-    }),
-    followTable({
-      kafka,
-      codec,
-      log,
-      topic: session.topic("policies"),
-      record: "policies",
-      apply: (changes) => {
-        for (const { key, value } of changes) {
-          if (value === null) policies.remove(key);
-          else policies.apply(value);
-        }
-      },
-    }),
-  ];
-  await Promise.all(tables.map(({ caughtUp }) => caughtUp));
+  const policyTable = followTable({
+    kafka,
+    codec,
+    log,
+    topic: session.topic("policies"),
+    record: "policies",
+    apply: (changes) => {
+      for (const { key, value } of changes) {
+        if (value === null) policies.remove(key);
+        else policies.apply(value);
+      }
+    },
+  });
+  await Promise.all([examples.caughtUp, policyTable.caughtUp]);
   log.info(
     { examples: pool.size(), embedder: embedder.model, policy: policies.current().policy.version },
     "tables restored",
@@ -108,24 +88,9 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     async stop() {
       await stage.stop();
       load.stop();
-      await Promise.all(tables.map((table) => table.stop()));
-      await Promise.all([pool.close(), embedder.close()]);
+      await Promise.all([policyTable.stop(), examples.stop()]);
     },
   };
-}
-
-async function applyExamples(
-  pool: ExamplePool,
-  changes: readonly TableChange<Example>[],
-  log: Session["log"],
-): Promise<void> {
-  // A key may come several times in a batch: the last change counts.
-  const latest = new Map(changes.map((change) => [change.key, change.value]));
-  const gone = [...latest].flatMap(([key, value]) => (value === null ? [key.slice(key.lastIndexOf("/") + 1)] : []));
-  const present = [...latest.values()].filter((value) => value !== null);
-  await pool.remove(gone);
-  for (const { id, reason } of await pool.upsert(present))
-    log.warn({ example: id, reason }, "an example is left out of the pool");
 }
 
 /** The arms whose load counts (spec 20): all that are dearer than the cheapest. */

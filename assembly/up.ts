@@ -2,6 +2,7 @@
 import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { startCurate } from "./curate.ts";
 import { startGenerators, type Generators } from "./generators.ts";
 import { startLearn } from "./learn.ts";
 import { startPlan } from "./plan.ts";
@@ -10,7 +11,7 @@ import type { Session } from "./session.ts";
 import type { RunningStage } from "./stage.ts";
 
 /** Stages that may be named. */
-export const stageNames = ["plan", "generate", "record", "learn"] as const;
+export const stageNames = ["plan", "generate", "record", "learn", "curate"] as const;
 export type StageName = (typeof stageNames)[number];
 
 export interface StartOptions {
@@ -46,6 +47,7 @@ export async function startStages(
     if (stage === "plan") running.push(await startPlan(session, instance.id));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
+    else if (stage === "curate") running.push(await startCurate(session, instance.id));
     else generators = await startGenerators(session, instance.id, (arm) => arms?.includes(arm) ?? true);
   };
   const results = await Promise.allSettled(stages.map(start));

@@ -1,5 +1,6 @@
 // All stages: what the runner starts from and what `precedent topology` draws.
 import type { TopicName } from "../schemas/records.ts";
+import { curate } from "./curate.ts";
 import { generate } from "./generate.ts";
 import { learn } from "./learn.ts";
 import { plan } from "./plan.ts";
@@ -48,6 +49,14 @@ export const topology: readonly StageDescription[] = [
     tables: [],
     operators: learn.operators,
     outputs: ["policies", "ClickHouse"],
+    perArm: false,
+  },
+  {
+    name: curate.name,
+    sources: ["ClickHouse"],
+    tables: ["examples"],
+    operators: curate.operators,
+    outputs: ["examples", "ClickHouse"],
     perArm: false,
   },
 ];

@@ -5,7 +5,7 @@ import type { Example } from "../../schemas/types.ts";
 import type { VectorIndexes } from "../vectors/create.ts";
 import { createExactIndex } from "../vectors/exact.ts";
 import { VectorError, type VectorIndex } from "../vectors/port.ts";
-import { embeddingFromBytes, embeddingToBytes } from "./embedding.ts";
+import { embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
 import { createMemoryPool } from "./memory.ts";
 
 const dimension = 4;

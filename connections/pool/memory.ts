@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { Example } from "../../schemas/types.ts";
 import type { VectorIndexes } from "../vectors/create.ts";
 import { VectorError, type VectorIndex } from "../vectors/port.ts";
-import { embeddingFromBytes } from "./embedding.ts";
+import { embeddingFromBytes } from "../../algorithms/embedding.ts";
 import type { Candidate, ExamplePool } from "./port.ts";
 
 export interface MemoryPoolOptions {
@@ -140,6 +140,7 @@ export async function createMemoryPool(options: MemoryPoolOptions): Promise<Exam
         throw error;
       }
     },
+    get: (id) => held.get(id),
     size: () => held.size,
     async close() {
       closing.abort();

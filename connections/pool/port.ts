@@ -14,6 +14,8 @@ export interface ExamplePool {
   remove(ids: readonly string[]): Promise<void>;
   /** The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the epoch. */
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
+  /** The example as it is held; undefined when it is not. */
+  get(id: string): Example | undefined;
   size(): number;
   close(): Promise<void>;
 }

@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import type { Example } from "../../schemas/types.ts";
+import { createAdmit, type AdmitDependencies } from "./admit.ts";
+import type { Candidate } from "./candidates.ts";
+
+const embedder = createHashEmbedder();
+const NOW = 1_700_000_000_000;
+
+const candidate = (change: Partial<Candidate> = {}): Candidate => ({
+  source: "response",
+  requestId: "r1",
+  tenant: "t",
+  domain: "t/shell",
+  messages: [{ role: "user", content: "list all files" }],
+  documents: 0,
+  text: "ls -a",
+  finishReason: "stop",
+  arm: "dear",
+  model: "m",
+  privacyCache: true,
+  privacyShare: true,
+  quality: 0.9,
+  rewardVersion: 1,
+  ...change,
+});
+const user = (content: string): Candidate["messages"] => [{ role: "user", content }];
+
+/** A pool of examples that compares by the hash embedder. */
+async function shelfOf(...held: Example[]) {
+  const vectors = await embedder.embedAll(held.map(({ request }) => request));
+  return {
+    embedder,
+    pool: {
+      get: (id: string) => held.find((example) => example.id === id),
+      nearest: (domain: string, vector: Float32Array) =>
+        Promise.resolve(
+          held.flatMap((example, i) =>
+            example.domain === domain
+              ? [{ example, similarity: vector.reduce((sum, x, k) => sum + x * (vectors[i]?.[k] ?? 0), 0) }]
+              : [],
+          ),
+        ),
+    },
+  };
+}
+async function admitting(held: Example[] = [], rules: Partial<AdmitDependencies["rules"]> = {}) {
+  const shelf = await shelfOf(...held);
+  return createAdmit({
+    shelf: () => Promise.resolve(shelf),
+    rules: { minimumQuality: 0.8, maxBytes: 1_000, nearDuplicate: 0.95, ttlMs: 1_000, ...rules },
+    personalData: {},
+    clock: () => NOW,
+  })();
+}
+async function heldExample(change: Partial<Candidate> = {}): Promise<Example> {
+  const { changes } = await (await admitting()).decide(candidate(change));
+  const value = changes[0]?.value;
+  if (value === undefined || value === null) throw new Error("not admitted");
+  return value;
+}
+
+describe("admit", () => {
+  it("keeps a good answer, with what plan needs of it", async () => {
+    const { outcome, changes } = await (await admitting()).decide(candidate());
+    expect(outcome).toBe("admitted");
+    expect(changes).toMatchObject([
+      {
+        domain: "t/shell",
+        value: {
+          tenant: "t",
+          domain: "t/shell",
+          request: "list all files",
+          response: "ls -a",
+          embeddingModel: embedder.model,
+          embedding: embeddingToBytes(await embedder.embed("list all files")),
+          source: { arm: "dear", model: "m", requestId: "r1" },
+          quality: 0.9,
+          bytes: 14 + 5 + 4 * embedder.dimension,
+          expiresAt: NOW + 1_000,
+          replays: 0,
+          createdAt: NOW,
+        },
+      },
+    ]);
+  });
+
+  it.each<[string, Partial<Candidate>]>([
+    ["private", { privacyCache: false }],
+    ["private", { privacyShare: false }],
+    ["arm", { arm: "cheap" }],
+    ["tenant", { tenant: "u", domain: "u/shell" }],
+    ["conversation", { messages: [...user("a"), { role: "assistant", content: "b" }, ...user("c")] }],
+    ["conversation", { messages: [{ role: "system", content: "a" }] }],
+    ["documents", { documents: 1 }],
+    ["cut_off", { finishReason: "length" }],
+    ["empty", { text: " \n" }],
+    ["too_large", { text: "x".repeat(1_000) }],
+    ["unrated", { quality: null }],
+    ["quality", { quality: 0.79 }],
+  ])("refuses for the reason %s", async (reason, change) => {
+    const batch = await admitting([], { arms: ["dear"], tenants: ["t"] });
+    expect(await batch.decide(candidate(change))).toMatchObject({ outcome: "refused", reason, changes: [] });
+  });
+
+  it("replaces personal data before anything is kept, in question and answer alike", async () => {
+    const example = await heldExample({
+      messages: user("mail bob@company.com, my card is 4111 1111 1111 1111"),
+      text: "mail -s card bob@company.com",
+    });
+    expect(example.request).toBe("mail <EMAIL_1>, my card is <CARD_1>");
+    expect(example.response).toBe("mail -s card <EMAIL_1>");
+  });
+
+  it("lets only the better of two near duplicates stay, within a domain and within a batch", async () => {
+    const worse = candidate({ requestId: "r2", text: "ls", quality: 0.85 });
+    const batch = await admitting();
+    const first = await batch.decide(worse);
+    const second = await batch.decide(candidate());
+    expect(second).toMatchObject({ outcome: "replaced", changes: [{ id: first.exampleId, value: null }, {}] });
+    expect(await batch.decide({ ...worse, requestId: "r3", text: "dir" })).toMatchObject({
+      outcome: "refused",
+      reason: "near_duplicate",
+      exampleId: second.exampleId,
+    });
+    expect(await batch.decide({ ...worse, domain: "t/other" })).toMatchObject({ outcome: "admitted" });
+    const held = await heldExample();
+    expect(await (await admitting([held])).decide(worse)).toMatchObject({ outcome: "refused", exampleId: held.id });
+    expect(await (await admitting([held])).decide({ ...worse, quality: 1 })).toMatchObject({ outcome: "replaced" });
+  });
+
+  it("finds what it admitted before, and changes nothing", async () => {
+    const held = await heldExample();
+    expect(await (await admitting([held])).decide(candidate())).toMatchObject({ outcome: "kept", changes: [] });
+    expect(await (await admitting([held])).decide(candidate({ requestId: "r9", quality: 0.1 }))).toMatchObject({
+      outcome: "refused",
+      reason: "quality",
+      changes: [],
+    });
+  });
+
+  it("follows later feedback on its request: better, worse, withdrawn", async () => {
+    const held = await heldExample();
+    const again = async (quality: number | null) => (await admitting([held])).decide(candidate({ quality }));
+    expect(await again(1)).toMatchObject({ outcome: "kept", changes: [{ id: held.id, value: { quality: 1 } }] });
+    expect(await again(0.2)).toMatchObject({ outcome: "withdrawn", reason: "quality", changes: [{ value: null }] });
+    expect(await again(null)).toMatchObject({ outcome: "withdrawn", reason: "unrated" });
+  });
+
+  it("touches no embedder for what the rules refuse", async () => {
+    const batch = createAdmit({
+      shelf: () => Promise.reject(new Error("not needed")),
+      rules: { minimumQuality: 0.8, maxBytes: 10, nearDuplicate: 0.95, ttlMs: null },
+      personalData: {},
+      clock: () => NOW,
+    })();
+    await expect(batch.decide(candidate({ privacyShare: false }))).resolves.toMatchObject({ reason: "private" });
+  });
+});

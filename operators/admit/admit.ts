@@ -1,0 +1,171 @@
+// The first verb of curate: decides whether an answer becomes an example. Personal data is replaced before anything is kept or compared; the id
+// follows from domain, request and response, so the same answer is the same example however often it comes. Decides, and publishes nothing:
+// what it wants changed is returned, and counts as done for the candidates after it in the same batch.
+import { exampleId } from "../../algorithms/identity.ts";
+import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
+import { embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
+import type { ExamplePool } from "../../connections/pool/port.ts";
+import type { Example } from "../../schemas/types.ts";
+import type { Candidate } from "./candidates.ts";
+import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";
+
+/** What plan and curate hold of the examples; opened when the first candidate needs it. */
+export interface Shelf {
+  embedder: Pick<Embedder, "model" | "dimension" | "embed">;
+  pool: Pick<ExamplePool, "nearest" | "get">;
+}
+
+export interface AdmitDependencies {
+  shelf(): Promise<Shelf>;
+  rules: AdmissionRules & {
+    /** Cosine from which two requests of a domain count as the same. */
+    nearDuplicate: number;
+    /** Milliseconds that an example lives; null: for ever. */
+    ttlMs: number | null;
+  };
+  personalData: PersonalDataOptions;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+/** A change of the pool; value null takes the example away. */
+export interface ExampleChange {
+  id: string;
+  domain: string;
+  value: Example | null;
+}
+
+/** kept: it is an example already. withdrawn: it was one, and what is known now does not justify it. */
+export interface Admission {
+  outcome: "admitted" | "replaced" | "kept" | "refused" | "withdrawn";
+  reason: Refusal | null;
+  /** The example that it is, or that stands in its way. */
+  exampleId: string | null;
+  quality: number;
+  changes: ExampleChange[];
+}
+
+/** Similar examples looked at. */
+const neighbours = 16;
+/** A smaller change of quality is not worth a record. */
+const qualityStep = 0.01;
+
+/** One batch: decide() sees the changes of the decisions before it. */
+export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependencies) {
+  return function batch(): { decide(candidate: Candidate): Promise<Admission> } {
+    const changed = new Map<string, ExampleChange>();
+    const note = (changes: ExampleChange[]): ExampleChange[] => {
+      for (const change of changes) changed.set(change.id, change);
+      return changes;
+    };
+    return {
+      async decide(candidate) {
+        const quality = candidate.quality ?? 0;
+        const refused = (reason: Refusal, id: string | null = null): Admission => ({
+          outcome: "refused",
+          reason,
+          exampleId: id,
+          quality,
+          changes: [],
+        });
+        const refusal = refusalOf(candidate, rules);
+        if (refusal !== null) return refused(refusal);
+        const [request = "", response = ""] = replacePersonalData(
+          [questionOf(candidate) ?? "", candidate.text],
+          personalData,
+        ).texts;
+        const { domain } = candidate;
+        const id = exampleId(domain, request, response);
+        const { pool, embedder } = await shelf();
+        const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);
+        const poor = candidate.quality === null ? "unrated" : quality < rules.minimumQuality ? "quality" : null;
+        if (held !== undefined) return settle(candidate, held, poor, note);
+        if (poor !== null) return refused(poor);
+
+        const vector = await embedder.embed(request);
+        const alike = await similar(domain, vector, pool, embedder.dimension);
+        const better = alike.find((example) => example.quality >= quality);
+        if (better !== undefined) return refused("near_duplicate", better.id);
+        const value = makeExample(candidate, { id, request, response, quality, vector, model: embedder.model });
+        const changes = [
+          ...alike.map((example): ExampleChange => ({ id: example.id, domain, value: null })),
+          { id, domain, value },
+        ];
+        return {
+          outcome: alike.length > 0 ? "replaced" : "admitted",
+          reason: null,
+          exampleId: id,
+          quality,
+          changes: note(changes),
+        };
+      },
+    };
+
+    /** The same pair is an example already: its quality follows what is thought of the request that it came from. */
+    function settle(
+      candidate: Candidate,
+      held: Example,
+      poor: "unrated" | "quality" | null,
+      keep: (changes: ExampleChange[]) => ExampleChange[],
+    ): Admission {
+      const quality = candidate.quality ?? 0;
+      const own = held.source.requestId === candidate.requestId && held.tenant === candidate.tenant;
+      const { id, domain } = held;
+      if (own && poor !== null)
+        return {
+          outcome: "withdrawn",
+          reason: poor,
+          exampleId: id,
+          quality,
+          changes: keep([{ id, domain, value: null }]),
+        };
+      const moved = own && Math.abs(held.quality - quality) >= qualityStep;
+      const changes = moved ? keep([{ id, domain, value: { ...held, quality } }]) : [];
+      return { outcome: poor === null ? "kept" : "refused", reason: poor, exampleId: id, quality, changes };
+    }
+
+    async function similar(
+      domain: string,
+      vector: Float32Array,
+      pool: Shelf["pool"],
+      dimension: number,
+    ): Promise<Example[]> {
+      const near = await pool.nearest(domain, vector, neighbours, clock());
+      const standing = near
+        .filter(({ similarity, example }) => similarity >= rules.nearDuplicate && !changed.has(example.id))
+        .map(({ example }) => example);
+      const fresh = [...changed.values()].flatMap(({ value }) => {
+        if (value?.domain !== domain) return [];
+        const other = embeddingFromBytes(value.embedding, dimension);
+        return other instanceof Float32Array && dot(vector, other) >= rules.nearDuplicate ? [value] : [];
+      });
+      return [...standing, ...fresh];
+    }
+  };
+
+  function makeExample(
+    { tenant, domain, arm, model, requestId }: Candidate,
+    made: { id: string; request: string; response: string; quality: number; vector: Float32Array; model: string },
+  ): Example {
+    const embedding = embeddingToBytes(made.vector);
+    const now = clock();
+    return {
+      id: made.id,
+      tenant,
+      domain,
+      request: made.request,
+      response: made.response,
+      embedding,
+      embeddingModel: made.model,
+      source: { arm, model, requestId },
+      quality: made.quality,
+      bytes: Buffer.byteLength(made.request) + Buffer.byteLength(made.response) + embedding.length,
+      expiresAt: rules.ttlMs === null ? null : now + rules.ttlMs,
+      replays: 0,
+      createdAt: now,
+    };
+  }
+}
+
+const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);

@@ -1,0 +1,143 @@
+// Which answers may become examples: those whose reward is new since the cursor, and observations from outside. Read from ClickHouse.
+// Rewards have no order of arrival (a version may become visible after a later one, feedback may come before its response), so the cursor
+// looks back over an overlap and leaves out what was decided on already; observations are read by offsets, which record stores in order.
+// Rejects as the ClickHouse port does.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Message } from "../../schemas/types.ts";
+
+/** An answered request that somebody may learn from. */
+export interface Candidate {
+  source: "response" | "observation";
+  requestId: string;
+  tenant: string;
+  /** Sharing domain, tenant/domain. */
+  domain: string;
+  messages: Message[];
+  /** Documents that stood in the prompt. */
+  documents: number;
+  text: string;
+  /** null: unknown, as of observations. */
+  finishReason: string | null;
+  arm: string;
+  model: string;
+  privacyCache: boolean;
+  privacyShare: boolean;
+  /** [0, 1]; null: nothing says how good it is (any more). */
+  quality: number | null;
+  /** Of the reward; 0 for observations. */
+  rewardVersion: number;
+}
+
+export interface Cursor {
+  source: string;
+  partition: number;
+  position: number;
+}
+
+export interface CandidateBatch {
+  candidates: Candidate[];
+  /** To be stored when all of them are decided on. */
+  cursors: Cursor[];
+  /** There may be more at once. */
+  more: boolean;
+}
+
+export interface CandidatesDependencies {
+  clickhouse: Pick<ClickHouse, "query">;
+  /** Full name of the topic observations. */
+  observations: string;
+  /** Candidates of each source in a batch. */
+  limit: number;
+  /** How far the cursor of the rewards looks back, milliseconds. */
+  overlapMs: number;
+}
+
+/** Source of the cursor that counts reward versions. */
+export const rewardsSource = "rewards";
+export const curateReader = "curate";
+
+interface Row extends Omit<Candidate, "source"> {
+  kafkaPartition: number;
+  kafkaOffset: number;
+}
+
+// The domain's policy is its own: nothing but its own requests is looked at. Copies from a cache are candidates nowhere: the first answer was.
+const changedRewards = `
+  SELECT request_id, tenant, reward, weight, version FROM rewards FINAL
+  WHERE version > {since:UInt64} AND (request_id, tenant, version) NOT IN
+    (SELECT request_id, tenant, reward_version FROM admissions WHERE source = 'response' AND reward_version > {since:UInt64})`;
+
+const selectRewarded = `
+  SELECT
+    changed.request_id AS requestId, changed.tenant AS tenant, request.domain AS domain, request.messages AS messages,
+    request.document_count AS documents, response.text AS text, response.finish_reason AS finishReason,
+    ifNull(response.arm, '') AS arm, ifNull(response.model, '') AS model,
+    request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
+    if(changed.weight > 0, toNullable(changed.reward), NULL) AS quality, changed.version AS rewardVersion
+  FROM (${changedRewards}) AS changed
+  INNER JOIN (
+    SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
+    FROM requests FINAL WHERE request_id IN (SELECT request_id FROM (${changedRewards}))
+  ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant
+  INNER JOIN (
+    SELECT request_id, tenant, text, finish_reason, arm, model
+    FROM responses FINAL
+    WHERE request_id IN (SELECT request_id FROM (${changedRewards}))
+      AND NOT duplicate AND status = 'ok' AND source = 'generated'
+  ) AS response ON response.request_id = changed.request_id AND response.tenant = changed.tenant
+  ORDER BY rewardVersion, requestId
+  LIMIT {limit:UInt32}`;
+
+const selectObserved = `
+  SELECT
+    request_id AS requestId, tenant, domain, messages, 0 AS documents, text, NULL AS finishReason, source_arm AS arm, source_model AS model,
+    privacy_cache AS privacyCache, privacy_share AS privacyShare, quality, 0 AS rewardVersion,
+    kafka_partition AS kafkaPartition, kafka_offset AS kafkaOffset
+  FROM observations
+  WHERE topic = {topic:String} AND kafka_offset >= {positions:Map(Int32, UInt64)}[kafka_partition]
+  ORDER BY kafka_partition, kafka_offset
+  LIMIT {limit:UInt32}`;
+
+export function createCandidates({ clickhouse, observations, limit, overlapMs }: CandidatesDependencies) {
+  const cursors = (): Promise<Cursor[]> =>
+    clickhouse.query<Cursor>(
+      `SELECT source, kafka_partition AS partition, position FROM cursors FINAL WHERE reader = {reader:String}`,
+      { reader: curateReader },
+    );
+
+  const rewarded = async (position: number): Promise<CandidateBatch> => {
+    // Versions are microseconds.
+    const since = Math.max(0, position - 1_000 * overlapMs);
+    const rows = await clickhouse.query<Row>(selectRewarded, { since, limit });
+    const highest = rows.reduce((most, { rewardVersion }) => Math.max(most, rewardVersion), position);
+    return {
+      candidates: rows.map((row) => ({ ...row, source: "response" as const })),
+      cursors: highest === position ? [] : [{ source: rewardsSource, partition: 0, position: highest }],
+      more: rows.length === limit,
+    };
+  };
+
+  const observed = async (positions: ReadonlyMap<number, number>): Promise<CandidateBatch> => {
+    const rows = await clickhouse.query<Row>(selectObserved, { topic: observations, positions, limit });
+    const next = new Map(rows.map(({ kafkaPartition, kafkaOffset }) => [kafkaPartition, kafkaOffset + 1]));
+    return {
+      candidates: rows.map((row) => ({ ...row, source: "observation" as const })),
+      cursors: [...next].map(([partition, position]) => ({ source: observations, partition, position })),
+      more: rows.length === limit,
+    };
+  };
+
+  return async function candidates(): Promise<CandidateBatch> {
+    const known = await cursors();
+    const position = known.find(({ source }) => source === rewardsSource)?.position ?? 0;
+    const offsets = new Map(
+      known.filter(({ source }) => source === observations).map(({ partition, position: next }) => [partition, next]),
+    );
+    const [ours, others] = await Promise.all([rewarded(position), observed(offsets)]);
+    return {
+      candidates: [...ours.candidates, ...others.candidates],
+      cursors: [...ours.cursors, ...others.cursors],
+      more: ours.more || others.more,
+    };
+  };
+}

@@ -1,0 +1,48 @@
+// Which candidates can't become examples, whatever the pool holds: pure rules over one answer.
+import type { Candidate } from "./candidates.ts";
+
+export interface AdmissionRules {
+  /** [0, 1]. */
+  minimumQuality: number;
+  /** Arms whose answers may become examples; absent: any. */
+  arms?: readonly string[] | undefined;
+  /** Tenants whose answers may be kept; absent: all. */
+  tenants?: readonly string[] | undefined;
+  /** Of request and response together. */
+  maxBytes: number;
+}
+
+export type Refusal =
+  | "private"
+  | "tenant"
+  | "arm"
+  | "conversation"
+  | "documents"
+  | "cut_off"
+  | "empty"
+  | "too_large"
+  | "unrated"
+  | "quality"
+  | "near_duplicate";
+
+/** The question that the answer is to; null where it is no single question, which alone would say too little. */
+export function questionOf({ messages }: Pick<Candidate, "messages">): string | null {
+  const turns = messages.filter(({ role }) => role !== "system");
+  const [only] = turns;
+  return turns.length === 1 && only?.role === "user" ? only.content : null;
+}
+
+/** Why it can't be kept at all; quality is judged apart, for it may change an example that is there. */
+export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal | null {
+  const { privacyCache, privacyShare, tenant, arm, documents, finishReason, text } = candidate;
+  if (!privacyCache || !privacyShare) return "private";
+  if (rules.tenants !== undefined && !rules.tenants.includes(tenant)) return "tenant";
+  if (rules.arms !== undefined && !rules.arms.includes(arm)) return "arm";
+  const question = questionOf(candidate);
+  if (question === null) return "conversation";
+  if (documents > 0) return "documents";
+  if (finishReason !== null && finishReason !== "stop") return "cut_off";
+  if (question.trim() === "" || text.trim() === "") return "empty";
+  if (Buffer.byteLength(question) + Buffer.byteLength(text) > rules.maxBytes) return "too_large";
+  return null;
+}

@@ -1,0 +1,46 @@
+// Writes down what was decided about candidates, then how far the cursors are. In this order: what stands behind a cursor is decided on.
+// A pass that breaks off between the two is done again and writes the same. Rejects as the ClickHouse port does.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Admission } from "./admit.ts";
+import { curateReader, type Candidate, type Cursor } from "./candidates.ts";
+
+export interface RememberDependencies {
+  clickhouse: Pick<ClickHouse, "insert">;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+export function createRemember({ clickhouse, clock }: RememberDependencies) {
+  return async function remember(
+    decided: readonly { candidate: Candidate; admission: Admission }[],
+    cursors: readonly Cursor[],
+  ): Promise<void> {
+    const decidedAt = new Date(clock()).toISOString();
+    if (decided.length > 0)
+      await clickhouse.insert(
+        "admissions",
+        decided.map(({ candidate, admission }) => ({
+          request_id: candidate.requestId,
+          tenant: candidate.tenant,
+          source: candidate.source,
+          domain: candidate.domain,
+          outcome: admission.outcome,
+          reason: admission.reason ?? "",
+          example_id: admission.exampleId ?? "",
+          quality: admission.quality,
+          reward_version: candidate.rewardVersion,
+          decided_at: decidedAt,
+        })),
+      );
+    if (cursors.length > 0)
+      await clickhouse.insert(
+        "cursors",
+        cursors.map(({ source, partition, position }) => ({
+          reader: curateReader,
+          source,
+          kafka_partition: partition,
+          position,
+        })),
+      );
+  };
+}

@@ -1,0 +1,79 @@
+// curate: answers that proved good become examples, what is expired or worth too little leaves. One process of many (runtime/singleton.ts) does it,
+// again and again (runtime/repeat.ts). Changes are published together, then what was decided is written down, then the cursor moves: a pass that breaks
+// off anywhere is done again, and finds as examples what it had published already.
+import type { Admission, ExampleChange } from "../operators/admit/admit.ts";
+import type { Candidate, CandidateBatch, Cursor } from "../operators/admit/candidates.ts";
+import type { Eviction } from "../operators/evict/evict.ts";
+
+export interface CurateDependencies {
+  candidates: () => Promise<CandidateBatch>;
+  /** Decides on one batch. */
+  admit: () => { decide(candidate: Candidate): Promise<Admission> };
+  evict: () => Promise<Eviction[]>;
+  /** All changes or none; they are the pool's when it resolves. */
+  publish: (changes: readonly ExampleChange[]) => Promise<void>;
+  /** Writes decisions and cursors down. */
+  remember: (
+    decided: readonly { candidate: Candidate; admission: Admission }[],
+    cursors: readonly Cursor[],
+  ) => Promise<void>;
+  /** Milliseconds between two evictions. */
+  evictEveryMs: number;
+  /** Milliseconds that do not go back. */
+  now: () => number;
+  observe: (operator: string, milliseconds: number) => void;
+  signal: AbortSignal;
+}
+
+export interface CurateReport {
+  decided: readonly Admission[];
+  evicted: readonly Eviction[];
+  more: boolean;
+}
+
+export const curate = {
+  name: "curate",
+  operators: ["admit", "evict"],
+  /** The function that does one pass. */
+  bind({
+    candidates,
+    admit,
+    evict,
+    publish,
+    remember,
+    evictEveryMs,
+    now,
+    observe,
+    signal,
+  }: CurateDependencies): () => Promise<CurateReport> {
+    let evictedAt = -Infinity;
+    const timed = async <T>(operator: string, work: () => Promise<T>): Promise<T> => {
+      const began = now();
+      const result = await work();
+      observe(operator, now() - began);
+      return result;
+    };
+    return async () => {
+      const { candidates: found, cursors, more } = await candidates();
+      const decided = await timed("admit", async () => {
+        const batch = admit();
+        const all: { candidate: Candidate; admission: Admission }[] = [];
+        for (const candidate of found) {
+          signal.throwIfAborted();
+          all.push({ candidate, admission: await batch.decide(candidate) });
+        }
+        return all;
+      });
+      const changes = decided.flatMap(({ admission }) => admission.changes);
+      if (changes.length > 0) await publish(changes);
+      await remember(decided, cursors);
+      let evicted: Eviction[] = [];
+      if (now() - evictedAt >= evictEveryMs) {
+        evicted = await timed("evict", evict);
+        if (evicted.length > 0) await publish(evicted);
+        evictedAt = now();
+      }
+      return { decided: decided.map(({ admission }) => admission), evicted, more };
+    };
+  },
+} as const;
