@@ -11,6 +11,8 @@ export interface Answered {
 }
 
 export interface AskOptions {
+  /** Stands in the request's metadata, so that queries find what a scene asked. */
+  scene?: string;
   /** Only this arm may answer. */
   arm?: string;
   /** Of several recorded answers, which. */
@@ -125,7 +127,7 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
   };
 }
 
-function requestOf(question: string, run: string, { arm, seed }: AskOptions): Request & { id: string } {
+function requestOf(question: string, run: string, { scene, arm, seed }: AskOptions): Request & { id: string } {
   return {
     id: uuid(),
     tenant: demoTenant,
@@ -138,7 +140,7 @@ function requestOf(question: string, run: string, { arm, seed }: AskOptions): Re
     privacy: { cache: true, share: true, fresh: true },
     mayAsk: true,
     replyPartition: null,
-    metadata: { client: demoClient, run },
+    metadata: { client: demoClient, run, ...(scene === undefined ? {} : { scene }) },
     createdAt: Date.now(),
   };
 }

@@ -32,7 +32,7 @@ const clients = [
   { packages: ["node-llama-cpp", "openai", "eventsource-parser"], rooms: ["arms/**"], use: "the port arms/arm.ts" },
   {
     packages: ["zod"],
-    rooms: ["config/**", "cli/**", "arms/**", "operators/**", "schemas/**", "stack/**"],
+    rooms: ["config/**", "cli/**", "arms/**", "operators/**", "schemas/**", "stack/**", "scripts/**", "demo/**"],
     use: "typed values",
   },
   { packages: ["yaml"], rooms: ["config/**"], use: "config/load.ts" },
@@ -116,7 +116,7 @@ const everyRoom = [
   ...new Set([
     ...rooms.flatMap(({ files }) => files),
     ...clients.flatMap(({ rooms: allowed }) => allowed),
-    ...["cli/**", "scripts/**", "bench/**"],
+    ...["cli/**", "scripts/**", "bench/**", "demo/**"],
   ]),
 ];
 

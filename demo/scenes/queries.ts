@@ -1,42 +1,45 @@
 // Every decision is a row: questions that one would ask of a running system, in SQL.
 import pc from "picocolors";
-import { demoClient } from "../sample-data.ts";
 import type { Scene } from "../scene.ts";
 import { showQuery, untilCount } from "../sql.ts";
 
 export const queries: Scene = async (context) => {
-  const { screen, client } = context;
+  const { screen, client, stages } = context;
   screen.heading(
     "In ClickHouse",
-    "Everything above is recorded, the road not taken included. All runs of the demo count.",
+    "Every request, decision, answer and reward is a row, the arms that were not chosen included.",
   );
-  const recorded = await untilCount(
-    context,
-    1,
-    `SELECT toUInt8(count() > 0 AND countIf(NOT answered) = 0) AS count FROM outcomes WHERE metadata['run'] = '${client.run}'`,
-  );
-  if (!recorded) screen.line(pc.yellow("not all of this run's rows are there yet"));
+  const complete = `SELECT toUInt8(count() > 0 AND countIf(NOT answered) = 0) AS count FROM outcomes WHERE metadata['run'] = '${client.run}'`;
+  if (!(await untilCount(context, 1, complete))) screen.line(pc.yellow("not all of this run's rows are there yet"));
 
   await showQuery(
     context,
-    "What each arm was asked, how likely that was, and what it took:",
+    "How did the arms do?",
     `
-SELECT decided_arm AS arm, count() AS requests, round(avg(probability), 2) AS avg_probability,
-       round(quantile(0.5)(total_ms)) AS median_ms, round(sum(cost), 6) AS cost
+SELECT arm, count() AS answers, round(avg(probability), 2) AS avg_probability, round(avg(reward), 2) AS avg_reward,
+       round(quantile(0.5)(total_ms)) AS median_ms, round(sum(cost), 5) AS cost
 FROM outcomes
-WHERE metadata['client'] = '${demoClient}'
-GROUP BY arm
-ORDER BY arm`,
+WHERE status = 'ok'
+GROUP BY arm ORDER BY arm`,
   );
+  if (stages.has("learn"))
+    await showQuery(
+      context,
+      "What would each arm have earned had it answered everything? No model is asked again: answers are weighted by the logged probability.",
+      `
+SELECT decided_arm AS always, count() AS answers, round(sum(reward / probability) / sum(1 / probability), 3) AS estimated_reward,
+       round(pow(sum(1 / probability), 2) / sum(1 / pow(probability, 2))) AS effective_answers
+FROM outcomes
+WHERE reward IS NOT NULL
+GROUP BY always ORDER BY always`,
+    );
   await showQuery(
     context,
-    "Which examples are shown most:",
+    "What was paid, and what would the dear arm have taken for the same?",
     `
-SELECT example.request, example.response, count() AS shown, round(avg(similarity), 2) AS avg_similarity
-FROM example_uses AS use FINAL
-JOIN examples AS example FINAL USING (example_id)
-GROUP BY example.request, example.response
-ORDER BY shown DESC, avg_similarity DESC
-LIMIT 5`,
+SELECT arm, count() AS answers, round(sum(cost), 5) AS paid, round(sum(dearest_cost), 5) AS at_the_dear_arm,
+       round(sum(saved), 5) AS saved
+FROM savings
+GROUP BY arm ORDER BY arm`,
   );
 };

@@ -14,7 +14,7 @@ export const questions: Scene = async ({ screen, session, client, data, commande
   );
   const texts = createExampleTexts(session.clickhouse, data);
   for (const [index, { request, references }] of spread(data.questions, asked).entries()) {
-    const answered = await client.ask(request);
+    const answered = await client.ask(request, { scene: "questions" });
     if (index === 0) screen.line(pc.dim(`first answer ${seconds(Date.now() - commandedAt)} after the command\n`));
     const ids = (answered.decision?.arms ?? []).flatMap(({ examples }) => examples.map(({ id }) => id));
     const known = await texts(ids);

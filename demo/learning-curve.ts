@@ -1,0 +1,80 @@
+// How the policy moved, from what ClickHouse has of it: all runs of the demo in order, because what one has learnt the next
+// starts from.
+import pc from "picocolors";
+import { drawSeries } from "./chart.ts";
+import type { SceneContext } from "./scene.ts";
+
+/** Requests that a point of the curves averages over. */
+const window = 20;
+/** Of the newest requests only: bounds what is read. */
+const most = 2_000;
+
+interface Outcome {
+  run: string;
+  /** The cheapest arm, and the probability that it had. */
+  cheapest: string;
+  share: number;
+  /** The one that answered. */
+  arm: string;
+  /** Normalised. */
+  cost: number;
+  reward: number;
+  policyVersion: number;
+}
+
+const selectOutcomes = `
+SELECT metadata['run'] AS run, arraySort(each -> each.cost, arms)[1] AS least, least.arm AS cheapest, least.probability AS share,
+       decided_arm AS arm, arrayFirst(each -> each.arm = decided_arm, arms).cost AS cost, reward,
+       toUInt32(policy_version) AS policyVersion
+FROM outcomes
+WHERE metadata['scene'] = 'learning' AND status = 'ok' AND reward IS NOT NULL
+ORDER BY created_at DESC
+LIMIT ${most}`;
+
+export async function showLearningCurve({ screen, session }: SceneContext): Promise<void> {
+  const outcomes = (await session.clickhouse.query<Outcome>(selectOutcomes)).reverse();
+  if (outcomes.length < 2 * window) {
+    screen.line(pc.yellow(`${outcomes.length} rewarded answers: too few for a curve`));
+    return;
+  }
+  const runs = new Set(outcomes.map(({ run }) => run)).size;
+  const width = screen.width - 12;
+  const times = runs === 1 ? "in this run" : `in ${runs} runs, this one last`;
+  screen.line();
+  screen.line(`  Probability of the cheap arm ${pc.dim(`(${outcomes.length} requests ${times}; mean of ${window})`)}`);
+  const share = rolling(outcomes.map((outcome) => outcome.share));
+  for (const line of drawSeries(share, { width, colour: "green", height: 10 })) screen.line(line);
+  const cheap = outcomes.filter(({ arm, cheapest }) => arm === cheapest).map(({ reward }) => reward);
+  if (cheap.length >= 2 * window) {
+    screen.line();
+    screen.line(`  Quality of its answers ${pc.dim(`(reward of ${cheap.length} answers; mean of ${window})`)}`);
+    for (const line of drawSeries(rolling(cheap), { width, colour: "cyan", height: 10 })) screen.line(line);
+  }
+  screen.line();
+  const few = Math.min(60, Math.floor(outcomes.length / 3));
+  const { costWeight } = session.config.routing;
+  screen.line(summary(`first ${few}`, outcomes.slice(0, few), costWeight));
+  screen.line(summary(`last ${few}`, outcomes.slice(-few), costWeight));
+  screen.line();
+}
+
+function summary(name: string, outcomes: readonly Outcome[], costWeight: number): string {
+  const cheap = outcomes.filter(({ arm, cheapest }) => arm === cheapest);
+  const quality = mean(outcomes.map(({ reward }) => reward));
+  const cost = mean(outcomes.map((outcome) => outcome.cost));
+  const versions = outcomes.map(({ policyVersion }) => policyVersion);
+  const parts = [
+    `cheap arm ${Math.round((100 * cheap.length) / outcomes.length)} %`,
+    `its quality ${cheap.length === 0 ? "-" : mean(cheap.map(({ reward }) => reward)).toFixed(2)}`,
+    `of all: quality ${quality.toFixed(2)} - ${costWeight} × cost ${cost.toFixed(2)} = ${(quality - costWeight * cost).toFixed(2)}`,
+    pc.dim(`policy ${Math.min(...versions)} to ${Math.max(...versions)}`),
+  ];
+  return `  ${pc.bold(name.padEnd(9))} ${parts.join(" · ")}`;
+}
+
+const mean = (values: readonly number[]): number =>
+  values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+
+/** Means over a window that moves by one. */
+export const rolling = (values: readonly number[]): number[] =>
+  values.slice(window - 1).map((_, start) => mean(values.slice(start, start + window)));
