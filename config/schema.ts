@@ -218,7 +218,7 @@ export const configSchema = z
     curate: curate.prefault({}),
     limits: limits.prefault({}),
     record: z
-      .strictObject({ batchRows: z.number().int().positive().default(5_000), batchMs: milliseconds.default(200) })
+      .strictObject({ batchRows: z.number().int().positive().default(5_000), batchMs: milliseconds.default(1_000) })
       .prefault({}),
     log: z
       .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
