@@ -34,6 +34,8 @@ export async function startRealLoop(
     stack: { folder: stackFolder },
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
+    // Cost decides: route does its whole work, and one arm answers, as in the floor.
+    routing: { costWeight: 20 },
     arms: [
       { ...answerAtOnce, name: "cheap", file: log, cost: 0.1 },
       { ...answerAtOnce, name: "dear", file: log, cost: 1 },
