@@ -3,7 +3,10 @@ import { Command } from "commander";
 import { addAsk } from "./ask.ts";
 import { addConfig } from "./config.ts";
 import { addExamples } from "./examples.ts";
+import { addFeedback } from "./feedback.ts";
 import type { Io } from "./io.ts";
+import { addJudge } from "./judge.ts";
+import { addPolicy } from "./policy.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
 import { addTopology } from "./topology.ts";
@@ -17,6 +20,18 @@ export function createProgram(io: Io): Command {
     .showHelpAfterError("(precedent --help shows what there is)")
     .exitOverride()
     .configureOutput({ writeOut: io.out, writeErr: io.note });
-  for (const add of [addUp, addStack, addAsk, addSql, addExamples, addTopology, addConfig]) add(program, io);
+  for (const add of [
+    addUp,
+    addStack,
+    addAsk,
+    addFeedback,
+    addJudge,
+    addPolicy,
+    addSql,
+    addExamples,
+    addTopology,
+    addConfig,
+  ])
+    add(program, io);
   return program;
 }

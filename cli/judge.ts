@@ -1,0 +1,142 @@
+// precedent judge: lets an arm say which of two answers is better, both orders, several samples. Of a recorded request the verdict becomes
+// comparison feedback with the source judge; of texts on the command line it is only printed. A small model is no judge: choose the arm well.
+import type { Command } from "commander";
+import { v7 as uuid } from "uuid";
+import { createArm } from "../arms/create.ts";
+import { openSession, type Session } from "../assembly/session.ts";
+import type { Config } from "../config/schema.ts";
+import { createCompare, type Compared, type Comparison } from "../operators/judge/compare.ts";
+import { tieWithin } from "../operators/judge/comparison.ts";
+import { createLog } from "../runtime/log.ts";
+import { feedbackRecord } from "./feedback-record.ts";
+import { CommandError, UsageError, type Io } from "./io.ts";
+import { configOf } from "./options.ts";
+
+interface Options {
+  arm: string;
+  tenant: string;
+  samples: number;
+  question?: string;
+  first?: string;
+  second?: string;
+  against?: string;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+export function addJudge(program: Command, io: Io): void {
+  program
+    .command("judge")
+    .description("let an arm compare two answers: of a request and its alternative, or two texts")
+    .argument("[request-id]", "a recorded request; without it --question, --first and --second")
+    .requiredOption("-a, --arm <name>", "the arm that judges")
+    .option("-t, --tenant <name>", "owner of the request", "default")
+    .option("-n, --samples <count>", "verdicts of each order", parseCount, 8)
+    .option("--question <text>", "what was asked")
+    .option("--first <text>", "one answer")
+    .option("--second <text>", "the other answer; with a request id: instead of its recorded alternative")
+    .option("--against <arm>", "with a request id: the arm of the other answer")
+    .option("--dry-run", "with a request id: give no feedback")
+    .option("--json", "as JSON")
+    .action(async (requestId: string | undefined, options: Options, command: Command) => {
+      const { config } = configOf(command, io);
+      if (requestId === undefined) {
+        const { question, first, second } = options;
+        if (question === undefined || first === undefined || second === undefined)
+          throw new UsageError("a request id, or --question, --first and --second");
+        const compared = await compareBy(config, options, { requestId: "judge", question, first, second }, io);
+        io.out(describe(compared, options.json));
+        return;
+      }
+      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
+      try {
+        const { against, ...comparison } = await recorded(session, requestId, options);
+        const compared = await compareBy(config, options, comparison, io);
+        if (options.dryRun !== true && compared.score !== null)
+          await give(session, requestId, options.tenant, against, compared.score);
+        io.out(describe(compared, options.json));
+      } finally {
+        await session.close();
+      }
+    });
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1 || count > 64) throw new UsageError(`--samples ${text}: from 1 to 64`);
+  return count;
+}
+
+async function compareBy(
+  config: Config,
+  { arm: name, samples }: Options,
+  comparison: Comparison,
+  io: Io,
+): Promise<Compared> {
+  const armConfig = config.arms.find((arm) => arm.name === name);
+  if (armConfig === undefined)
+    throw new UsageError(`--arm ${name}: there are ${config.arms.map((arm) => arm.name).join(", ")}`);
+  const arm = await createArm(armConfig, { log: createLog({ level: "error" }) });
+  try {
+    const compared = await createCompare({ arm, samples, clock: Date.now })(comparison, io.signal);
+    if (compared.score === null)
+      throw new CommandError(`none of ${2 * samples} answers of ${name} held a verdict: is it a model that can judge?`);
+    return compared;
+  } finally {
+    await arm.close();
+  }
+}
+
+/** Question and both answers of a recorded request. */
+async function recorded(
+  { clickhouse }: Session,
+  requestId: string,
+  { tenant, second, against }: Options,
+): Promise<Comparison & { against: string }> {
+  const parameters = { requestId, tenant };
+  const [answer] = await clickhouse.query<{ question: string; text: string; status: string }>(
+    "SELECT question, text, status FROM outcomes WHERE request_id = {requestId:String} AND tenant = {tenant:String}",
+    parameters,
+  );
+  if (answer === undefined) throw new CommandError(`${requestId} is not recorded for ${tenant}`);
+  if (answer.status !== "ok") throw new CommandError(`${requestId} has no answer to judge`);
+  const base = { requestId, question: answer.question, first: answer.text };
+  if (second !== undefined) {
+    if (against === undefined) throw new UsageError("--second needs --against: the arm that gave it");
+    return { ...base, second, against };
+  }
+  const [other] = await clickhouse.query<{ arm: string; text: string }>(
+    `SELECT assumeNotNull(arm) AS arm, text FROM alternatives FINAL
+     WHERE request_id = {requestId:String} AND tenant = {tenant:String} AND status = 'ok' AND arm IS NOT NULL LIMIT 1`,
+    parameters,
+  );
+  if (other === undefined)
+    throw new CommandError(`${requestId} has no recorded alternative: give one with --second and --against`);
+  return { ...base, second: other.text, against: other.arm };
+}
+
+async function give(
+  session: Session,
+  requestId: string,
+  tenant: string,
+  against: string,
+  score: number,
+): Promise<void> {
+  const input = { requestId, tenant, source: "judge", verdict: String(score), against };
+  const feedback = feedbackRecord(input, uuid(), Date.now());
+  const producer = session.kafka.plainProducer();
+  try {
+    const value = session.codec.encode("feedback", feedback);
+    await producer.send([{ topic: session.topic("feedback"), key: requestId, value }]);
+  } finally {
+    await producer.close();
+  }
+}
+
+function describe(compared: Compared, json = false): string {
+  if (json) return `${JSON.stringify(compared)}\n`;
+  const score = compared.score ?? 0;
+  const words = Math.abs(score) <= tieWithin ? "a tie" : score > 0 ? "the first is better" : "the second is better";
+  const unread = compared.unread === 0 ? "" : `, ${compared.unread} could not be read`;
+  return `${score.toFixed(2)} of -3..3: ${words} (${compared.verdicts.length} verdicts${unread})\n`;
+}

@@ -1,0 +1,82 @@
+// Asks an arm which of two answers is better: both orders, several samples each, averaged. What the arm fails to say is left out and counted.
+import type { Arm } from "../../arms/arm.ts";
+import { combineVerdicts, comparisonPrompt, readVerdict } from "./comparison.ts";
+
+export interface CompareDependencies {
+  arm: Pick<Arm, "answer" | "concurrency">;
+  /** Of each order; 8 by default. */
+  samples?: number;
+  /** Milliseconds for one call; 60,000 by default. */
+  callMs?: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+export interface Comparison {
+  /** For logs of the arm. */
+  requestId: string;
+  question: string;
+  first: string;
+  second: string;
+}
+
+export interface Compared {
+  /** How much better the first is, [-3, 3]; null when no verdict could be read. */
+  score: number | null;
+  /** Positive for the first answer, whichever stood first. */
+  verdicts: number[];
+  /** Calls that failed or said nothing readable. */
+  unread: number;
+  /** Tokens and money of all calls. */
+  tokens: number;
+  cost: number;
+}
+
+/** Rejects only when the signal is aborted. */
+export function createCompare({ arm, samples = 8, callMs = 60_000, clock }: CompareDependencies) {
+  return async function compare(
+    { requestId, question, first, second }: Comparison,
+    signal: AbortSignal,
+  ): Promise<Compared> {
+    const straight: number[] = [];
+    const swapped: number[] = [];
+    const spent = { tokens: 0, cost: 0 };
+    const prompts = [comparisonPrompt(question, first, second), comparisonPrompt(question, second, first)];
+    const calls = Array.from({ length: 2 * samples }, (_, call) => call);
+
+    const ask = async (call: number): Promise<void> => {
+      const isSwapped = call % 2 === 1;
+      const answer = await arm.answer(
+        {
+          requestId,
+          pieces: prompts[isSwapped ? 1 : 0] ?? [],
+          // A seed of its own: equal samples would be one sample.
+          params: { maxTokens: 256, temperature: 0.7, topP: 0.95, seed: call + 1, stop: [] },
+          deadline: clock() + callMs,
+        },
+        signal,
+      );
+      if (answer.kind === "failure") return;
+      spent.tokens += answer.usage.prompt + answer.usage.completion;
+      spent.cost += answer.cost;
+      const verdict = readVerdict(answer.text);
+      if (verdict !== null) (isSwapped ? swapped : straight).push(verdict);
+    };
+    // Never more calls at a time than the arm takes.
+    const lane = async (): Promise<void> => {
+      for (let call = calls.shift(); call !== undefined; call = calls.shift()) {
+        signal.throwIfAborted();
+        await ask(call);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.max(1, Math.min(arm.concurrency, 2 * samples)) }, lane));
+    signal.throwIfAborted();
+    const verdicts = [...straight, ...swapped.map((verdict) => -verdict + 0)];
+    return {
+      score: combineVerdicts(straight, swapped),
+      verdicts,
+      unread: 2 * samples - verdicts.length,
+      ...spent,
+    };
+  };
+}

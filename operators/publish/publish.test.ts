@@ -1,0 +1,166 @@
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import { packedLength } from "../../algorithms/matrix.ts";
+import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
+import type { Codec } from "../../connections/registry/port.ts";
+import type { Policy } from "../../schemas/types.ts";
+import { decodeRouterPolicy } from "../route/policy.ts";
+import type { Solved } from "../solve/solve.ts";
+import { createPolicyLog } from "./policy-log.ts";
+import { createPublish } from "./publish.ts";
+
+const solved = (value: number, rewards = 3): Solved => ({
+  arms: new Map([
+    [
+      "cheap",
+      {
+        model: "m",
+        count: rewards,
+        mean: new Float64Array(FEATURE_COUNT).fill(value),
+        factor: new Float64Array(packedLength(FEATURE_COUNT)).fill(1),
+      },
+    ],
+  ]),
+  rewards,
+  trainedThrough: 7,
+  metrics: { rewards },
+  problems: [],
+});
+
+/** A topic in memory with one transactional id: whoever initialised last may publish, as with a broker. */
+function createTopic() {
+  const records: RawRecord[] = [];
+  const readers = new Set<(records: RawRecord[], partition: number) => void | Promise<void>>();
+  let writer = 0;
+  const codec: Codec = {
+    encode: (_topic: unknown, record: unknown) => Buffer.from(JSON.stringify(record)),
+    decode: (_topic: unknown, bytes: Buffer) => Promise.resolve({ ok: true, value: JSON.parse(bytes.toString()) }),
+    register: () => Promise.resolve(),
+  } as unknown as Codec;
+  const kafka = {
+    readTopic(_topic: string, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>) {
+      readers.add(onRecords);
+      return {
+        caughtUp: Promise.resolve(onRecords([...records], 0)),
+        stop: () => Promise.resolve(void readers.delete(onRecords)),
+      };
+    },
+  } as unknown as Kafka;
+  const open = (recorded = 0) => {
+    let epoch = -1;
+    const log = createPolicyLog({
+      producer: {
+        initialise: () => Promise.resolve(void (epoch = ++writer)),
+        async publish(messages: readonly OutgoingMessage[]) {
+          if (epoch !== writer) throw new Error("fenced");
+          for (const { key, value } of messages) {
+            const record = { offset: records.length, key: Buffer.from(String(key)), value, headers: {}, timestamp: 0 };
+            records.push(record);
+            for (const reader of readers) await reader([record], 0);
+          }
+        },
+      },
+      kafka,
+      codec,
+      topic: "policies",
+      name: "router",
+      highestRecorded: () => Promise.resolve(recorded),
+      log: pino({ level: "silent" }),
+    });
+    const publish = createPublish({
+      policies: log,
+      featureVersion: FEATURE_VERSION,
+      minimumRewards: 2,
+      clock: () => 5,
+    });
+    return { log, publish };
+  };
+  const versions = (): [number, number | null][] =>
+    records.map(({ value }) => {
+      const { version, revertOf } = JSON.parse(String(value)) as Policy;
+      return [version, revertOf];
+    });
+  return { open, versions };
+}
+
+describe("publish", () => {
+  it("gives versions in order, and none for what is published already or rests on too little", async () => {
+    const { open, versions } = createTopic();
+    const { publish } = open();
+    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    const first = await publish(solved(0.1));
+    expect(first).toMatchObject({
+      outcome: "published",
+      policy: { name: "router", version: 1, trainedThrough: 7, createdAt: 5 },
+    });
+    if (first.outcome !== "published") throw new Error();
+    expect(decodeRouterPolicy(first.policy)).toMatchObject({
+      version: 1,
+      arms: solved(0.1).arms.size === 1 ? expect.any(Map) : 0,
+    });
+    expect(await publish(solved(0.1))).toEqual({ outcome: "same" });
+    expect(await publish(solved(0.2))).toMatchObject({ policy: { version: 2 } });
+    expect(versions()).toEqual([
+      [1, null],
+      [2, null],
+    ]);
+  });
+
+  it("goes on from what another process published, also from the recorded history of a topic made anew", async () => {
+    const { open, versions } = createTopic();
+    await open(41).publish(solved(0.1));
+    const { publish } = open();
+    expect(await publish(solved(0.1))).toEqual({ outcome: "same" });
+    await publish(solved(0.2));
+    expect(versions().map(([version]) => version)).toEqual([42, 43]);
+  });
+
+  it("publishes nothing once another writer has begun, and takes up its version when it comes back", async () => {
+    const { open, versions } = createTopic();
+    const one = open();
+    await one.publish(solved(0.1));
+    const other = open();
+    await other.publish(solved(0.2));
+    await expect(one.publish(solved(0.3))).rejects.toThrow("fenced");
+    await one.publish(solved(0.3));
+    expect(versions().map(([version]) => version)).toEqual([1, 2, 3]);
+  });
+
+  it("leaves a revert alone until it is resumed", async () => {
+    const { open, versions } = createTopic();
+    const { publish } = open();
+    await publish(solved(0.1));
+    await publish(solved(0.2));
+    const person = open().log;
+    await person.open();
+    const old = person.newest();
+    if (old === null) throw new Error();
+    await person.append((version) => ({ ...old, version, revertOf: 1 }));
+    expect(await publish(solved(0.3))).toEqual({ outcome: "paused" });
+    await person.append((version) => ({ ...old, version, revertOf: null }));
+    await expect(publish(solved(0.3))).rejects.toThrow("fenced");
+    expect(await publish(solved(0.3))).toMatchObject({ outcome: "published" });
+    expect(versions()).toEqual([
+      [1, null],
+      [2, null],
+      [3, 1],
+      [4, null],
+      [5, null],
+    ]);
+  });
+
+  it("sees a revert that it only learns of by becoming the writer again", async () => {
+    const { open, versions } = createTopic();
+    const before = open();
+    await before.publish(solved(0.1));
+    const person = open().log;
+    await person.open();
+    const old = person.newest();
+    if (old === null) throw new Error();
+    await person.append((version) => ({ ...old, version, revertOf: 1 }));
+    // A learner of another process that has read nothing yet.
+    expect(await open().publish(solved(0.3))).toEqual({ outcome: "paused" });
+    expect(versions()).toHaveLength(2);
+  });
+});
