@@ -53,13 +53,22 @@ export function deliver(state: PartitionState, records: readonly RawRecord[], ne
     const bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
     const task: Task = { record, bytes, controller: new AbortController(), messages: [], counted: false, refusals: 0 };
     const entry = state.window.add(record.offset, task);
-    if (entry === undefined) continue;
+    if (entry === undefined) {
+      forget(task);
+      continue;
+    }
     state.waiting.push(entry);
     state.waitingBytes += bytes;
     added++;
   }
   state.window.advanceTo(nextOffset);
   return added;
+}
+
+/** Lets the bytes of a finished record go: its entry may stay for long, behind one that is slow. */
+export function forget(task: Task): void {
+  task.record = { ...task.record, key: null, value: null, headers: {} };
+  task.messages = [];
 }
 
 /** Ends the calls under way; the results are nobody's any more. */

@@ -8,7 +8,7 @@ import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../conne
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
 import type { StageMetrics } from "./metrics.ts";
-import { deliver, type PartitionState, type TaskEntry } from "./partition.ts";
+import { deliver, forget, type PartitionState, type TaskEntry } from "./partition.ts";
 import type { Position } from "./step.ts";
 
 /** The work on one record: its outputs. Rejects only when the signal is aborted; everything else ends in outputs. */
@@ -92,7 +92,7 @@ export function createStage(options: StageOptions): Stage {
     onCommitted(_state, entries) {
       for (const entry of entries) {
         release(entry);
-        entry.item.messages = [];
+        forget(entry.item);
       }
       schedule();
     },

@@ -127,7 +127,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
         const { topic, partition, batchSize, firstOffset, lastOffset, highWatermark } = payload;
         const next = Number(lastOffset) + 1;
-        if (batchSize === 0 && firstOffset !== null) handlers.onMarkers?.(topic, partition, Number(firstOffset), next);
+        // Without a first offset compaction has removed what was asked for: that one offset is passed.
+        if (batchSize === 0) handlers.onMarkers?.(topic, partition, Number(firstOffset ?? lastOffset), next);
         handlers.onLag?.(topic, partition, Number(highWatermark) - next);
       });
       consumer.on(consumer.events.CRASH, ({ payload }) => {

@@ -44,7 +44,12 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     plainProducer: () => createPlainProducer(),
     readTopic: (topic, onRecords) => readTopic({ client, admin, topic, log }, onRecords),
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, log }, onRecord),
-    ensureTopics: async (arms) => ensureTopics(await admin(), config, arms, log),
+    async ensureTopics(arms) {
+      const connected = await admin();
+      // A broker that is too old for exactly-once is refused here, not when the first partition is to be adopted.
+      await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
+      await ensureTopics(connected, config, arms, log);
+    },
     async lag(group, topic) {
       const connected = await admin();
       const [ends, committed] = await Promise.all([

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { toRawRecord } from "./messages.ts";
 import type { RawRecord, TopicReader } from "./port.ts";
 import { untilReachable } from "./retry.ts";
+import { within } from "./within.ts";
 
 interface ReaderOptions {
   client: KafkaClient;
@@ -16,6 +17,7 @@ interface ReaderOptions {
 
 /** A tail that compaction emptied is never reported: after this long without news it counts as read. */
 const quietMs = 10_000;
+const disconnectMs = 3_000;
 
 function createReader({ client, topic }: ReaderOptions): Consumer {
   return client.consumer({
@@ -89,7 +91,7 @@ export function readTopic(
     async stop() {
       stopped = true;
       clearTimeout(quiet);
-      await consumer.disconnect();
+      await within(disconnectMs, consumer.disconnect());
     },
   };
 }
@@ -121,5 +123,5 @@ export async function tailTopic(
       })
       .catch(reject);
   });
-  return { stop: () => consumer.disconnect() };
+  return { stop: () => within(disconnectMs, consumer.disconnect()) };
 }
