@@ -9,7 +9,8 @@ import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
 import { deadLetterRecord } from "../runtime/dead-letter.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
-import { createSink, type Source } from "../runtime/sink.ts";
+import type { Source } from "../runtime/rows.ts";
+import { createSink } from "../runtime/sink.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 

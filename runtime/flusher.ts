@@ -1,7 +1,7 @@
 // Sends what a sink has gathered: one flush at a time, when the batch is full or its time has come, and tells Kafka afterwards how far it got.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { SinkDependencies } from "./sink.ts";
+import type { SinkDependencies } from "./rows.ts";
 
 export interface Flusher {
   /** Sees to it that what is gathered goes within batchMs, or at once when the batch is full. */

@@ -5,7 +5,8 @@ import { createBatch } from "../operators/batch/batch.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import type { SinkSource } from "../connections/kafka/sink-source.ts";
-import { createSink, type SinkDependencies, type TableEntries } from "./sink.ts";
+import type { SinkDependencies, TableEntries } from "./rows.ts";
+import { createSink } from "./sink.ts";
 
 type Handlers = Parameters<SinkSource["run"]>[0];
 

@@ -3,73 +3,9 @@
 // at a time and in order, so that what the store has of a partition is always whole up to its highest offset. Rows that arrive
 // twice are the store's matter (identity). While the store is away a flush waits, then a batch fills, then onRecords does not resolve:
 // memory stays bounded and nothing is skipped. Knows no operator: decode, batch and insert are passed in.
-import type { Logger } from "pino";
 import type { RawRecord } from "../connections/kafka/port.ts";
-import type { SinkSource } from "../connections/kafka/sink-source.ts";
 import { createFlusher } from "./flusher.ts";
-import type { StageMetrics } from "./metrics.ts";
-
-/** A row knows its own time, by which its table is partitioned. */
-export interface Row {
-  created_at: string;
-  [column: string]: unknown;
-}
-
-/** Rows by table; the topic's own table comes last: positions are read from it. */
-export interface TableRows {
-  table: string;
-  rows: Row[];
-}
-export type DecodedRows = { ok: true; tables: TableRows[] } | { ok: false; code: string; reason: string };
-
-/** Where rows come from, kept until they are stored. Topics carry their prefix. */
-export interface Source {
-  topic: string;
-  partition: number;
-  record: RawRecord;
-}
-
-export interface TableEntries {
-  table: string;
-  entries: { row: Row; source: Source }[];
-}
-
-/** Gathers rows until they are worth an insert. */
-export interface Batch {
-  add(source: Source, tables: readonly TableRows[]): void;
-  /** Counted so that its position can be committed; has no rows. */
-  skip(source: Source): void;
-  isFull(): boolean;
-  isEmpty(): boolean;
-  /** Rows held. */
-  rows(): number;
-  /** Everything gathered, and starts over. Tables of `before` are to be stored before those of `last`. */
-  take(): {
-    before: TableEntries[];
-    last: TableEntries[];
-    positions: { topic: string; partition: number; offset: number }[];
-  };
-}
-
-export interface SinkDependencies {
-  source: SinkSource;
-  decode(source: Source, signal: AbortSignal): Promise<DecodedRows>;
-  batch: Batch;
-  /** Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects when the signal aborts. */
-  insert(tables: readonly TableEntries[], signal: AbortSignal): Promise<void>;
-  /** The highest offset that the store has, by partition. */
-  storedOffsets(
-    partitions: readonly { topic: string; partition: number }[],
-  ): Promise<readonly { topic: string; partition: number; offset: number | undefined }[]>;
-  /** A record that can't become a row. Resolves when it is safe elsewhere, or counted. */
-  undecodable(source: Source, code: string, reason: string): Promise<void>;
-  metrics: Pick<StageMetrics, "received" | "sent" | "dropped" | "observe" | "inFlight" | "lag">;
-  log: Logger;
-  /** Longest time that a row waits to be sent, milliseconds. */
-  batchMs: number;
-  /** Time for the last flush on stop, milliseconds. */
-  drainMs: number;
-}
+import type { SinkDependencies } from "./rows.ts";
 
 export interface Sink {
   /** Resolves when the group was joined. */

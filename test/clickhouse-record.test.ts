@@ -15,7 +15,8 @@ import { createInsert } from "../operators/insert/insert.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
 import type { SinkSource } from "../connections/kafka/sink-source.ts";
-import { createSink, type Source } from "../runtime/sink.ts";
+import type { Source } from "../runtime/rows.ts";
+import { createSink } from "../runtime/sink.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
 
 type Handlers = Parameters<SinkSource["run"]>[0];

@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";
-import type { VectorIndexes } from "../vectors/create.ts";
 import { createExactIndex } from "../vectors/exact.ts";
-import { VectorError, type VectorIndex } from "../vectors/port.ts";
+import { VectorError, type VectorIndex, type VectorIndexes } from "../vectors/port.ts";
 import { embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
 import { createMemoryPool } from "./memory.ts";
 

@@ -3,8 +3,7 @@
 // with VectorError index_unavailable and changes wait.
 import type { Logger } from "pino";
 import type { Example } from "../../schemas/types.ts";
-import type { VectorIndexes } from "../vectors/create.ts";
-import { VectorError, type VectorIndex } from "../vectors/port.ts";
+import { VectorError, type VectorIndex, type VectorIndexes } from "../vectors/port.ts";
 import { embeddingFromBytes } from "../../algorithms/embedding.ts";
 import type { Candidate, ExamplePool } from "./port.ts";
 

@@ -2,15 +2,7 @@
 import type { Logger } from "pino";
 import { createExactIndex } from "./exact.ts";
 import { createFaissIndexes } from "./faiss.ts";
-import type { VectorIndex } from "./port.ts";
-
-/** Opens any number of indexes of one dimension over one shared owner. */
-export interface VectorIndexes {
-  readonly kind: "faiss" | "exact";
-  open(): VectorIndex;
-  /** Closes the owner; every index with it. */
-  close(): Promise<void>;
-}
+import type { VectorIndex, VectorIndexes } from "./port.ts";
 
 export async function createVectorIndexes(dimension: number, log: Logger): Promise<VectorIndexes> {
   try {

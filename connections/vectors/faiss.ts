@@ -3,9 +3,8 @@
 // whoever holds the vectors opens new ones (connections/pool does).
 import { connectWorker, WorkerDied } from "../worker/rpc.ts";
 import { checkCount, checkVector } from "./check.ts";
-import type { VectorIndexes } from "./create.ts";
 import type { FaissMethods } from "./methods.ts";
-import { VectorError, type Neighbour, type VectorIndex } from "./port.ts";
+import { VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";
 
 /** Vectors in one message: an addition never holds searches back for long. */
 const addAtOnce = 500;

@@ -18,6 +18,14 @@ export interface VectorIndex {
   close(): Promise<void>;
 }
 
+/** Opens any number of indexes of one dimension over one shared owner. */
+export interface VectorIndexes {
+  readonly kind: "faiss" | "exact";
+  open(): VectorIndex;
+  /** Closes the owner; every index with it. */
+  close(): Promise<void>;
+}
+
 /** code: wrong_dimension, not_finite, index_unavailable. */
 export class VectorError extends Error {
   constructor(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Source, TableRows } from "../../runtime/sink.ts";
+import type { Source, TableRows } from "../../runtime/rows.ts";
 import { createBatch } from "./batch.ts";
 
 const source = (offset: number, bytes = 0): Source => ({

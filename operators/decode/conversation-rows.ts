@@ -1,6 +1,6 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its response. Pure, as rows.ts says.
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
-import type { Row } from "../../runtime/sink.ts";
+import type { Row } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
 import { at, double, doubleOrNull, time, type Place } from "./values.ts";
 

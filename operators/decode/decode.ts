@@ -2,7 +2,7 @@
 // (a failing dependency is no poison); what no one can decode is handed back with its reason, never thrown.
 import { setTimeout as delay } from "node:timers/promises";
 import { RegistryUnavailable, type Codec } from "../../connections/registry/port.ts";
-import type { DecodedRows } from "../../runtime/sink.ts";
+import type { DecodedRows } from "../../runtime/rows.ts";
 import { evictedExampleRow } from "./example-rows.ts";
 import { rowsOf, type RecordedTopic } from "./rows.ts";
 import type { Place } from "./values.ts";

@@ -1,5 +1,5 @@
 // Rows of the example pool: the state of an example, and what is left of an evicted one. Pure, as rows.ts says.
-import type { Row, TableRows } from "../../runtime/sink.ts";
+import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { Example, ExampleSource } from "../../schemas/types.ts";
 import { at, double, floats, time, timeOrNull, type Place } from "./values.ts";
 

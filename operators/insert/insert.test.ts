@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ClickHouseRejected, ClickHouseUnavailable } from "../../connections/clickhouse/port.ts";
-import type { TableEntries } from "../../runtime/sink.ts";
+import type { TableEntries } from "../../runtime/rows.ts";
 import { createInsert } from "./insert.ts";
 
 interface TestRow {

@@ -3,7 +3,7 @@
 // Needs rows in the order of their partitions and keeps it, so that the highest offset in a table always stands on a whole prefix.
 import { setTimeout as delay } from "node:timers/promises";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Source, TableEntries } from "../../runtime/sink.ts";
+import type { Source, TableEntries } from "../../runtime/rows.ts";
 
 export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
