@@ -6,6 +6,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Kafka as KafkaClient, Producer } from "kafkajs";
 import { TransactionAborted } from "../connections/kafka/errors.ts";
 import type { Transaction, TransactionalProducer } from "../connections/kafka/port.ts";
+import { decodeFinished } from "../runtime/finished-offsets.ts";
+import { createLog } from "../runtime/log.ts";
+import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createStage, type Stage } from "../runtime/stage.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
 import { testStack } from "./support/stack.ts";
 import { eventually } from "./support/system.ts";
@@ -199,4 +203,66 @@ test("a producer that was fenced says that the outcome is unknown, and works aga
   await former.initialise();
   await former.transact(work(2, "former again"));
   expect(await its.keys(output)).toEqual(["latter", "former again"]);
+});
+
+describe("a stage that is stopped with gaps", () => {
+  interface Running {
+    stage: Stage;
+    /** Offsets taken up, and what ends their work. */
+    calls: Map<number, () => void>;
+  }
+  async function start(input: string, output: string, instance: string): Promise<Running> {
+    const calls = new Map<number, () => void>();
+    const stage = createStage({
+      name: "gaps",
+      group: `${input}.group`,
+      topics: [input],
+      transactionalId: `${input}.${instance}`,
+      instance,
+      sessionTimeoutMs: 6_000,
+      limits: { inFlight: 100, inFlightBytes: 1_000_000, drainMs: 500 },
+      kafka: its.kafka,
+      process: (record, { offset }, signal) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("lost")));
+          calls.set(offset, () => resolve([message(output, String(record.key))]));
+        }),
+      rejected: () => Promise.resolve([]),
+      metrics: createStageMetrics(createMetricsRegistry(), "gaps"),
+      log: createLog({ level: "silent" }),
+    });
+    await stage.start();
+    return { stage, calls };
+  }
+  const taken = ({ calls }: Running, count: number): Promise<true> =>
+    eventually(`${count} records`, () => Promise.resolve(calls.size >= count || undefined));
+
+  test("is continued where it was: what was finished is not done again, the rest is", async () => {
+    const [input, output] = [await its.topic(), await its.topic()];
+    const plain = its.kafka.plainProducer();
+    producers.push(plain);
+    await plain.send(Array.from({ length: 10 }, (_, i) => message(input, `r${i}`)));
+    const first = await start(input, output, "one");
+    await taken(first, 10);
+    for (const [offset, done] of first.calls) if (offset !== 0 && offset !== 5) done();
+    const committed = await eventually("the commit", async () => {
+      const [partition] = await its.kafka.lag(`${input}.group`, input);
+      return decodeFinished(partition?.metadata ?? "").length === 8 ? partition : undefined;
+    });
+    expect([committed.committed, decodeFinished(committed.metadata)]).toEqual([0, [1, 2, 3, 4, 6, 7, 8, 9]]);
+    await first.stage.stop();
+
+    const second = await start(input, output, "two");
+    await taken(second, 2);
+    await plain.send([message(input, "r10")]);
+    await taken(second, 3);
+    expect([...second.calls.keys()]).toEqual([0, 5, 10]);
+    for (const done of second.calls.values()) done();
+    await eventually("an empty group", async () => {
+      const [partition] = await its.kafka.lag(`${input}.group`, input);
+      return partition?.committed === 11 && partition.metadata === "" ? true : undefined;
+    });
+    expect((await its.keys(output)).sort()).toEqual(Array.from({ length: 11 }, (_, i) => `r${i}`).sort());
+    await second.stage.stop();
+  });
 });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../assembly/session.ts";
-import { startStages, type RunningStages } from "../assembly/up.ts";
+import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";
@@ -165,11 +165,13 @@ test("the broker is killed twice under load: nothing is lost, nothing comes twic
   await expectAllOnce();
 });
 
-test("a process ends when it is asked to, while the broker is away", { timeout: 400_000 }, async () => {
-  await workers.start("generate", "generate-late");
+test("processes end when they are asked to, while the broker is away", { timeout: 400_000 }, async () => {
+  const late = stageNames.map((stage) => ({ stage, instance: `${stage}-late` }));
+  await Promise.all(late.map(({ stage, instance }) => workers.start(stage, instance)));
   await without("kafka", async () => {
     await sleep(3_000);
-    expect(await workers.terminate("generate-late", 30_000)).toBe(0);
+    const codes = await Promise.all(late.map(({ instance }) => workers.terminate(instance, 30_000)));
+    expect(codes).toEqual([0, 0, 0]);
   });
   await oracle.issue(50, perSecond);
   await expectAllOnce();
