@@ -71,7 +71,7 @@ export interface RecordingTable {
 export function recordInto(clickhouse: Pick<ClickHouse, "insert">, partitions = 3): RecordingTable {
   const ends = new Map<string, number>();
   const place = (topic: string, requestId: string, timestamp: number) => {
-    const partition = [...requestId].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % partitions;
+    const partition = Buffer.from(requestId).reduce((sum, byte) => sum + byte, 0) % partitions;
     const key = `${topic}/${partition}`;
     const offset = ends.get(key) ?? 0;
     ends.set(key, offset + 1);
