@@ -11,6 +11,7 @@ import { setUp } from "../scripts/setup.ts";
 import { openClient } from "./client.ts";
 import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
+import { examples } from "./scenes/examples.ts";
 import { learning } from "./scenes/learning.ts";
 import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
@@ -18,7 +19,7 @@ import { questions } from "./scenes/questions.ts";
 import { createScreen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, learning, queries, next];
+const scenes: readonly Scene[] = [questions, learning, examples, queries, next];
 
 /** When the command was given: scripts/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());

@@ -1,0 +1,82 @@
+// The documents keep their word: links lead somewhere, configurations are valid, commands and metrics exist. SQL in clickhouse.md and the
+// clients are run by tests in test/.
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import type { Io } from "../cli/io.ts";
+import { createProgram } from "../cli/program.ts";
+import { parseConfig } from "../config/load.ts";
+import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const files = [
+  "README.md",
+  "CONTRIBUTING.md",
+  "docs/clients/README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => `docs/${name}`),
+];
+const texts = files.map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
+
+/** Content of the code blocks of a language. */
+const blocks = (text: string, language: string): string[] =>
+  [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, name, body = ""]) => (name === language ? [body] : []));
+
+const environment = {
+  OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+  OPENAI_API_KEY: "a-key",
+  CLICKHOUSE_PASSWORD: "a-password",
+};
+
+describe.each(texts)("$file", ({ file, text }) => {
+  it("links to what is there", () => {
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = ""]) => target);
+    const broken = links.filter((target) => !existsSync(resolve(root, dirname(file), target)));
+    expect(broken).toEqual([]);
+  });
+
+  it("shows configurations that are valid", () => {
+    for (const body of blocks(text, "yaml")) {
+      const whole = body.includes("arms:") ? body : `${body}\narms: [{ name: cheap, type: llama }]`;
+      expect(() => parseConfig(whole, { source: file, folder: root, environment })).not.toThrow();
+    }
+  });
+
+  it("names commands that exist", () => {
+    const io: Io = {
+      out: () => undefined,
+      note: () => undefined,
+      environment: {},
+      cwd: root,
+      signal: AbortSignal.abort(),
+    };
+    const named = [...text.matchAll(/(?:^|[`] *)(?:npx )?precedent ((?:-c \S+ )?[a-z][a-z -]*)/gm)];
+    for (const [, words = ""] of named) {
+      const path = words
+        .replace(/^-c \S+ /, "")
+        .split(" ")
+        .filter((word) => /^[a-z]+$/.test(word));
+      expect(commandOf(createProgram(io), path), `precedent ${path.join(" ")}`).toBeDefined();
+    }
+  });
+});
+
+/** The command that the words lead to; what follows it are its arguments. */
+function commandOf(program: Command, words: readonly string[]): Command | undefined {
+  const [first, ...rest] = words;
+  const found = program.commands.find((command) => command.name() === first);
+  if (found === undefined || found.commands.length === 0) return found;
+  return commandOf(found, rest);
+}
+
+it("operations.md names the metrics that there are", async () => {
+  const registry = createMetricsRegistry();
+  createStageMetrics(registry, "plan");
+  const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
+  const text = readFileSync(join(root, "docs/operations.md"), "utf8");
+  const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));
+  expect([...named].sort()).toEqual([...present].sort());
+});
