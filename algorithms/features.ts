@@ -89,7 +89,8 @@ function projection(dimension: number): Float64Array {
   return Float64Array.from({ length: PROJECTED * dimension }, () => normal(random));
 }
 
-/** Returns the function from a request and an arm's examples to x. It keeps the projection matrices (one a dimension) it has made. */
+/** Returns the function from a request and an arm's examples to x. It keeps the projection matrices (one a dimension) it has made,
+ *  and the last question's part. A vector must not be changed once it was given. */
 export function createFeatures(): (input: FeatureInput) => number[] {
   const matrices = new Map<number, Float64Array>();
   const project = (embedding: Float32Array): number[] => {
@@ -101,13 +102,23 @@ export function createFeatures(): (input: FeatureInput) => number[] {
       return Math.tanh(z / 2);
     });
   };
-  return (input) => [
-    1,
-    logShare(input.question.length, 100_000),
-    logShare(input.promptCharacters, 1_000_000),
-    logShare(input.messages - 1, 50),
-    ...lexical(input.question),
-    ...(input.embedding === null ? Array.from({ length: PROJECTED }, () => 0) : project(input.embedding)),
-    ...exampleFeatures(input.examples),
+  const ofQuestion = (question: string, embedding: Float32Array | null): number[] => [
+    ...lexical(question),
+    ...(embedding === null ? Array.from({ length: PROJECTED }, () => 0) : project(embedding)),
   ];
+  /** The last question's: a request is looked at once an arm, and only its examples differ. */
+  let last: { question: string; embedding: Float32Array | null; features: number[] } | undefined;
+  return (input) => {
+    const { question, embedding } = input;
+    if (last?.embedding !== embedding || last.question !== question)
+      last = { question, embedding, features: ofQuestion(question, embedding) };
+    return [
+      1,
+      logShare(question.length, 100_000),
+      logShare(input.promptCharacters, 1_000_000),
+      logShare(input.messages - 1, 50),
+      ...last.features,
+      ...exampleFeatures(input.examples),
+    ];
+  };
 }
