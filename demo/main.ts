@@ -72,7 +72,7 @@ function quiet(progress: Progress): Progress {
   return {
     task: progress.task,
     line: (text) => {
-      if (!text.startsWith("✓")) progress.line(text);
+      if (!text.endsWith(": there")) progress.line(text);
     },
   };
 }

@@ -24,7 +24,7 @@ export function createScreen(out: NodeJS.WriteStream = process.stdout): Screen {
   let timer: NodeJS.Timeout | undefined;
   let frame = 0;
 
-  let blank = true;
+  let blank = false;
   const line = (text = ""): void => {
     // Never two empty lines together, whoever wrote the first.
     if (text === "" && blank) return;

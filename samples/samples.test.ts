@@ -16,24 +16,30 @@ function lines<T>(name: string, schema: z.ZodType<T>): T[] {
   return content.split("\n").map((line) => schema.parse(JSON.parse(line)));
 }
 const pairs = lines("shell-pairs.jsonl", z.strictObject({ request: text, response: text }));
-const questions = lines("shell-questions.jsonl", z.strictObject({ request: text, references: z.array(text).min(1) }));
+const questions = lines(
+  "shell-questions.jsonl",
+  z.strictObject({ request: text, again: text, references: z.array(text).min(1) }),
+);
 const keys = (rows: { request: string }[]): string[] => rows.map(({ request }) => canonicalText(request).toLowerCase());
 
 describe("sample data", () => {
-  it("has some hundred pairs and 60 questions, all different", () => {
+  it("has some hundred pairs and 60 questions in two wordings, all different", () => {
     expect(pairs.length).toBeGreaterThanOrEqual(320);
     expect(questions).toHaveLength(60);
-    const all = [...keys(pairs), ...keys(questions)];
+    const again = questions.map((question) => ({ request: question.again }));
+    const all = [...keys(pairs), ...keys(questions), ...keys(again)];
     expect(new Set(all).size).toBe(all.length);
   });
 
   it("has in the log one to three answers to every question, a right one last", async () => {
     const log = await readRecordedLog(path("shell-log.jsonl"), "dear");
-    for (const { request, references } of questions) {
-      const answers = log.get(canonicalText(request)) ?? [];
-      expect(answers.length, request).toBeGreaterThanOrEqual(1);
-      expect(answers.length, request).toBeLessThanOrEqual(3);
-      expect(references, request).toContain(answers.at(-1)?.text);
+    for (const { request, again, references } of questions) {
+      for (const wording of [request, again]) {
+        const answers = log.get(canonicalText(wording)) ?? [];
+        expect(answers.length, wording).toBeGreaterThanOrEqual(1);
+        expect(answers.length, wording).toBeLessThanOrEqual(3);
+        expect(references, wording).toContain(answers.at(-1)?.text);
+      }
     }
   });
 

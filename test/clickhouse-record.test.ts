@@ -182,12 +182,13 @@ describe("record on ClickHouse", () => {
     ]);
   });
 
-  it("answers every question of docs/clickhouse.md", async () => {
+  it("answers every question of the documents", async () => {
     const { stage, feed } = await startRecord();
     for (const topic of recordedTopics) await feed(topic, 0, 0, [testingRecords[topic]]);
     await stage.stop();
-    const text = await readFile(new URL("../docs/clickhouse.md", import.meta.url), "utf8");
-    const questions = [...text.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql ?? "");
+    const files = ["../docs/clickhouse.md", "../README.md"].map((file) => new URL(file, import.meta.url));
+    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
+    const questions = [...texts.join("\n").matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql ?? "");
     expect(questions.length).toBeGreaterThan(5);
     for (const sql of questions) expect(Array.isArray(await clickhouse.query(sql))).toBe(true);
   });

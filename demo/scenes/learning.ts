@@ -8,8 +8,7 @@ import { showLearningCurve } from "../learning-curve.ts";
 import type { Scene, SceneContext } from "../scene.ts";
 import { untilCount } from "../sql.ts";
 
-/** How often each question is asked, and the time after which no new request is sent: a slow machine asks fewer. */
-const passes = 2;
+/** After so long no new request is sent: a slow machine asks fewer. */
 const longestMs = 100_000;
 const inFlight = 6;
 
@@ -17,7 +16,7 @@ export const learning: Scene = async (context) => {
   const { screen, stages, data, client } = context;
   screen.heading(
     "Feedback moves the policy",
-    `Each of ${data.questions.length} questions is asked ${passes} times, in random order. Nobody sits here to judge, and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
+    `${data.questions.length} questions in random order, then the same in other words. Nobody sits here to judge, and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
   );
   const rewarded = await askAll(context);
   if (!stages.has("learn")) {
@@ -33,7 +32,10 @@ export const learning: Scene = async (context) => {
 /** Returns how many answers got a reward. */
 async function askAll({ screen, client, data, signal }: SceneContext): Promise<number> {
   const random = splitmix64(0x5eedn);
-  const questions = Array.from({ length: passes }, () => shuffled(data.questions, random)).flat();
+  const questions = [
+    ...shuffled(data.questions, random),
+    ...shuffled(data.questions, random).map((question) => ({ ...question, request: question.again })),
+  ];
   const limit = pLimit(inFlight);
   const end = Date.now() + longestMs;
   let [rewarded, failed] = [0, 0];
