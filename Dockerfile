@@ -2,7 +2,7 @@
 FROM node:20-bookworm-slim AS base
 # libfaiss and its BLAS are looked up at run time; python3 makes the models and builds the addon.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends libfaiss-dev libopenblas-dev g++ make python3 python3-pip python3-venv ca-certificates \
+ && apt-get install -y --no-install-recommends libfaiss-dev libopenblas-dev g++ git make python3 python3-pip python3-venv ca-certificates \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 

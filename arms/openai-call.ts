@@ -42,7 +42,7 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Bo
   return {
     model: config.model,
     messages: chatMessages(request.pieces).map(messageParam),
-    max_tokens: params.maxTokens ?? config.maxTokens,
+    [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
     ...(params.temperature === null ? {} : { temperature: params.temperature }),
     ...(params.topP === null ? {} : { top_p: params.topP }),
     ...(params.seed === null ? {} : { seed: params.seed }),

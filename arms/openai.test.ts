@@ -6,6 +6,7 @@ import {
   endpoint,
   good,
   type Handler,
+  instantClock,
   never,
   prompt,
   request,
@@ -92,6 +93,13 @@ describe("a healthy endpoint", () => {
     });
   });
 
+  it("calls it what the endpoint calls the most tokens", async () => {
+    const { arm, received } = await endpoint(good, { maxTokensField: "max_completion_tokens", maxTokens: 9 });
+    await arm.answer(request(), never());
+    expect(received[0]?.body).toMatchObject({ max_completion_tokens: 9 });
+    expect(received[0]?.body).not.toHaveProperty("max_tokens");
+  });
+
   it("is called by no more than its concurrency at a time", async () => {
     let open = 0;
     let most = 0;
@@ -108,7 +116,10 @@ describe("a healthy endpoint", () => {
     const answers = await Promise.all(Array.from({ length: 7 }, () => arm.answer(request(), never())));
     expect(answers.map((answer) => answer.kind)).toEqual(Array(7).fill("answer"));
     expect(most).toBe(2);
-    expect(Math.max(...answers.map((answer) => (answer.kind === "answer" ? answer.queueMs : 0)))).toBeGreaterThan(15);
+    const queued = answers.map((answer) => (answer.kind === "answer" ? answer.queueMs : 0));
+    const firstTokens = answers.map((answer) => (answer.kind === "answer" ? (answer.firstTokenMs ?? 0) : 0));
+    // Whoever came last waited until somebody had been answered.
+    expect(Math.max(...queued)).toBeGreaterThan(Math.min(...firstTokens));
   });
 });
 
@@ -196,15 +207,19 @@ describe("time", () => {
   });
 
   it("requestsPerMinute spaces calls, and refuses those whose turn comes after the deadline", async () => {
-    const { arm, received } = await endpoint(good, { requestsPerMinute: 120, concurrency: 1 });
+    const clock = instantClock();
+    const { arm, received } = await endpoint(good, { requestsPerMinute: 120, concurrency: 1 }, clock);
     const results = [
-      arm.answer(request(), never()),
-      arm.answer(request(), never()),
-      arm.answer(request({ deadlineMs: 700 }), never()),
+      await arm.answer(request(), never()),
+      await arm.answer(request(), never()),
+      await arm.answer(request({ deadlineMs: 100 }), never()),
     ];
-    expect(
-      (await Promise.all(results)).map((result) => (result.kind === "failure" ? result.code : result.text)),
-    ).toEqual(["Hello", "Hello", "rate_limited"]);
-    expect((received[1]?.at ?? 0) - (received[0]?.at ?? 0)).toBeGreaterThan(200);
+    expect(results.map((result) => (result.kind === "failure" ? result.code : result.text))).toEqual([
+      "Hello",
+      "Hello",
+      "rate_limited",
+    ]);
+    expect(clock.waits.map(Math.round)).toEqual([500]);
+    expect(received).toHaveLength(2);
   });
 });

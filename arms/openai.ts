@@ -1,6 +1,6 @@
 // Any OpenAI-compatible endpoint. Calls wait for a slot and for the rate limit, are tried again where that may help, and end by the deadline.
 // A call may be made more than once (and cost so); its answer is returned once and whole.
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
 import type { OpenAiArmConfig } from "../config/schema.ts";
@@ -18,13 +18,27 @@ export interface OpenAiArmDependencies {
   log: Logger;
   /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
   backoff?: (next: number) => number;
+  clock?: ArmClock;
 }
+
+/** What it waits by between calls; a test passes its own. */
+export interface ArmClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves when the time is over or the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const systemClock: ArmClock = {
+  now: Date.now,
+  sleep: (ms, signal) => sleepFor(ms, undefined, { signal }).catch(() => undefined),
+};
 
 // Callers that were told the same Retry-After come back spread over this.
 const retryAfterJitterMs = 250;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
-  const { log, backoff = (next: number) => backoffMs(next, Math.random()) } = dependencies;
+  const { log, clock = systemClock, backoff = (next: number) => backoffMs(next, Math.random()) } = dependencies;
   const client = new OpenAI({
     baseURL: config.baseUrl,
     // The client insists on a key; local endpoints look at none.
@@ -68,13 +82,13 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       if (ending.aborted) return endedFailure(ending, attempt);
       const asked = result.retryAfterMs;
       const waitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
-      if (!result.retriable || attempt > config.retries || Date.now() + waitMs >= request.deadline)
+      if (!result.retriable || attempt > config.retries || clock.now() + waitMs >= request.deadline)
         return failure(result, attempt);
       log.warn(
         { requestId: request.requestId, arm: config.name, code: result.code, attempt, waitMs },
         "call failed, trying again",
       );
-      await sleep(waitMs, undefined, { signal: ending }).catch(() => undefined);
+      await clock.sleep(waitMs, ending);
       if (ending.aborted) return endedFailure(ending, attempt);
     }
   }
@@ -91,7 +105,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     try {
       return await call(one.signal);
     } catch (error) {
-      if (!one.signal.aborted) return problemOf(error, Date.now());
+      if (!one.signal.aborted) return problemOf(error, clock.now());
       const message = `The endpoint did not answer within ${String(config.timeoutMs)} ms.`;
       return { code: "endpoint_timeout", message, retriable: true, retryAfterMs: null };
     } finally {
@@ -103,12 +117,12 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   /** Waits until the rate limit lets a call through; a failure when the deadline comes first. */
   async function rateTurn(request: ArmRequest, ending: AbortSignal, attempts: number): Promise<ArmFailure | null> {
     if (rate === null) return null;
-    const waitMs = rate.take(Date.now(), request.deadline - Date.now());
+    const waitMs = rate.take(clock.now(), request.deadline - clock.now());
     if (waitMs === null) {
       const message = `Arm "${config.name}" is at its ${String(perMinute)} requests a minute until after the deadline.`;
       return { kind: "failure", code: "rate_limited", message, attempts, retriable: true };
     }
-    if (waitMs > 0) await sleep(waitMs, undefined, { signal: ending }).catch(() => undefined);
+    if (waitMs > 0) await clock.sleep(waitMs, ending);
     if (!ending.aborted) return null;
     rate.giveBack();
     return endedFailure(ending, attempts);

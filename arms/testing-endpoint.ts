@@ -5,13 +5,12 @@ import { pino } from "pino";
 import { afterEach } from "vitest";
 import { armSchema } from "../config/schema.ts";
 import type { Arm, ArmRequest } from "./arm.ts";
-import { createOpenAiArm } from "./openai.ts";
+import { type ArmClock, createOpenAiArm } from "./openai.ts";
 
 export type Handler = (request: IncomingMessage, response: ServerResponse, call: number) => void;
 interface Received {
   body: Record<string, unknown>;
   headers: IncomingMessage["headers"];
-  at: number;
 }
 
 let server: Server | undefined;
@@ -23,11 +22,22 @@ afterEach(async () => {
   server = undefined;
 });
 
+/** A clock whose waits are over at once, and were noted. */
+export function instantClock(): ArmClock & { waits: number[] } {
+  const waits: number[] = [];
+  const began = Date.now();
+  return {
+    waits,
+    now: () => waits.reduce((sum, wait) => sum + wait, began),
+    sleep: (ms) => (waits.push(ms), Promise.resolve()),
+  };
+}
+
 export const secret = "sk-the-key";
 export const prompt = "the whole prompt of the client";
 
 /** Starts an endpoint; what it received and what the arm logged come back. */
-export async function endpoint(handler: Handler, more: object = {}) {
+export async function endpoint(handler: Handler, more: object = {}, clock?: ArmClock) {
   const received: Received[] = [];
   server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -36,7 +46,6 @@ export async function endpoint(handler: Handler, more: object = {}) {
       received.push({
         body: JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>,
         headers: request.headers,
-        at: Date.now(),
       });
       handler(request, response, received.length);
     });
@@ -44,15 +53,15 @@ export async function endpoint(handler: Handler, more: object = {}) {
   await new Promise<void>((resolve) => server?.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const logged: string[] = [];
-  arm = create(`http://127.0.0.1:${String(port)}/v1`, more, logged);
+  arm = create(`http://127.0.0.1:${String(port)}/v1`, more, logged, clock);
   return { arm, received, logged };
 }
 
-function create(baseUrl: string, more: object, logged: string[] = []): Arm {
+function create(baseUrl: string, more: object, logged: string[] = [], clock?: ArmClock): Arm {
   const config = armSchema.parse({ name: "dear", type: "openai", baseUrl, apiKey: secret, model: "m", ...more });
   if (config.type !== "openai") throw new Error("unreachable");
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
-  return createOpenAiArm(config, { log, backoff: () => 5 });
+  return createOpenAiArm(config, { log, backoff: () => 5, ...(clock && { clock }) });
 }
 
 export function request(more: { deadlineMs?: number; params?: Partial<ArmRequest["params"]> } = {}): ArmRequest {
