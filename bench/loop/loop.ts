@@ -29,11 +29,11 @@ const quick: Plan = {
   ],
 };
 const full: Plan = {
-  warmUpSeconds: 15,
+  warmUpSeconds: 12,
   parts: [
-    { inFlight: 64, rounds: 7, seconds: 10 },
-    { inFlight: 16, rounds: 5, seconds: 10 },
-    { inFlight: 1, rounds: 3, seconds: 10 },
+    { inFlight: 64, rounds: 5, seconds: 10 },
+    { inFlight: 16, rounds: 3, seconds: 10 },
+    { inFlight: 1, rounds: 3, seconds: 5 },
   ],
 };
 
