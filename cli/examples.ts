@@ -1,8 +1,10 @@
-// precedent examples import FILE: pairs of request and response, embedded and produced to the topic `examples`. The same
-// pair gets the same id, so a repeated or broken-off import does no harm.
+// precedent examples: the pool from the command line. Here import FILE: pairs of request and response, embedded and produced to the topic
+// `examples`. The same pair gets the same id, so a repeated or broken-off import does no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
+import { embeddingToBytes } from "../algorithms/embedding.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity.ts";
+import { replacePersonalData } from "../algorithms/pii.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
@@ -10,6 +12,8 @@ import type { Embedder } from "../connections/embedder/port.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Example } from "../schemas/types.ts";
 import { startProgress } from "../stack/progress.ts";
+import { addReadingExamples } from "./examples-read.ts";
+import { addRemovingExamples } from "./examples-remove.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
@@ -18,19 +22,22 @@ import { openSession, type Session } from "../assembly/session.ts";
 interface Options {
   tenant: string;
   domain?: string;
+  asIs?: boolean;
 }
 
 const batchSize = 256;
 
 export function addExamples(program: Command, io: Io): void {
-  program
-    .command("examples")
-    .description("the examples that help to answer")
+  const examples = program.command("examples").description("the examples that help to answer");
+  addReadingExamples(examples, io);
+  addRemovingExamples(examples, io);
+  examples
     .command("import")
     .description('import pairs, one {"request", "response", "tenant"?, "domain"?, "quality"?} a line')
     .argument("<file>", "JSONL")
     .option("-t, --tenant <name>", "owner where a line names none", "default")
     .option("-d, --domain <name>", "sharing domain where a line names none")
+    .option("--as-is", "keep names, e-mails, phones, cards, addresses and keys that stand in the texts")
     .action(async (name: string, options: Options, command: Command) => {
       const { config } = configOf(command, io);
       const log = createLog({ level: "warn" });
@@ -94,7 +101,8 @@ export async function importPairs({
   try {
     for await (const batch of readPairs(file, batchSize)) {
       signal?.throwIfAborted();
-      const pairs = batch.filter((pair) => !(known?.has(pairId(pair, options)) ?? false));
+      const kept = options.asIs === true ? batch : batch.map((pair) => withoutPersonalData(pair, session.config));
+      const pairs = kept.filter((pair) => !(known?.has(pairId(pair, options)) ?? false));
       if (pairs.length === 0) continue;
       const vectors = await embedder.embedAll(
         pairs.map(({ request }) => request),
@@ -122,6 +130,15 @@ export const pairId = (pair: Pair, options: Options): string =>
 const domainOf = (pair: Pair, options: Options): string =>
   sharingDomain(pair.tenant ?? options.tenant, pair.domain ?? options.domain ?? null);
 
+/** As curate does before an example is kept. */
+function withoutPersonalData(pair: Pair, config: Config): Pair {
+  const [request = "", response = ""] = replacePersonalData(
+    [pair.request, pair.response],
+    config.curate.personalData,
+  ).texts;
+  return { ...pair, request, response };
+}
+
 export function toExample(
   pair: Pair,
   options: Options,
@@ -131,8 +148,7 @@ export function toExample(
 ): Example {
   const tenant = pair.tenant ?? options.tenant;
   const domain = domainOf(pair, options);
-  const embedding = Buffer.alloc(vector.length * 4);
-  vector.forEach((value, index) => embedding.writeFloatLE(value, index * 4));
+  const embedding = embeddingToBytes(vector);
   return {
     id: exampleId(domain, pair.request, pair.response),
     tenant,

@@ -16,3 +16,10 @@ export function parseDuration(text: string): number {
   if (match === null || !(value > 0)) throw new InvalidArgumentError("A time such as 500ms, 90s or 2m.");
   return Math.round(value * { ms: 1, s: 1_000, m: 60_000 }[(match[2] ?? "s") as "ms" | "s" | "m"]);
 }
+
+/** A whole number above 0. */
+export function parseCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidArgumentError("A whole number above 0.");
+  return value;
+}

@@ -2,7 +2,9 @@
 import { Command } from "commander";
 import { addAsk } from "./ask.ts";
 import { addConfig } from "./config.ts";
+import { addDoctor } from "./doctor.ts";
 import { addExamples } from "./examples.ts";
+import { addExplain } from "./explain.ts";
 import { addFeedback } from "./feedback.ts";
 import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
@@ -27,10 +29,12 @@ export function createProgram(io: Io): Command {
     addFeedback,
     addJudge,
     addPolicy,
+    addExplain,
     addSql,
     addExamples,
     addTopology,
     addConfig,
+    addDoctor,
   ])
     add(program, io);
   return program;

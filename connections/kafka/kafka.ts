@@ -50,6 +50,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
       await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
       await ensureTopics(connected, config, arms, log);
     },
+    topics: async () => (await admin()).listTopics(),
     async lag(group, topic) {
       const connected = await admin();
       const [ends, committed] = await Promise.all([

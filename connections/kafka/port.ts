@@ -126,6 +126,8 @@ export interface Kafka {
     onRecord: (record: RawRecord, partition: number) => void,
   ): Promise<{ stop(): Promise<void> }>;
   ensureTopics(arms: readonly string[]): Promise<void>;
+  /** Names of all topics that the broker shows us. */
+  topics(): Promise<string[]>;
   /** End offset and, with a group, committed offset of every partition of a topic. */
   lag(
     group: string,

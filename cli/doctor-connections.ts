@@ -1,0 +1,146 @@
+// What runs: the embedded stack or the configured servers, with topics, schemas and tables as this version needs them. Only looks.
+import { setTimeout as sleep } from "node:timers/promises";
+import { armsOf } from "../config/load.ts";
+import type { Config } from "../config/schema.ts";
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import { readMigrations } from "../connections/clickhouse/migrate.ts";
+import { createKafka } from "../connections/kafka/kafka.ts";
+import { topicName } from "../connections/kafka/topics.ts";
+import { createLog } from "../runtime/log.ts";
+import { schemaOf, type TopicName } from "../schemas/records.ts";
+import { stackStatus } from "../stack/attach.ts";
+import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
+import type { Check } from "./doctor.ts";
+import { isEmbedded } from "./doctor-machine.ts";
+
+const limitMs = 15_000;
+/** Topics, subjects and tables are made by whoever starts first. */
+const comes = "precedent up makes it";
+
+export async function connectionChecks(config: Config): Promise<Check[]> {
+  const checks: Check[] = [];
+  if (isEmbedded(config)) {
+    const { ready, running, folder, failure, servers } = await stackStatus(config.stack.folder);
+    const states = servers.map(({ name, status }) => `${name} ${status}`).join(", ");
+    checks.push(
+      ready
+        ? { name: "stack", state: "fine", detail: `runs on ${folder}` }
+        : {
+            name: "stack",
+            state: running || failure !== undefined ? "missing" : "waiting",
+            detail: running
+              ? `on ${folder}: ${states}`
+              : `does not run on ${folder}${failure === undefined ? "" : `: ${failure}`}`,
+            remedy: "precedent stack start",
+          },
+    );
+    if (!ready) return checks;
+  }
+  const connections = await resolveConnections(config, { start: false });
+  const [kafka, registry, clickhouse] = await Promise.all([
+    inTime("kafka", connections.kafka.brokers.join(","), () => checkKafka(config, connections)),
+    inTime("registry", connections.registry.url, () => checkRegistry(config, connections)),
+    inTime("clickhouse", connections.clickhouse.url, () => checkClickHouse(connections)),
+  ]);
+  return [...checks, kafka, registry, clickhouse];
+}
+
+/** A server that does not answer is a finding, not a failure of ours. */
+async function inTime(name: string, where: string, look: () => Promise<Omit<Check, "name">>): Promise<Check> {
+  const ended = new AbortController();
+  try {
+    const late = sleep(limitMs, undefined, { signal: ended.signal }).then(() => {
+      throw new Error(`no answer within ${limitMs / 1_000} s`);
+    });
+    late.catch(() => undefined);
+    return { name, ...(await Promise.race([look(), late])) };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return {
+      name,
+      state: "missing",
+      detail: `${where}: ${why}`,
+      remedy: `see that it runs and that ${name} in the configuration is right`,
+    };
+  } finally {
+    ended.abort();
+  }
+}
+
+/** Every topic that this configuration uses, full names. */
+const topicsOf = (config: Config): string[] =>
+  ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic) =>
+    topic === "work"
+      ? armsOf(config).map((arm) => topicName(config.kafka.prefix, topic, arm))
+      : [topicName(config.kafka.prefix, topic)],
+  );
+
+const counted = (have: number, all: number, what: string): Omit<Check, "name"> =>
+  have === all
+    ? { state: "fine", detail: `${all} ${what}` }
+    : { state: "waiting", detail: `${have} of ${all} ${what}`, remedy: comes };
+
+async function checkKafka(
+  config: Config,
+  { kafka: { brokers, ssl, sasl } }: ResolvedConnections,
+): Promise<Omit<Check, "name">> {
+  const kafka = createKafka({
+    brokers,
+    clientId: "precedent-doctor",
+    config: { ...config.kafka, ssl, sasl },
+    log: createLog({ level: "silent" }),
+  });
+  try {
+    const existing = new Set(await kafka.topics());
+    const wanted = topicsOf(config);
+    const { state, detail, ...more } = counted(
+      wanted.filter((topic) => existing.has(topic)).length,
+      wanted.length,
+      "topics",
+    );
+    return { state, detail: `${brokers.join(",")}: ${detail}`, ...more };
+  } finally {
+    await kafka.close();
+  }
+}
+
+async function checkRegistry(config: Config, { registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
+  const { url, username, password } = registry;
+  const credentials = Buffer.from(`${username ?? ""}:${password ?? ""}`).toString("base64");
+  const answer = await fetch(`${url.replace(/\/+$/, "")}/subjects`, {
+    headers: username === undefined ? {} : { authorization: `Basic ${credentials}` },
+    signal: AbortSignal.timeout(limitMs),
+  });
+  if (!answer.ok) throw new Error(`it answers ${answer.status}`);
+  const subjects = new Set((await answer.json()) as string[]);
+  const wanted = topicsOf(config)
+    .filter((topic) => topic !== topicName(config.kafka.prefix, "locks"))
+    .map((topic) => `${topic}-value`);
+  const { state, detail, ...more } = counted(
+    wanted.filter((name) => subjects.has(name)).length,
+    wanted.length,
+    "schemas",
+  );
+  return { state, detail: `${url}: ${detail}`, ...more };
+}
+
+async function checkClickHouse({ clickhouse }: ResolvedConnections): Promise<Omit<Check, "name">> {
+  const { database, ...server } = clickhouse;
+  const client = createClickHouse({ ...server, requestTimeoutMs: limitMs });
+  try {
+    const [found] = await client.query<{ version: string; made: number }>(
+      `SELECT version() AS version, (SELECT count() FROM system.tables WHERE database = {database:String} AND name = 'migrations') AS made`,
+      { database },
+    );
+    const files = await readMigrations();
+    const applied =
+      found?.made === 1
+        ? await client.query<{ version: number }>(`SELECT DISTINCT version FROM ${database}.migrations`)
+        : [];
+    const done = files.filter(({ version }) => applied.some((row) => row.version === version)).length;
+    const { state, detail, ...more } = counted(done, files.length, `migrations of ${database}`);
+    return { state, detail: `${clickhouse.url} (${found?.version ?? "?"}): ${detail}`, ...more };
+  } finally {
+    await client.close();
+  }
+}

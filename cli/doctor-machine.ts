@@ -1,0 +1,161 @@
+// What the machine has: programs, native libraries, models, the downloaded servers.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cacheFolder, embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
+import type { Config } from "../config/schema.ts";
+import { createFaissIndexes } from "../connections/vectors/faiss.ts";
+import { stackFolder } from "../stack/folder.ts";
+import { serversName } from "../stack/install.ts";
+import type { Check } from "./doctor.ts";
+
+const execute = promisify(execFile);
+
+/** First line that a program says of itself; null when it is not there. */
+async function said(program: string, ...given: string[]): Promise<string | null> {
+  try {
+    const { stdout, stderr } = await execute(program, given, { timeout: 20_000 });
+    // Maven colours its version.
+    return (`${stdout}\n${stderr}`.trim().split("\n")[0] ?? "").replace(/\u001b\[[\d;]*m/g, "");
+  } catch {
+    return null;
+  }
+}
+
+/** Compares "20.11" with "v20.20.2" and the like. */
+export function atLeast(version: string, wanted: string): boolean {
+  const numbers = (text: string): number[] => (/\d+(?:\.\d+)*/.exec(text)?.[0] ?? "0").split(".").map(Number);
+  const have = numbers(version);
+  for (const [i, want] of numbers(wanted).entries()) {
+    const has = have[i] ?? 0;
+    if (has !== want) return has > want;
+  }
+  return true;
+}
+
+const setup = "npm run setup";
+
+export async function machineChecks(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Check[]> {
+  const embedded = isEmbedded(config);
+  const servers = [join(stackFolder(config.stack.folder).servers), join(cacheFolder(environment), serversName)].some(
+    (folder) => existsSync(join(folder, "complete")),
+  );
+  const model = config.embedder.model ?? embeddingModelFolder(environment);
+  const hasModel = ["model.onnx", "tokenizer.json"].every((file) => existsSync(join(model, file)));
+  const llamas = config.arms
+    .filter((arm) => arm.type === "llama")
+    .map((arm) => arm.model ?? llamaModelFile(environment));
+  const lost = llamas.filter((file) => !existsSync(file));
+  const logs = config.arms.flatMap((arm) => (arm.type === "recorded" && !existsSync(arm.file) ? [arm.file] : []));
+
+  const [java, maven, python, compiler, make, faiss] = await Promise.all([
+    said("java", "-version"),
+    said("mvn", "-v"),
+    said("python3", "--version"),
+    said("g++", "--version"),
+    said("make", "--version"),
+    faissProblem(),
+  ]);
+  const checks: Check[] = [
+    atLeast(process.version, "20.11")
+      ? { name: "node", state: "fine", detail: process.version }
+      : { name: "node", state: "missing", detail: process.version, remedy: "install Node 20.11 or newer" },
+    present(
+      "java",
+      java,
+      embedded,
+      "needed by the embedded Kafka and registry",
+      "apt-get install openjdk-17-jre-headless",
+    ),
+    // It only downloads the servers.
+    present("mvn", maven, embedded && !servers, "downloads the embedded servers, once", "apt-get install maven"),
+    present(
+      "python",
+      python,
+      !hasModel || lost.length > 0,
+      "fetches and makes the models, once",
+      "apt-get install python3 python3-venv",
+    ),
+    present(
+      "compiler",
+      compiler === null || make === null ? null : compiler,
+      false,
+      "builds FAISS's addon",
+      "apt-get install g++ make",
+    ),
+    faiss === null
+      ? { name: "faiss", state: "fine", detail: "built against the system's libfaiss" }
+      : {
+          name: "faiss",
+          state: "lacking",
+          detail: `not built (${faiss}): the exact index takes its place, right but slow beyond some ten thousand examples`,
+          remedy: `apt-get install libfaiss-dev libopenblas-dev g++ make python3, then ${setup}`,
+        },
+    hasModel
+      ? { name: "embedding model", state: "fine", detail: model }
+      : {
+          name: "embedding model",
+          state: "missing",
+          detail: `${model} has no model.onnx and tokenizer.json`,
+          remedy: setup,
+        },
+  ];
+  if (embedded)
+    checks.push(
+      servers
+        ? { name: "servers", state: "fine", detail: "Kafka and the registry are downloaded" }
+        : {
+            name: "servers",
+            state: "waiting",
+            detail: "not downloaded yet (190 MB, at the first start)",
+            remedy: setup,
+          },
+    );
+  if (llamas.length > 0)
+    checks.push(
+      lost.length === 0
+        ? { name: "language model", state: "fine", detail: llamas.join(", ") }
+        : {
+            name: "language model",
+            state: "missing",
+            detail: `${lost.join(", ")} is not there`,
+            remedy: `${setup}, or name a GGUF file in arms.model`,
+          },
+    );
+  if (logs.length > 0)
+    checks.push({
+      name: "recorded answers",
+      state: "missing",
+      detail: `${logs.join(", ")} is not there`,
+      remedy: 'name a log of {"request", "response"} lines in arms.file',
+    });
+  return checks;
+}
+
+/** Whether one of the servers is ours to run. */
+export const isEmbedded = ({ kafka, registry, clickhouse }: Config): boolean =>
+  kafka.brokers === undefined || registry.url === undefined || clickhouse.url === undefined;
+
+function present(name: string, found: string | null, needed: boolean, what: string, remedy: string): Check {
+  if (found !== null) return { name, state: "fine", detail: found };
+  return {
+    name,
+    state: needed ? "missing" : "lacking",
+    detail: `not there: ${what}${needed ? "" : " (not needed now)"}`,
+    remedy,
+  };
+}
+
+/** Null when the addon works. */
+async function faissProblem(): Promise<string | null> {
+  try {
+    await (await createFaissIndexes(2)).close();
+    return null;
+  } catch (error) {
+    return ((error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "").slice(0, 120);
+  }
+}

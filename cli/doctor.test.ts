@@ -1,0 +1,91 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describeChecks, type Check } from "./doctor.ts";
+import { atLeast } from "./doctor-machine.ts";
+import { createProgram } from "./program.ts";
+import { runProgram } from "./run.ts";
+
+let folder = "";
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "precedent-doctor-"));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function doctor(yaml: string): Promise<{ code: number; checks: Map<string, Check>; note: string }> {
+  writeFileSync(join(folder, "precedent.yaml"), yaml);
+  const said = { out: "", note: "" };
+  const io = {
+    out: (text: string) => void (said.out += text),
+    note: (text: string) => void (said.note += text),
+    environment: { PRECEDENT_CACHE: join(folder, "cache") },
+    cwd: folder,
+    signal: new AbortController().signal,
+  };
+  const code = await runProgram(createProgram(io), ["doctor", "--json"], io);
+  const checks = JSON.parse(said.out) as Check[];
+  return { code, checks: new Map(checks.map((check) => [check.name, check])), note: said.note };
+}
+
+describe("doctor", () => {
+  it("names what is missing, how to get it, and ends with 1", async () => {
+    const { code, checks, note } = await doctor(
+      "arms: [{ name: a, type: llama }, { name: b, type: recorded, file: nowhere.jsonl }]",
+    );
+    expect(code).toBe(1);
+    expect(note).toMatch(/missing: .*embedding model.*language model.*recorded answers/);
+    expect(checks.get("embedding model")).toMatchObject({ state: "missing", remedy: "npm run setup" });
+    expect(checks.get("language model")?.remedy).toContain("npm run setup");
+    expect(checks.get("recorded answers")?.detail).toContain("nowhere.jsonl");
+    expect(checks.get("node")).toMatchObject({ state: "fine" });
+    // Nothing was started by looking.
+    expect(checks.get("stack")).toMatchObject({ state: "waiting", remedy: "precedent stack start" });
+  });
+
+  it("tells a broken configuration before anything else", async () => {
+    const { code, checks } = await doctor("arms: []\nnonsense: 1");
+    expect(code).toBe(1);
+    expect([...checks.keys()]).toEqual(["config"]);
+    expect(checks.get("config")?.detail).toContain("nonsense");
+  });
+
+  it("says of servers that do not answer which they are", async () => {
+    const { code, checks } = await doctor(
+      [
+        "kafka: { brokers: ['127.0.0.1:1'] }",
+        "registry: { url: 'http://127.0.0.1:1' }",
+        "clickhouse: { url: 'http://127.0.0.1:1' }",
+        "arms: [{ name: a, type: openai, model: m, baseUrl: 'http://127.0.0.1:1' }]",
+      ].join("\n"),
+    );
+    expect(code).toBe(1);
+    for (const name of ["kafka", "registry", "clickhouse"])
+      expect(checks.get(name)).toMatchObject({ state: "missing", detail: expect.stringContaining("127.0.0.1:1") });
+    expect(checks.has("stack")).toBe(false);
+    expect(checks.has("servers")).toBe(false);
+  });
+
+  it("writes remedies under what needs one", () => {
+    const text = describeChecks([
+      { name: "node", state: "fine", detail: "v20", remedy: "none" },
+      { name: "x", state: "lacking", detail: "one\ntwo", remedy: "get it" },
+    ]);
+    expect(text.split("\n").map((line) => line.replace(/\u001b\[\d+m/g, ""))).toEqual([
+      "✓ node  v20",
+      "! x     one",
+      "        two",
+      "        → get it",
+      "",
+    ]);
+  });
+
+  it.each([
+    ["v20.20.2", "20.11", true],
+    ["v20.9.0", "20.11", false],
+    ["22", "20.11", true],
+    ['openjdk version "17.0.1"', "17", true],
+  ])("%s is at least %s: %s", (version, wanted, expected) => {
+    expect(atLeast(version, wanted)).toBe(expected);
+  });
+});

@@ -1,0 +1,64 @@
+// precedent doctor: what is there, what is missing, and how to get it. Starts and changes nothing.
+import type { Command } from "commander";
+import pc from "picocolors";
+import { loadConfig } from "../config/load.ts";
+import { connectionChecks } from "./doctor-connections.ts";
+import { machineChecks } from "./doctor-machine.ts";
+import { CommandError, type Io } from "./io.ts";
+
+export interface Check {
+  name: string;
+  /** missing: something does not work without it; lacking: it works, less well; waiting: it comes by itself when it is first needed. */
+  state: "fine" | "missing" | "lacking" | "waiting";
+  detail: string;
+  /** What to do about it. */
+  remedy?: string;
+}
+
+export function addDoctor(program: Command, io: Io): void {
+  program
+    .command("doctor")
+    .description("what is there, what is missing and how to get it; exit code 1 when something needed is missing")
+    .option("--json", "as JSON")
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const checks = await examine(command.optsWithGlobals<{ config?: string }>().config, io);
+      io.out(json === true ? `${JSON.stringify(checks, null, 2)}\n` : describeChecks(checks));
+      const missing = checks.filter(({ state }) => state === "missing");
+      if (missing.length > 0) throw new CommandError(`missing: ${missing.map(({ name }) => name).join(", ")}`);
+    });
+}
+
+async function examine(file: string | undefined, io: Io): Promise<Check[]> {
+  try {
+    const { config, file: found } = loadConfig({ file, cwd: io.cwd, environment: io.environment });
+    const arms = config.arms.map(({ name, type }) => `${name} (${type})`).join(", ");
+    const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
+    return [good, ...(await machineChecks(config, io.environment)), ...(await connectionChecks(config))];
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return [
+      { name: "config", state: "missing", detail, remedy: "correct it; precedent config check says when it is right" },
+    ];
+  }
+}
+
+const marks: Readonly<Record<Check["state"], string>> = {
+  fine: pc.green("✓"),
+  missing: pc.red("✗"),
+  lacking: pc.yellow("!"),
+  waiting: pc.dim("·"),
+};
+
+export function describeChecks(checks: readonly Check[]): string {
+  const width = Math.max(...checks.map(({ name }) => name.length));
+  const lines = checks.flatMap(({ name, state, detail, remedy }) => {
+    const [first = "", ...more] = detail.split("\n");
+    const margin = " ".repeat(width + 4);
+    return [
+      `${marks[state]} ${name.padEnd(width)}  ${first}`,
+      ...more.map((line) => `${margin}${line}`),
+      ...(state === "fine" || remedy === undefined ? [] : [`${margin}→ ${remedy}`]),
+    ];
+  });
+  return `${lines.join("\n")}\n`;
+}

@@ -1,0 +1,224 @@
+// precedent examples list, show, rank, export: the pool as ClickHouse has it, and what bettering an example would gain.
+import { createWriteStream } from "node:fs";
+import { resolve } from "node:path";
+import { once } from "node:events";
+import type { Command } from "commander";
+import { sharingDomain } from "../algorithms/identity.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { CommandError, type Io } from "./io.ts";
+import { parseCount } from "./options.ts";
+import { ago, oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
+
+interface Where {
+  tenant?: string;
+  domain?: string;
+}
+interface Listed {
+  id: string;
+  tenant: string;
+  domain: string;
+  request: string;
+  response: string;
+  quality: number;
+  bytes: number;
+  source: string;
+  model: string;
+  requestId: string | null;
+  replays: number;
+  createdAt: number;
+  expiresAt: number | null;
+}
+
+const columns = `example_id AS id, tenant, domain, request, response, quality, bytes, source_arm AS source, source_model AS model,
+  source_request_id AS requestId, replays, toUnixTimestamp64Milli(created_at) AS createdAt, toUnixTimestamp64Milli(expires_at) AS expiresAt`;
+
+/** With parameters tenant and domain; empty ones mean any. */
+const within =
+  "NOT deleted AND ({tenant:String} = '' OR tenant = {tenant:String}) AND ({domain:String} = '' OR domain = {domain:String})";
+const scope = ({ tenant, domain }: Where): Record<string, string> => ({
+  tenant: tenant ?? "",
+  domain: domain === undefined ? "" : sharingDomain(tenant ?? "default", domain),
+});
+
+export function addReadingExamples(examples: Command, io: Io): void {
+  const reading = (name: string, description: string): Command =>
+    examples
+      .command(name)
+      .description(description)
+      .option("-t, --tenant <name>", "of this owner")
+      .option("-d, --domain <name>", "of this sharing domain");
+
+  reading("list", "the newest examples")
+    .option("-n, --limit <count>", "how many", parseCount, 20)
+    .option("--json", "one object a line, with all texts")
+    .action(async ({ limit, json, ...where }: Where & { limit: number; json?: boolean }, command: Command) => {
+      const rows = await withClickHouse(command, io, (clickhouse) =>
+        clickhouse.query<Listed>(
+          `SELECT ${columns} FROM examples FINAL WHERE ${within} ORDER BY createdAt DESC, id LIMIT {limit:UInt32}`,
+          { ...scope(where), limit },
+        ),
+      );
+      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
+      else io.out(describeList(rows, Date.now()));
+    });
+
+  examples
+    .command("show")
+    .description("one example: its texts, where it came from, how it was used")
+    .argument("<id>", "of the example; its first digits will do")
+    .option("--json", "as JSON")
+    .action(async (id: string, { json }: { json?: boolean }, command: Command) => {
+      const found = await withClickHouse(command, io, (clickhouse) => readExample(clickhouse, id));
+      io.out(json === true ? `${JSON.stringify(found, null, 2)}\n` : describeExample(found, Date.now()));
+    });
+
+  reading(
+    "rank",
+    "what bettering an example would gain: G(e), the time-decayed sum of (1 - quality) x cost over its uses",
+  )
+    .option("-n, --limit <count>", "how many", parseCount, 20)
+    .option("--json", "one object a line")
+    .action(async ({ limit, json, ...where }: Where & { limit: number; json?: boolean }, command: Command) => {
+      const rows = await withClickHouse(command, io, (clickhouse) => readRanking(clickhouse, scope(where), limit));
+      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
+      else
+        io.out(
+          tableOf(
+            ["gain", "uses", "rated", "mean quality", "replays", "source", "id", "request"],
+            rows.map((row) => [
+              Number(row.gain.toPrecision(3)),
+              row.uses,
+              row.rated,
+              Number(row.quality.toFixed(2)),
+              row.replays,
+              row.source,
+              row.id.slice(0, 12),
+              oneLine(row.request, 50),
+            ]),
+          ),
+        );
+    });
+
+  reading("export", "all examples as JSONL that import reads; - is the standard output")
+    .argument("<file>", "JSONL")
+    .action(async (name: string, where: Where, command: Command) => {
+      const count = await withClickHouse(command, io, (clickhouse) => exportTo(clickhouse, name, scope(where), io));
+      io.note(`exported ${count} examples\n`);
+    });
+}
+
+interface Ranked {
+  id: string;
+  gain: number;
+  uses: number;
+  rated: number;
+  quality: number;
+  replays: number;
+  source: string;
+  request: string;
+}
+const readRanking = (clickhouse: ClickHouse, where: Record<string, string>, limit: number): Promise<Ranked[]> =>
+  clickhouse.query<Ranked>(
+    `SELECT example_id AS id, gain, uses, rated_uses AS rated, mean_quality AS quality, replays, source_arm AS source, request
+     FROM example_gain WHERE ({tenant:String} = '' OR tenant = {tenant:String}) AND ({domain:String} = '' OR domain = {domain:String})
+     ORDER BY gain DESC, id LIMIT {limit:UInt32}`,
+    { ...where, limit },
+  );
+
+/** By its id or the beginning of it. */
+export async function findExamples(clickhouse: ClickHouse, id: string): Promise<Listed[]> {
+  const rows = await clickhouse.query<Listed>(
+    `SELECT ${columns} FROM examples FINAL WHERE NOT deleted AND startsWith(example_id, {id:String}) ORDER BY id LIMIT 2`,
+    { id },
+  );
+  if (rows.length === 0) throw new CommandError(`there is no example ${id} (precedent examples list)`);
+  return rows;
+}
+
+interface Use {
+  uses: number;
+  rated: number;
+  meanQuality: number | null;
+  gain: number | null;
+}
+async function readExample(clickhouse: ClickHouse, id: string): Promise<Listed & Use> {
+  const [example, ...others] = await findExamples(clickhouse, id);
+  if (example === undefined || others.length > 0)
+    throw new CommandError(`${id} begins the ids of several examples: give more of it`);
+  const [use] = await clickhouse.query<Use>(
+    `SELECT count() AS uses, countIf(rated) AS rated, if(uses = 0, NULL, avg(quality)) AS meanQuality,
+            (SELECT any(gain) FROM example_gain WHERE example_id = {id:String}) AS gain
+     FROM example_use_quality WHERE example_id = {id:String}`,
+    { id: example.id },
+  );
+  return { ...example, ...(use ?? { uses: 0, rated: 0, meanQuality: null, gain: null }) };
+}
+
+export function describeList(rows: readonly Listed[], now: number): string {
+  return tableOf(
+    ["id", "domain", "quality", "bytes", "age", "source", "request", "response"],
+    rows.map((row) => [
+      row.id.slice(0, 12),
+      row.domain,
+      row.quality,
+      row.bytes,
+      ago(now - row.createdAt),
+      row.source,
+      oneLine(row.request, 40),
+      oneLine(row.response, 40),
+    ]),
+  );
+}
+
+function describeExample(example: Listed & Use, now: number): string {
+  const { uses, rated, meanQuality, gain, expiresAt } = example;
+  const used =
+    uses === 0
+      ? "never used in two weeks"
+      : `${uses} uses in two weeks (${rated} rated), mean quality ${(meanQuality ?? 0).toFixed(2)}`;
+  return [
+    `example  ${example.id}`,
+    `domain   ${example.domain}`,
+    `source   ${example.source} (${example.model})${example.requestId === null ? "" : `, request ${example.requestId}`}`,
+    `quality  ${example.quality}, ${example.bytes} bytes, ${ago(now - example.createdAt)} old, replayed ${example.replays} times` +
+      (expiresAt === null ? "" : `, expires ${new Date(expiresAt).toISOString()}`),
+    `use      ${used}${gain === null ? "" : `, gain ${gain.toPrecision(3)}`}`,
+    "",
+    plain(example.request),
+    "",
+    plain(example.response),
+    "",
+  ].join("\n");
+}
+
+const page = 1_000;
+
+/** Page by page in the order of the ids, so that memory stays small and a change meanwhile does no harm. */
+async function exportTo(clickhouse: ClickHouse, name: string, where: Record<string, string>, io: Io): Promise<number> {
+  const file = name === "-" ? null : createWriteStream(resolve(io.cwd, name));
+  let count = 0;
+  for (let after = ""; ;) {
+    io.signal.throwIfAborted();
+    const rows = await clickhouse.query<Listed>(
+      `SELECT ${columns} FROM examples FINAL WHERE ${within} AND example_id > {after:String} ORDER BY example_id LIMIT ${page}`,
+      { ...where, after },
+    );
+    const text = rows.map((row) => `${JSON.stringify(exportLine(row))}\n`).join("");
+    if (file === null) io.out(text);
+    else if (!file.write(text)) await once(file, "drain");
+    count += rows.length;
+    after = rows.at(-1)?.id ?? "";
+    if (rows.length < page) break;
+  }
+  if (file !== null) {
+    file.end();
+    await once(file, "finish");
+  }
+  return count;
+}
+
+/** What import reads. */
+export function exportLine({ tenant, domain, request, response, quality, model }: Listed): object {
+  const own = decodeURIComponent(domain.slice(domain.indexOf("/") + 1));
+  return { request, response, tenant, domain: own, quality, model };
+}

@@ -1,0 +1,34 @@
+// precedent examples remove: takes examples out of the pool for good, by tombstones on the topic.
+import type { Command } from "commander";
+import { openSession } from "../assembly/session.ts";
+import { createLog } from "../runtime/log.ts";
+import { findExamples } from "./examples-read.ts";
+import { CommandError, type Io } from "./io.ts";
+import { configOf } from "./options.ts";
+
+export function addRemovingExamples(examples: Command, io: Io): void {
+  examples
+    .command("remove")
+    .description("take examples out of the pool; they can be admitted or imported again")
+    .argument("<id...>", "of the examples; the first 12 digits will do")
+    .action(async (ids: string[], _options: object, command: Command) => {
+      const session = await openSession(configOf(command, io).config, {
+        log: createLog({ level: "error" }),
+        start: false,
+      });
+      const producer = session.kafka.plainProducer();
+      try {
+        // All of them are found before one is removed.
+        const found = [];
+        for (const id of ids) {
+          if (id.length < 12) throw new CommandError(`${id} is too short an id: at least 12 digits`);
+          found.push(...(await findExamples(session.clickhouse, id)));
+        }
+        const topic = session.topic("examples");
+        await producer.send(found.map(({ id, domain }) => ({ topic, key: `${domain}/${id}`, value: null })));
+        io.out(`removed ${found.length} ${found.length === 1 ? "example" : "examples"}\n`);
+      } finally {
+        await Promise.allSettled([producer.close(), session.close()]);
+      }
+    });
+}

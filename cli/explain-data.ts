@@ -1,0 +1,98 @@
+// Everything that ClickHouse knows of one request.
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import type { ArmScore, Message, StepTiming } from "../schemas/types.ts";
+import { CommandError } from "./io.ts";
+
+export interface Conversation {
+  request: { id: string; tenant: string; domain: string; messages: Message[]; createdAt: number };
+  decision?:
+    | {
+        arm: string;
+        probability: number;
+        policyVersion: number;
+        arms: ArmScore[];
+        degraded: string[];
+        timings: StepTiming[];
+      }
+    | undefined;
+  /** Those of the shown ones that the table still has. */
+  examples: { id: string; request: string; response: string }[];
+  response?:
+    | {
+        status: string;
+        text: string;
+        arm: string | null;
+        model: string | null;
+        source: string;
+        totalMs: number;
+        promptTokens: number;
+        completionTokens: number;
+        cost: number;
+        errorCode: string | null;
+        errorMessage: string | null;
+      }
+    | undefined;
+  feedback: {
+    id: string;
+    kind: string;
+    value: number | null;
+    source: string;
+    against: string | null;
+    withdraws: string | null;
+    text: string | null;
+    comment: string | null;
+    createdAt: number;
+  }[];
+  reward?: { reward: number; weight: number; counted: number; received: number } | undefined;
+  /** What curate made of it. */
+  admission?: { outcome: string; reason: string; exampleId: string } | undefined;
+}
+
+type Of<K extends keyof Conversation> = NonNullable<Conversation[K]>;
+
+/** Throws CommandError when the request is not recorded, or belongs to several tenants and none is named. */
+export async function findConversation(clickhouse: ClickHouse, id: string, tenant?: string): Promise<Conversation> {
+  const requests = await clickhouse.query<Of<"request">>(
+    `SELECT request_id AS id, tenant, domain, messages, toUnixTimestamp64Milli(created_at) AS createdAt
+     FROM requests FINAL WHERE request_id = {id:String} AND ({tenant:String} = '' OR tenant = {tenant:String})`,
+    { id, tenant: tenant ?? "" },
+  );
+  const [request] = requests;
+  if (request === undefined)
+    throw new CommandError(`no request ${id} is recorded${tenant === undefined ? "" : ` of ${tenant}`}`);
+  if (requests.length > 1)
+    throw new CommandError(
+      `${id} is a request of ${requests.map((found) => found.tenant).join(", ")}: name one by --tenant`,
+    );
+  const parameters = { id, tenant: request.tenant };
+  const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
+  const its = "request_id = {id:String} AND tenant = {tenant:String}";
+  const [decision, response, feedback, reward, admission] = await Promise.all([
+    one<Of<"decision">>(
+      `SELECT arm, probability, policy_version AS policyVersion, arms, degraded, timings FROM decisions FINAL WHERE ${its}`,
+    ),
+    one<Of<"response">>(
+      `SELECT status, text, arm, model, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
+              cost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
+    ),
+    clickhouse.query<Of<"feedback">[number]>(
+      `SELECT feedback_id AS id, kind, value, source, against, withdraws, text, comment, toUnixTimestamp64Milli(created_at) AS createdAt
+       FROM feedback FINAL WHERE ${its} ORDER BY createdAt, id`,
+      parameters,
+    ),
+    one<Of<"reward">>(`SELECT reward, weight, counted, received FROM rewards FINAL WHERE ${its}`),
+    one<Of<"admission">>(
+      `SELECT outcome, reason, example_id AS exampleId FROM admissions FINAL WHERE ${its} AND source = 'response'`,
+    ),
+  ]);
+  const ids = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples.map((example) => example.id) ?? [];
+  const examples =
+    ids.length === 0
+      ? []
+      : await clickhouse.query<Of<"examples">[number]>(
+          `SELECT example_id AS id, request, response FROM examples FINAL
+           WHERE NOT deleted AND domain = {domain:String} AND example_id IN {ids:Array(String)}`,
+          { ids, domain: request.domain },
+        );
+  return { request, decision, examples, response, feedback, reward, admission };
+}

@@ -1,0 +1,119 @@
+// precedent explain REQUEST_ID: why a request was answered as it was: what was asked, every arm as it looked, the examples shown, the answer, and what was
+// thought of it. All of it from ClickHouse, so it lasts as long as the log.
+import type { Command } from "commander";
+import pc from "picocolors";
+import { findConversation, type Conversation } from "./explain-data.ts";
+import type { Io } from "./io.ts";
+import { oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
+
+export function addExplain(program: Command, io: Io): void {
+  program
+    .command("explain")
+    .description("why a request was answered as it was: the decision with all arms, examples, answer, feedback, reward")
+    .argument("<request-id>", "as the client gave it, or topic-partition-offset")
+    .option("-t, --tenant <name>", "owner of the request, where several tenants use the same id")
+    .option("--json", "as JSON")
+    .action(async (id: string, { tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
+      const found = await withClickHouse(command, io, (clickhouse) => findConversation(clickhouse, id, tenant));
+      io.out(json === true ? `${JSON.stringify(found, null, 2)}\n` : describeConversation(found));
+    });
+}
+
+const indent = (text: string): string =>
+  plain(text)
+    .split("\n")
+    .map((line) => `  ${line}`)
+    .join("\n");
+const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+export function describeConversation({
+  request,
+  decision,
+  examples,
+  response,
+  feedback,
+  reward,
+  admission,
+}: Conversation): string {
+  const lines = [pc.bold(`request ${request.id}`), `  ${time(request.createdAt)}, ${request.domain}`];
+  for (const { role, content } of request.messages) lines.push(pc.dim(`  ${role}:`), indent(content));
+
+  lines.push("", pc.bold("decision"));
+  if (decision === undefined) lines.push("  none: refused, answered from a cache, or not planned or recorded yet");
+  else {
+    lines.push(
+      `  ${decision.arm}, chosen with probability ${decision.probability.toFixed(3)} by policy version ${decision.policyVersion}${decision.policyVersion === 0 ? " (the prior)" : ""}`,
+      tableOf(
+        ["arm", "model", "cost", "mean", "deviation", "sampled", "bias", "score", "probability", "examples"],
+        decision.arms.map((arm) => [
+          arm.arm === decision.arm ? `${arm.arm} *` : arm.arm,
+          arm.model,
+          ...[arm.cost, arm.mean, arm.deviation, arm.sampled, arm.bias, arm.sampled - arm.bias, arm.probability].map(
+            (x) => Number(x.toFixed(3)),
+          ),
+          arm.examples.length,
+        ]),
+      ).trimEnd(),
+    );
+    if (decision.timings.length > 0)
+      lines.push(
+        pc.dim(`  ms: ${decision.timings.map(({ operator, ms }) => `${operator} ${ms.toFixed(1)}`).join(", ")}`),
+      );
+    if (decision.degraded.length > 0) lines.push(pc.yellow(`  degraded: ${decision.degraded.join(", ")}`));
+  }
+
+  const shown = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples ?? [];
+  if (shown.length > 0) {
+    lines.push("", pc.bold("examples shown, the most helpful last"));
+    const texts = new Map(examples.map((example) => [example.id, example]));
+    for (const { id, similarity, helpfulness, explored } of shown) {
+      const text = texts.get(id);
+      const what = text === undefined ? "gone from the pool" : `${oneLine(text.request)} → ${oneLine(text.response)}`;
+      const help = helpfulness === similarity ? "" : `, helpfulness ${helpfulness.toFixed(3)}`;
+      lines.push(
+        `  ${id.slice(0, 12)}  similarity ${similarity.toFixed(3)}${help}${explored ? ", explored" : ""}  ${what}`,
+      );
+    }
+  }
+
+  lines.push("", pc.bold("response"));
+  if (response === undefined) lines.push("  none recorded yet");
+  else {
+    const { status, arm, model, source, totalMs, promptTokens, completionTokens, cost, errorCode, errorMessage } =
+      response;
+    lines.push(
+      status === "ok" ? indent(response.text) : pc.red(`  ${status}: ${errorCode ?? ""} ${errorMessage ?? ""}`),
+    );
+    lines.push(
+      pc.dim(
+        `  ${arm ?? source} (${model ?? "?"}), ${source}, ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
+      ),
+    );
+  }
+
+  lines.push("", pc.bold("feedback"));
+  if (feedback.length === 0) lines.push("  none");
+  for (const one of feedback) {
+    const value = one.value === null ? "" : ` ${one.value}`;
+    const about = [
+      one.against === null ? "" : ` against ${one.against}`,
+      one.withdraws === null ? "" : ` withdraws ${one.withdraws}`,
+      one.text === null ? "" : `: ${oneLine(one.text)}`,
+      one.comment === null ? "" : ` (${oneLine(one.comment)})`,
+    ].join("");
+    lines.push(`  ${time(one.createdAt)} ${one.source}: ${one.kind}${value}${about}`);
+  }
+  if (reward !== undefined)
+    lines.push(
+      reward.weight > 0
+        ? `  reward ${reward.reward.toFixed(3)}, weight ${reward.weight}, from ${reward.counted} of ${reward.received}`
+        : `  no reward: none of ${reward.received} counts`,
+    );
+  if (admission !== undefined)
+    lines.push(
+      "",
+      pc.bold("as an example"),
+      `  ${admission.outcome}${admission.reason === "" ? "" : `: ${admission.reason}`}${admission.exampleId === "" ? "" : ` (example ${admission.exampleId.slice(0, 12)})`}`,
+    );
+  return `${lines.join("\n")}\n`;
+}

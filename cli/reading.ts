@@ -1,0 +1,61 @@
+// What commands share that only read ClickHouse: a client for the while of one command, tables, and words for times.
+import type { Command } from "commander";
+import Table from "cli-table3";
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import { ClickHouseRejected, type ClickHouse } from "../connections/clickhouse/port.ts";
+import { resolveConnections } from "../stack/resolve.ts";
+import { CommandError, type Io } from "./io.ts";
+import { configOf } from "./options.ts";
+
+/** Runs with ClickHouse, bound to the configured database; nothing is started. */
+export async function withClickHouse<T>(
+  command: Command,
+  io: Io,
+  use: (clickhouse: ClickHouse) => Promise<T>,
+): Promise<T> {
+  const connections = await resolveConnections(configOf(command, io).config, { start: false });
+  const clickhouse = createClickHouse(connections.clickhouse);
+  try {
+    return await use(clickhouse);
+  } catch (error) {
+    // UNKNOWN_TABLE, UNKNOWN_DATABASE
+    if (error instanceof ClickHouseRejected && ["60", "81"].includes(error.code))
+      throw new CommandError("nothing is recorded yet: precedent up makes the tables");
+    throw error;
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+/** One line, cut, without what would steer a terminal: texts of models and users go through here. */
+export function oneLine(text: string, most = 60): string {
+  const line = plain(text).replace(/\s+/g, " ").trim();
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line;
+}
+
+/** Without control characters but line ends and tabs. */
+export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+
+/** A table with right-aligned numbers. */
+export function tableOf(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const numeric = head.map((_, column) => rows.length > 0 && rows.every((row) => typeof row[column] === "number"));
+  const table = new Table({
+    head: [...head],
+    colAligns: numeric.map((right) => (right ? "right" : "left")),
+    style: { head: [], border: [], compact: true },
+  });
+  for (const row of rows) table.push(row.map(String));
+  return `${table.toString()}\n`;
+}
+
+/** 90_000 as "1.5 min"; milliseconds. */
+export function ago(milliseconds: number): string {
+  const units: [string, number][] = [
+    ["d", 86_400_000],
+    ["h", 3_600_000],
+    ["min", 60_000],
+    ["s", 1_000],
+  ];
+  const [unit, size] = units.find(([, ms]) => milliseconds >= ms) ?? ["s", 1_000];
+  return `${(milliseconds / size).toFixed(milliseconds / size < 10 ? 1 : 0)} ${unit}`;
+}
