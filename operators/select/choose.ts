@@ -20,6 +20,16 @@ export interface ChooseLimits {
   tokenBudget: number;
 }
 
+interface Ranked extends Candidate {
+  helpfulness: number;
+}
+
+/** By id at last, so that the same candidates always give the same prompt. */
+const mostHelpfulFirst = (a: Ranked, b: Ranked): number =>
+  b.helpfulness - a.helpfulness ||
+  b.similarity - a.similarity ||
+  (a.example.id < b.example.id ? -1 : a.example.id > b.example.id ? 1 : 0);
+
 /**
  * The most helpful that fit, the most helpful last. An example made from this very request is never shown; of those with the same
  * answer only the most helpful is; one that doesn't fit what is left of the budget is passed over for smaller ones.
@@ -31,18 +41,14 @@ export function chooseExamples(
   limits: ChooseLimits,
   helpfulness: Helpfulness,
 ): SelectedExample[] {
-  const ranked = candidates
-    .filter(({ similarity }) => similarity >= limits.minimumSimilarity)
-    .filter(({ example }) => example.source.requestId !== requestId)
-    .map((candidate) => ({ ...candidate, helpfulness: helpfulness(candidate, arm) }))
-    .filter((candidate) => candidate.helpfulness >= limits.threshold)
-    // By id at last, so that the same candidates always give the same prompt.
-    .sort(
-      (a, b) =>
-        b.helpfulness - a.helpfulness ||
-        b.similarity - a.similarity ||
-        (a.example.id < b.example.id ? -1 : a.example.id > b.example.id ? 1 : 0),
-    );
+  const ranked: Ranked[] = [];
+  for (const candidate of candidates) {
+    const { example, similarity } = candidate;
+    if (similarity < limits.minimumSimilarity || example.source.requestId === requestId) continue;
+    const predicted = helpfulness(candidate, arm);
+    if (predicted >= limits.threshold) ranked.push({ example, similarity, helpfulness: predicted });
+  }
+  ranked.sort(mostHelpfulFirst);
 
   const chosen: SelectedExample[] = [];
   const answers = new Set<string>();
