@@ -77,20 +77,25 @@ test(
     const random = splitmix64(seed);
     const began = Date.now();
     const counts = { kill: 0, freeze: 0, join: 0, leave: 0 };
+    const busy = new Set<string>();
     let issuing = true;
     const issued = oracle.issue(requests, perSecond).finally(() => (issuing = false));
 
     const kill = async ({ stage, instance }: (typeof slots)[number]): Promise<void> => {
       counts.kill++;
+      busy.add(instance);
       await workers.kill(instance);
       await sleep(500);
       await workers.start(stage, instance);
+      busy.delete(instance);
     };
     const freeze = async ({ instance }: (typeof slots)[number]): Promise<void> => {
       counts.freeze++;
+      busy.add(instance);
       workers.freeze(instance);
       await sleep(sessionTimeoutMs + 2_500);
       workers.thaw(instance);
+      busy.delete(instance);
     };
     const joinAndLeave = async (stage: StageName): Promise<void> => {
       counts.join++;
@@ -113,16 +118,19 @@ test(
     );
     const under: Promise<void>[] = [];
     const log: string[] = [];
+    const begin = (fault: () => Promise<void>): void =>
+      void under.push(fault().catch((error: unknown) => void log.push(String(error))));
     for (const fault of faults) {
-      under.push(fault().catch((error: unknown) => void log.push(String(error))));
-      await sleep(2_500 + random() * 2_500);
+      begin(fault);
+      await sleep(1_000 + random() * 2_000);
+    }
+    while (issuing) {
+      const idle = slots.filter(({ instance }) => !busy.has(instance));
+      const slot = idle[Math.floor(random() * idle.length)];
+      if (slot !== undefined) begin(() => (random() < 0.7 ? kill(slot) : freeze(slot)));
+      await sleep(2_000 + random() * 2_000);
     }
     await Promise.all(under);
-    while (issuing) {
-      const slot = slots[Math.floor(random() * slots.length)];
-      if (slot !== undefined) await (random() < 0.7 ? kill(slot) : freeze(slot));
-      await sleep(2_000);
-    }
     await issued;
     const answeredAt = Date.now();
     await eventually(
