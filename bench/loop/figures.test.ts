@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { figuresOf, type Part, type Stint } from "./figures.ts";
+import { examplePairs } from "./history.ts";
+import { bucketsOf } from "./plan-times.ts";
+
+const stint = (requests: number, seconds: number, cpu: number, latencies = [1, 2, 3]): Stint => ({
+  requests,
+  seconds,
+  latencies,
+  cpuSeconds: { stages: cpu, kafka: 2 * cpu, clickhouse: cpu / 2 },
+});
+const extras = { now: 300.25, peak: 400, examples: 3, questions: 2 };
+
+test("the ratio is of each round's own pair, the median over rounds; CPU is a request's", () => {
+  const parts: Part[] = [
+    {
+      inFlight: 64,
+      rounds: [
+        { loop: stint(100, 1, 0.1), floor: stint(200, 1, 0.1) },
+        { loop: stint(90, 1, 0.09), floor: stint(100, 1, 0.05) },
+        { loop: stint(80, 1, 0.16), floor: stint(100, 1, 0.05) },
+      ],
+    },
+    { inFlight: 16, rounds: [{ loop: stint(3, 1, 0.006), floor: stint(3, 1, 0.003) }], planMs: { select: 1 } },
+    { inFlight: 1, rounds: [{ loop: stint(3, 1, 0.003, [5, 7, 9]), floor: stint(3, 1, 0.003) }] },
+  ];
+  const { figures, reasons } = figuresOf(parts, extras);
+  expect(figures).toMatchObject({
+    throughput_per_s: 90,
+    throughput_per_s_range: [80, 100],
+    floor_throughput_per_s: 100,
+    throughput_ratio: 0.8,
+    throughput_ratio_range: [0.5, 0.9],
+    cpu_ms_per_request: 1,
+    cpu_ms_per_request_16: 2,
+    broker_cpu_ms_per_request: 2,
+    p50_ms_1: 7,
+    p50_ms_16: 2,
+    plan_ms: { select: 1 },
+    rss_mib: 300.3,
+  });
+  expect(reasons).toEqual({});
+});
+
+test("what was not measured is null, with a reason", () => {
+  const { figures, reasons } = figuresOf([], extras);
+  expect(figures).toMatchObject({ throughput_per_s: null, throughput_ratio: null, p50_ms_1: null, plan_ms: null });
+  expect(Object.keys(reasons ?? {})).toEqual(expect.arrayContaining(["throughput_per_s", "p99_ms_16", "plan_ms"]));
+});
+
+test("example pairs are distinct and the same every time", () => {
+  const samples = Array.from({ length: 10 }, (_, i) => ({ request: `do ${i}`, response: `cmd ${i}` }));
+  const pairs = examplePairs(samples, 120);
+  expect(new Set(pairs.map(({ request }) => request)).size).toBe(120);
+  expect(pairs.slice(0, 10)).toEqual(samples);
+  expect(examplePairs(samples, 120)).toEqual(pairs);
+});
+
+test("buckets of one operator are read from Prometheus' text", () => {
+  const text = [
+    "# HELP precedent_operator_seconds x",
+    'precedent_operator_seconds_bucket{le="0.001",stage="plan",operator="compose"} 3',
+    'precedent_operator_seconds_bucket{le="+Inf",stage="plan",operator="compose"} 4',
+    'precedent_operator_seconds_bucket{le="0.001",stage="plan",operator="route"} 9',
+    'precedent_operator_seconds_sum{stage="plan",operator="compose"} 1',
+  ].join("\n");
+  expect(bucketsOf(text, { stage: "plan", operator: "compose" })).toEqual([
+    { atMost: 0.001, count: 3 },
+    { atMost: Infinity, count: 4 },
+  ]);
+});
