@@ -26,8 +26,11 @@ export interface StageMetrics {
 /** Name of the operator under which the time of a record's whole way through the stage is observed. */
 export const whole = "whole";
 
-// From a cached lookup to a slow model call.
-const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+// From an operator that only computes to a slow model call.
+const secondsBuckets = [
+  0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+  60, 120,
+];
 
 interface Instruments {
   received: Counter<"stage">;
