@@ -22,6 +22,8 @@ export interface AskOptions {
 export interface Client {
   /** Names this run in the requests' metadata. */
   readonly run: string;
+  /** Id of the request asked last. */
+  readonly last: string | undefined;
   ask(question: string, options?: AskOptions): Promise<Answered>;
   /** A reward in [0, 1] for the answer to a request; said once, however often it is sent. */
   reward(requestId: string, value: number, comment: string): Promise<void>;
@@ -66,9 +68,11 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
   };
   signal.addEventListener("abort", abort, { once: true });
 
+  let last: string | undefined;
   async function ask(question: string, options: AskOptions = {}): Promise<Answered> {
     signal.throwIfAborted();
     const request = requestOf(question, run, options);
+    last = request.id;
     const answered = new Promise<Answered>((resolve, reject) => {
       const end = (settle: () => void): void => {
         clearTimeout(deadline);
@@ -118,6 +122,9 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
 
   return {
     run,
+    get last() {
+      return last;
+    },
     ask,
     reward,
     async close() {

@@ -2,7 +2,7 @@
 import pc from "picocolors";
 import type { Scene } from "../scene.ts";
 
-export const next: Scene = async ({ screen }) => {
+export const next: Scene = async ({ screen, client, stages }) => {
   screen.heading("Try next");
   const commands: readonly (readonly [about: string, ...commands: string[]])[] = [
     ["the same system, until Ctrl-C", "npx precedent -c samples/demo.yaml up"],
@@ -11,6 +11,10 @@ export const next: Scene = async ({ screen }) => {
       'npx precedent ask -d shell "count the lines of all python files"',
       'npx precedent sql "SELECT question, arm, probability, text FROM outcomes ORDER BY created_at DESC LIMIT 5"',
     ],
+    ["why a request was answered as it was", `npx precedent explain ${client.last ?? "REQUEST_ID"}`],
+    ...(stages.has("learn")
+      ? [["what the router has learnt, version by version", "npx precedent policy history"] as const]
+      : []),
     ["the flow as a Mermaid diagram, from the code that runs it", "npx precedent -c samples/demo.yaml topology"],
   ];
   for (const [about, ...lines] of commands) {
