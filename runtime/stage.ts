@@ -3,7 +3,6 @@
 // readers, under crashes, zombies, rebalances and broker restarts (spec 05).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { within } from "../connections/kafka/within.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
@@ -251,7 +250,7 @@ export function createStage(options: StageOptions): Stage {
       const leaveMs = Math.min(3_000, limits.drainMs / 4);
       while (inFlight > 0 && Date.now() < end - leaveMs) await sleep(20);
       committer.stop();
-      await within(Math.max(0, end - Date.now()), committer.idle());
+      await Promise.race([committer.idle(), sleep(Math.max(0, end - Date.now()))]);
       adoption.stop();
       await Promise.all([consumer.stop(), producer.close()]);
     },
