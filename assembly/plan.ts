@@ -1,5 +1,6 @@
 // What plan needs: the embedder, the example pool and the policies as global tables, the ids seen, the load of the dearer arms.
 // Its first request is taken only when both tables are restored.
+import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
@@ -12,6 +13,9 @@ import { followTable } from "../runtime/table.ts";
 import { holdExamples } from "./examples.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
+
+/** A partition waits no longer than this for the ids of the last day: a ClickHouse that hangs must not stop the answers. */
+const restoreMs = 5_000;
 
 export async function startPlan(session: Session, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse } = session;
@@ -64,14 +68,13 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     instance,
     async onAdopt(partitions) {
       try {
-        seen.restore(
-          await restoreSeen(
-            clickhouse,
-            requests,
-            partitions.map(({ partition }) => partition),
-            clock(),
-          ),
-        );
+        const indexes = partitions.map(({ partition }) => partition);
+        const found = await Promise.race([
+          restoreSeen(clickhouse, requests, indexes, clock()),
+          sleep(restoreMs, undefined, { ref: false }),
+        ]);
+        if (found === undefined) throw new Error(`ClickHouse has not answered within ${restoreMs} ms`);
+        seen.restore(found);
       } catch (error) {
         // Answering matters more: without it a repeat that crosses this rebalance is answered anew.
         log.warn({ err: error }, "the ids of the last day could not be restored");
