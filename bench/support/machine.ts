@@ -1,6 +1,6 @@
 // On what, from which commit and when something was measured.
 import { execFileSync } from "node:child_process";
-import { cpus, totalmem } from "node:os";
+import { cpus, loadavg, totalmem } from "node:os";
 import { fileURLToPath } from "node:url";
 
 export interface Machine {
@@ -8,6 +8,8 @@ export interface Machine {
   cores: number;
   memory_gib: number;
   node: string;
+  /** Load average of the last minute, our own load included: far above `cores`, others were at work and times are worth little. */
+  load: number;
 }
 
 export function machine(): Machine {
@@ -17,6 +19,7 @@ export function machine(): Machine {
     cores: cores.length,
     memory_gib: Math.round((totalmem() / 2 ** 30) * 10) / 10,
     node: process.version,
+    load: Math.round((loadavg()[0] ?? 0) * 10) / 10,
   };
 }
 
