@@ -76,6 +76,7 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
     instance,
     sessionTimeoutMs,
     transactionalId: policyWriterId(prefix),
+    drainMs: config.limits.drainMs,
     kafka,
     task,
     log,

@@ -8,7 +8,9 @@ const lock = { topic: "locks", partition: 0 };
 const log = pino({ level: "silent" });
 
 /** A singleton whose group is played by the test; each run of its task is one entry of leases and ends when the lease does. */
-function setUp(options: { transact?: (transaction: Transaction) => Promise<void>; failing?: number } = {}) {
+function setUp(
+  options: { transact?: (transaction: Transaction) => Promise<void>; failing?: number; hanging?: boolean } = {},
+) {
   let handlers: GroupHandlers | undefined;
   const leases: Lease[] = [];
   const transactions: Transaction[] = [];
@@ -20,6 +22,7 @@ function setUp(options: { transact?: (transaction: Transaction) => Promise<void>
     instance: "one",
     sessionTimeoutMs: 6_000,
     transactionalId: "policies",
+    drainMs: options.hanging ? 20 : 10_000,
     log,
     kafka: {
       groupConsumer: () => ({
@@ -44,6 +47,7 @@ function setUp(options: { transact?: (transaction: Transaction) => Promise<void>
       if (failures-- > 0) throw new Error("not this time");
       expect(++active).toBe(1);
       leases.push(lease);
+      if (options.hanging) await new Promise(() => undefined);
       await new Promise<void>((resolve) => lease.signal.addEventListener("abort", () => setTimeout(resolve, 20)));
       active--;
     },
@@ -103,6 +107,15 @@ describe("a singleton", () => {
     expect(leases[0]?.signal.aborted).toBe(true);
     await expect(leases[0]?.publish([])).rejects.toThrow("another process");
     await singleton.stop();
+  });
+
+  it("does not wait for ever for a task that hangs when it stops", async () => {
+    const { singleton, leases, join } = setUp({ hanging: true });
+    await singleton.start();
+    join(member(1), true);
+    await vi.waitFor(() => expect(leases).toHaveLength(1));
+    await singleton.stop();
+    await expect(leases[0]?.publish([])).rejects.toThrow("stopping");
   });
 
   it("tries a failed task again", async () => {

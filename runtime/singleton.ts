@@ -16,6 +16,8 @@ export interface SingletonOptions {
   /** Shared by everybody who may write what the task writes: initialising one fences the others. */
   transactionalId: string;
   kafka: Pick<Kafka, "groupConsumer" | "transactionalProducer">;
+  /** How long stop() waits for the task, milliseconds; 10,000 by default. */
+  drainMs?: number;
   /** Runs while this process is the one. Started again after it rejects; its end is waited for before anything else happens. */
   task(lease: Lease): Promise<void>;
   log: Logger;
@@ -56,6 +58,7 @@ export function createSingleton({
   transactionalId,
   task,
   log,
+  drainMs = 10_000,
   ...options
 }: SingletonOptions): Singleton {
   const consumer = kafka.groupConsumer({ group, topics: [topic], ...options });
@@ -133,7 +136,8 @@ export function createSingleton({
     },
     async stop() {
       end("stopping");
-      await former;
+      // A task that hangs on a dependency holds nobody up: its signal is aborted, and it can publish nothing more.
+      await Promise.race([former, sleep(drainMs, undefined, { ref: false })]);
       await consumer.stop();
       await producer.close();
     },
