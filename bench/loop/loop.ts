@@ -46,13 +46,15 @@ export const loop: Benchmark = {
 async function run(context: BenchContext): Promise<Measured> {
   const folder = join(context.folder, "..", "stack");
   // Topics and tables of earlier runs would only be in the way: every run starts with an empty broker, unless it is shared.
-  if (!(await stackStatus(folder)).running) await rm(stackFolder(folder).data, { recursive: true, force: true });
+  const { running } = await stackStatus(folder);
+  if (!running) await rm(stackFolder(folder).data, { recursive: true, force: true });
   context.note("starting the stack");
   const stack = await attachStack(folder, { start: true });
   try {
     return await measure(context, folder, stack.brokers);
   } finally {
-    if (!context.keepStack) await stopStack(folder);
+    // One that ran before us is somebody else's.
+    if (!context.keepStack && !running) await stopStack(folder);
   }
 }
 
