@@ -1,0 +1,111 @@
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { GroupConsumer, GroupHandlers, RawRecord } from "./port.ts";
+import { createSinkSource, type SinkHandlers } from "./sink-source.ts";
+
+const member = { id: "me", generation: 1 };
+const at = (partition: number) => ({ topic: "in", partition });
+const record = (offset: number): RawRecord => ({ offset, key: null, value: null, headers: {}, timestamp: 0 });
+const fresh = () => false;
+
+function setUp(stored: Record<number, number | undefined> = {}) {
+  let handlers: GroupHandlers | undefined;
+  const calls: string[] = [];
+  const committed: Record<number, number | undefined> = {};
+  const consumer: GroupConsumer = {
+    run: (given) => {
+      handlers = given;
+      return Promise.resolve();
+    },
+    pause: () => undefined,
+    resume: (partitions) => partitions.forEach(({ partition }) => calls.push(`resume ${partition}`)),
+    seek: ({ partition }, offset) => void calls.push(`seek ${partition} ${offset}`),
+    committed: (partitions) =>
+      Promise.resolve(partitions.map((p) => ({ ...p, offset: committed[p.partition], metadata: "", beginning: 2 }))),
+    commit: (positions) => {
+      for (const { partition, offset } of positions) calls.push(`commit ${partition} ${offset}`);
+      return Promise.resolve();
+    },
+    stop: () => Promise.resolve(),
+  };
+  const onAssigned = vi.fn<SinkHandlers["onAssigned"]>((partitions) =>
+    Promise.resolve(partitions.map((p) => ({ ...p, offset: stored[p.partition] }))),
+  );
+  const onRecords = vi.fn<SinkHandlers["onRecords"]>(() => Promise.resolve());
+  const source = createSinkSource(consumer, pino({ level: "silent" }));
+  void source.run({ onAssigned, onRecords });
+  if (handlers === undefined) throw new Error("the source did not run its consumer");
+  return { source, its: handlers, calls, committed, onAssigned, onRecords };
+}
+const turn = () => vi.advanceTimersByTimeAsync(0);
+const second = () => vi.advanceTimersByTimeAsync(1_000);
+
+describe("input of a sink", () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test("goes on where the sink says, or at what the broker still has", async () => {
+    const { its, calls } = setUp({ 0: 7, 1: 1 });
+    its.onJoin(member, [at(0), at(1), at(2)]);
+    await turn();
+    expect(calls).toEqual(["seek 0 7", "seek 1 2", "seek 2 2", "resume 0", "resume 1", "resume 2"]);
+  });
+
+  test("asks again while the sink can't tell, and never for an assignment that is over", async () => {
+    vi.useRealTimers(); // its waits between attempts are Node's own
+    const { its, calls, onAssigned } = setUp({ 0: 7, 1: 5 });
+    onAssigned.mockRejectedValueOnce(new Error("ClickHouse is away"));
+    its.onJoin(member, [at(0)]);
+    await vi.waitFor(() => expect(calls).toEqual(["seek 0 7", "resume 0"]));
+    calls.length = 0;
+    onAssigned.mockRejectedValueOnce(new Error("ClickHouse is away"));
+    its.onJoin(member, [at(0)]);
+    await vi.waitFor(() => expect(onAssigned).toHaveBeenCalledTimes(3));
+    its.onJoin(member, [at(1)]);
+    await new Promise((resolve) => setTimeout(resolve, 300)); // longer than the wait before the next attempt
+    expect(calls).toEqual(["seek 1 5", "resume 1"]);
+  });
+
+  test("an idle group shows no lag: control markers are committed once everything before them is stored", async () => {
+    const { source, its, calls } = setUp({ 0: 7 });
+    its.onJoin(member, [at(0)]);
+    await second();
+    calls.length = 0;
+    await its.onBatch("in", 0, [record(7), record(8)], { from: 7, next: 10 }, fresh);
+    await second();
+    expect(calls).toEqual([]); // 7 and 8 are not stored yet
+    await source.commit([{ ...at(0), offset: 9 }]);
+    await second();
+    expect(calls).toEqual(["commit 0 9", "commit 0 10"]);
+    its.onMarkers?.("in", 0, 10, 12);
+    await second();
+    await second();
+    expect(calls).toEqual(["commit 0 9", "commit 0 10", "commit 0 12"]);
+  });
+
+  test("tells Kafka what the store has already when it takes a partition over", async () => {
+    const { its, calls, committed } = setUp({ 0: 7 });
+    committed[0] = 4;
+    its.onJoin(member, [at(0)]);
+    await second();
+    expect(calls).toEqual(["seek 0 7", "resume 0", "commit 0 7"]);
+  });
+
+  test("commits nothing of a partition that went away", async () => {
+    const { source, its, calls } = setUp({ 0: 7, 1: 7 });
+    its.onJoin(member, [at(0), at(1)]);
+    await second();
+    its.onJoin({ ...member, generation: 2 }, [at(1)]);
+    await second();
+    calls.length = 0;
+    await source.commit([
+      { ...at(0), offset: 9 },
+      { ...at(1), offset: 9 },
+    ]);
+    expect(calls).toEqual(["commit 1 9"]);
+  });
+});
