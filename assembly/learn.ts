@@ -15,7 +15,7 @@ import { groupName, type RunningStage } from "./stage.ts";
 export async function startLearn(session: Session, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
-  const { everyMs, halfLifeHours, minimumRewards } = config.learn;
+  const { everyMs, halfLifeHours, minimumRewards, settleMs } = config.learn;
   const { priorMean, priorVariance, noiseVariance } = config.routing;
   const log = session.log.child({ stage: learn.name });
   const metrics = createStageMetrics(session.metrics, learn.name);
@@ -37,7 +37,7 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
         featureVersion: FEATURE_VERSION,
         dimension: FEATURE_COUNT,
       }),
-      publish: createPublish({ policies, featureVersion: FEATURE_VERSION, minimumRewards, clock: Date.now }),
+      publish: createPublish({ policies, featureVersion: FEATURE_VERSION, minimumRewards, settleMs, clock: Date.now }),
       solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance },
       halfLifeHours,
       observe: metrics.observe,

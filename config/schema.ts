@@ -84,6 +84,8 @@ const learn = z.strictObject({
   halfLifeHours: z.number().positive().default(168),
   /** Rewarded requests before anything is published. */
   minimumRewards: z.number().int().min(1).default(1),
+  /** What changes less than a hundredth of the rewards is published only when the newest version is this old, in milliseconds. */
+  settleMs: z.number().int().min(0).default(60_000),
 });
 
 const curate = z.strictObject({

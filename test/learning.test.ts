@@ -40,7 +40,7 @@ beforeAll(async () => {
   system = await startSystem(
     {
       clickhouse: { url: facade.url, username: "default", password: facade.token },
-      learn: { everyMs: 200, halfLifeHours },
+      learn: { everyMs: 200, halfLifeHours, settleMs: 0 },
       arms: [
         { name: "cheap", type: "recorded", file, cost: 0.1 },
         { name: "dear", type: "recorded", file, cost: 1 },

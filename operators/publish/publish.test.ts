@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { packedLength } from "../../algorithms/matrix.ts";
 import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
@@ -10,7 +10,7 @@ import type { Solved } from "../solve/solve.ts";
 import { createPolicyLog } from "./policy-log.ts";
 import { createPublish } from "./publish.ts";
 
-const solved = (value: number, rewards = 3): Solved => ({
+const solved = (value: number, rewards = Math.round(1_000 * value)): Solved => ({
   arms: new Map([
     [
       "cheap",
@@ -26,6 +26,11 @@ const solved = (value: number, rewards = 3): Solved => ({
   trainedThrough: 7,
   metrics: { rewards },
   problems: [],
+});
+
+let now = 5;
+beforeEach(() => {
+  now = 5;
 });
 
 /** A topic in memory with one transactional id: whoever initialised last may publish, as with a broker. */
@@ -72,7 +77,8 @@ function createTopic() {
       policies: log,
       featureVersion: FEATURE_VERSION,
       minimumRewards: 2,
-      clock: () => 5,
+      settleMs: 100,
+      clock: () => now,
     });
     return { log, publish };
   };
@@ -105,6 +111,19 @@ describe("publish", () => {
       [1, null],
       [2, null],
     ]);
+  });
+
+  it("lets what is hardly new wait until the newest version is old enough", async () => {
+    const { open, versions } = createTopic();
+    const { publish } = open();
+    await publish(solved(0.1, 1_000));
+    expect(await publish(solved(0.1001, 1_005))).toEqual({ outcome: "soon" });
+    expect(await publish(solved(0.2, 1_020))).toMatchObject({ policy: { version: 2 } });
+    now += 99;
+    expect(await publish(solved(0.2001, 1_021))).toEqual({ outcome: "soon" });
+    now += 1;
+    expect(await publish(solved(0.2001, 1_021))).toMatchObject({ policy: { version: 3 } });
+    expect(versions()).toHaveLength(3);
   });
 
   it("goes on from what another process published, also from the recorded history of a topic made anew", async () => {

@@ -1,5 +1,5 @@
 // The third verb of learn: a solved posterior becomes the next version of the router policy, unless it says what the newest says already,
-// rests on too little, or learning is paused. Paused means: the newest version is a revert (revertOf). Somebody chose it on purpose, so nothing
+// rests on too little, hardly differs from one that is still fresh (a version every other second would be gigabytes of history), or learning is paused. Paused means: the newest version is a revert (revertOf). Somebody chose it on purpose, so nothing
 // replaces it until `precedent policy resume`, which publishes the same body once more as a version of its own.
 import type { Policy } from "../../schemas/types.ts";
 import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND } from "../route/policy.ts";
@@ -11,20 +11,38 @@ export interface PublishDependencies {
   featureVersion: number;
   /** Rewarded decisions that a version must rest on. */
   minimumRewards: number;
+  /** What changes less than a hundredth of the rewards waits until the newest version is this old, milliseconds. */
+  settleMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
 export type Published =
   | { outcome: "published"; policy: Policy }
-  /** Nothing new, too few rewards, or a revert stands. */
-  | { outcome: "same" | "few" | "paused" };
+  /** Nothing new, too few rewards, too little new to be told yet, or a revert stands. */
+  | { outcome: "few" | Kept };
+
+type Kept = "same" | "soon" | "paused";
+
+/** Share of the rewards from which a change is told at once. */
+const notable = 0.01;
 
 /** Rejects as PolicyLog does; the same call may be made again. */
-export function createPublish({ policies, featureVersion, minimumRewards, clock }: PublishDependencies) {
+export function createPublish({ policies, featureVersion, minimumRewards, settleMs, clock }: PublishDependencies) {
+  /** Why nothing is to be published over `newest`, or null. */
+  const judge = (newest: Policy | null, solved: Solved): Kept | null => {
+    if (newest === null) return null;
+    if (newest.revertOf !== null) return "paused";
+    const decoded = decodeRouterPolicy(newest);
+    if ("problem" in decoded) return null;
+    if (sameArms(decoded.arms, solved.arms)) return "same";
+    const change = changedShare(decoded.arms, solved.arms);
+    return change < notable && clock() - newest.createdAt < settleMs ? "soon" : null;
+  };
+
   return async function publish(solved: Solved): Promise<Published> {
     if (solved.rewards < minimumRewards || solved.arms.size === 0) return { outcome: "few" };
-    let decided: "same" | "paused" | null = judge(policies.newest(), solved);
+    let decided: Kept | null = judge(policies.newest(), solved);
     if (decided !== null) return { outcome: decided };
     const policy = await policies
       .append((version) => {
@@ -55,11 +73,13 @@ export function createPublish({ policies, featureVersion, minimumRewards, clock 
 }
 
 class Overtaken extends Error {}
+type Arms = Solved["arms"];
 
-/** Why nothing is to be published over `newest`, or null. */
-function judge(newest: Policy | null, solved: Solved): "same" | "paused" | null {
-  if (newest === null) return null;
-  if (newest.revertOf !== null) return "paused";
-  const decoded = decodeRouterPolicy(newest);
-  return "problem" in decoded || !sameArms(decoded.arms, solved.arms) ? null : "same";
+/** By how much the weights of the arms differ, as a share of all; 1 where there are other arms or models. */
+function changedShare(before: Arms, now: Arms): number {
+  const same = before.size === now.size && [...now].every(([arm, { model }]) => before.get(arm)?.model === model);
+  if (!same) return 1;
+  const all = [...now.values()].reduce((sum, { count }) => sum + count, 0);
+  const change = [...now].reduce((sum, [arm, { count }]) => sum + Math.abs(count - (before.get(arm)?.count ?? 0)), 0);
+  return change / all;
 }
