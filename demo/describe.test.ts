@@ -1,0 +1,93 @@
+import { stripVTControlCharacters } from "node:util";
+import { expect, it } from "vitest";
+import type { ArmScore, Decision, Response } from "../schemas/types.ts";
+import { describeAnswered } from "./describe.ts";
+
+const score = (arm: string, probability: number, examples: ArmScore["examples"]): ArmScore => ({
+  arm,
+  model: `${arm}-model`,
+  cost: 1,
+  context: [],
+  mean: 0.5,
+  deviation: 0.1,
+  sampled: 0.5,
+  bias: 0,
+  probability,
+  examples,
+});
+const shown = (id: string, similarity: number) => ({ id, similarity, helpfulness: 0.5, tokens: 5, explored: false });
+
+const decision: Decision = {
+  requestId: "r",
+  partition: 0,
+  offset: 0,
+  tenant: "default",
+  domain: "default/shell",
+  featureVersion: 1,
+  // In prompt order: the best last.
+  arms: [score("cheap", 0.7, [shown("far", 0.4), shown("near", 0.9)]), score("dear", 0.3, [])],
+  arm: "cheap",
+  probability: 0.7,
+  secondArm: null,
+  secondProbability: null,
+  threshold: 0,
+  exploredThreshold: null,
+  load: 0,
+  policyVersion: 0,
+  proxyVersion: 0,
+  template: "t",
+  asked: false,
+  degraded: [],
+  timings: [{ operator: "embed", ms: 12.34 }],
+  createdAt: 0,
+};
+const response: Response = {
+  requestId: "r",
+  tenant: "default",
+  attempt: 1,
+  status: "ok",
+  text: "ls -la",
+  finishReason: "stop",
+  arm: "cheap",
+  model: "cheap-model",
+  source: "generated",
+  exampleIds: ["far", "near"],
+  usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1 },
+  duplicate: false,
+  cost: 0,
+  timings: { plan: 1, queue: 2, firstToken: 3, total: 4 },
+  error: null,
+  degraded: [],
+  createdAt: 0,
+};
+const options = {
+  question: "list all files",
+  references: ["ls -la"],
+  example: (id: string) => (id === "near" ? { request: "list files", response: "ls" } : undefined),
+  width: 100,
+};
+const plain = (answered: Parameters<typeof describeAnswered>[0]): string[] =>
+  describeAnswered(answered, options).map(stripVTControlCharacters);
+
+it("shows the best example first, the arm with its probability, the answer, and every time", () => {
+  expect(plain({ response, decision })).toEqual([
+    "list all files",
+    "examples  0.90  list files → ls",
+    "          0.40  far",
+    "arm       cheap with probability 0.70 (cheap-model; dear 0.30; the prior)",
+    "answer    ls -la  token F1 1.00",
+    "ms        embed 12 │ queue 2.0 · first token 3.0 · total 4.0",
+  ]);
+});
+
+it("says what failed, and what was degraded", () => {
+  const error = { code: "endpoint_refused", message: "no connection" };
+  const lines = plain({ response: { ...response, status: "failed", error, degraded: ["embedder"] }, decision: null });
+  expect(lines).toContain("answer    failed: endpoint_refused no connection");
+  expect(lines).toContain("degraded  embedder");
+});
+
+it("lets no control character of an answer reach the terminal", () => {
+  const lines = describeAnswered({ response: { ...response, text: "a\u001b[2Jb\u0007\nc" }, decision }, options);
+  expect(lines.join("")).not.toMatch(/\u001b\[2J|\u0007|\n/);
+});
