@@ -9,6 +9,7 @@ import { addFeedback } from "./feedback.ts";
 import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addPolicy } from "./policy.ts";
+import { addReplay } from "./replay.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
 import { addTopology } from "./topology.ts";
@@ -32,6 +33,7 @@ export function createProgram(io: Io): Command {
     addExplain,
     addSql,
     addExamples,
+    addReplay,
     addTopology,
     addConfig,
     addDoctor,

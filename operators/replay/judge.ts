@@ -1,0 +1,95 @@
+// Who says whether a new answer is better than the stored one. Two judges: an arm that compares in both orders, and references that are known. A small model
+// is no judge; the demo and the benchmarks judge against references and say so.
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { canonicalText } from "../../algorithms/canonical.ts";
+import { bestTokenF1 } from "../../algorithms/token-f1.ts";
+import { strongest } from "../judge/comparison.ts";
+import type { Compared, Comparison } from "../judge/compare.ts";
+
+export interface Pair {
+  exampleId: string;
+  request: string;
+  /** The best answer so far, and its quality in [0, 1]. */
+  stored: string;
+  storedQuality: number;
+  candidate: string;
+}
+
+export interface Judgement {
+  /** How much better the candidate is, [-3, 3]. */
+  score: number;
+  /** Quality of both, [0, 1]. */
+  storedQuality: number;
+  quality: number;
+  tokens: number;
+  cost: number;
+}
+
+export interface Judge {
+  name: string;
+  /** null: this judge can't tell; what it cost is lost. Rejects only when the signal is aborted. */
+  compare(pair: Pair, signal: AbortSignal): Promise<Judgement | null>;
+}
+
+/** An autorater tells which is better and no quality: the candidate's lies as far from the stored one's towards 1 (or 0) as the score says. */
+export function createArmJudge(
+  name: string,
+  compare: (comparison: Comparison, signal: AbortSignal) => Promise<Compared>,
+): Judge {
+  return {
+    name,
+    async compare({ exampleId, request, stored, storedQuality, candidate }, signal) {
+      const comparison = { requestId: `judge-${exampleId}`, question: request, first: candidate, second: stored };
+      const { score, tokens, cost } = await compare(comparison, signal);
+      if (score === null) return null;
+      const share = score / strongest;
+      const quality = share > 0 ? storedQuality + share * (1 - storedQuality) : storedQuality * (1 + share);
+      return { score, storedQuality, quality, tokens, cost };
+    },
+  };
+}
+
+/** Both answers are measured by token F1 against the references of the request; one without references can't be judged. */
+export function createReferenceJudge(references: ReadonlyMap<string, readonly string[]>): Judge {
+  return {
+    name: "reference",
+    compare({ request, stored, candidate }) {
+      const known = references.get(canonicalText(request));
+      if (known === undefined) return Promise.resolve(null);
+      const [storedQuality, quality] = [bestTokenF1(stored, known), bestTokenF1(candidate, known)];
+      return Promise.resolve({
+        score: strongest * (quality - storedQuality),
+        storedQuality,
+        quality,
+        tokens: 0,
+        cost: 0,
+      });
+    },
+  };
+}
+
+const line = z
+  .object({ request: z.string(), response: z.string().optional(), responses: z.array(z.string()).optional() })
+  .transform(({ request, response, responses }) => ({
+    request,
+    references: responses ?? (response === undefined ? [] : [response]),
+  }));
+
+/** References by canonical request, from JSONL of {request, response | responses[]}. Rejects with the line that is wrong. */
+export async function readReferences(file: string): Promise<Map<string, string[]>> {
+  const references = new Map<string, string[]>();
+  const lines = (await readFile(file, "utf8")).split("\n");
+  for (const [index, text] of lines.entries()) {
+    if (text.trim() === "") continue;
+    let parsed: z.infer<typeof line>;
+    try {
+      parsed = line.parse(JSON.parse(text));
+    } catch (error) {
+      throw new Error(`${file}:${index + 1}: expected {"request", "response" or "responses"}`, { cause: error });
+    }
+    const key = canonicalText(parsed.request);
+    references.set(key, [...(references.get(key) ?? []), ...parsed.references]);
+  }
+  return references;
+}
