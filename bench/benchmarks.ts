@@ -2,5 +2,6 @@
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  learning: async () => (await import("./learning/learning.ts")).learning,
   loop: async () => (await import("./loop/loop.ts")).loop,
 };

@@ -95,7 +95,7 @@ export async function loadHistory(context: Pick<BenchContext, "folder" | "progre
 }
 
 /** Vectors as little-endian floats, from the file that an earlier run left when it is of these texts and this model. */
-async function embeddings(
+export async function embeddings(
   texts: readonly string[],
   { folder, progress }: Pick<BenchContext, "folder" | "progress">,
 ): Promise<{ model: string; vectors: Buffer[] }> {

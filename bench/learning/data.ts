@@ -1,0 +1,176 @@
+// nl2bash for the learning benchmark: a fixed random sample of the development requests, the training pairs as the pool, and what SmolLM2 answers
+// with the nearest five as examples. Embeddings and answers are kept on disk: only the first run has to wait for them.
+import { existsSync } from "node:fs";
+import { appendFile, readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { splitmix64 } from "../../algorithms/random.ts";
+import { createLlamaArm } from "../../arms/llama.ts";
+import { armSchema } from "../../config/schema.ts";
+import { chatTurns } from "../../operators/compose/pieces.ts";
+import { chooseExamples, similarityAsHelpfulness } from "../../operators/select/choose.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { Example } from "../../schemas/types.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { embeddings } from "../loop/history.ts";
+
+export const tenant = "default";
+export const domain = "shell";
+
+export interface Item {
+  request: string;
+  references: string[];
+  /** What SmolLM2 answers with examples. */
+  cheap: string;
+  /** The answer of the nearest example. */
+  copy: string;
+}
+
+export interface LearningData {
+  items: Item[];
+  pool: Example[];
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const system = "Translate the request into one shell command. Answer with the command alone.";
+const limits = { examples: 5, threshold: 0.3, minimumSimilarity: 0.3, tokenBudget: 1_500 };
+const dimension = 384;
+
+/** The first `count` of the sample; throws when the data is not there. */
+export async function loadLearningData(context: BenchContext, count: number): Promise<LearningData> {
+  const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
+  const file = context.data ?? join(folder, "nl2bash-dev.jsonl");
+  const train = join(folder, "nl2bash-train.jsonl");
+  for (const needed of [file, train])
+    if (!existsSync(needed))
+      throw new Error(`${needed} is not there: set PRECEDENT_DATA to the folder that holds nl2bash`);
+  const dev = shuffled(await lines<{ request: string; references: string[] }>(file)).slice(0, count);
+  const pairs = await lines<{ request: string; response: string }>(train);
+
+  const embedded = await embeddings([...pairs.map(({ request }) => request)], context);
+  const asked = await embeddings(
+    dev.map(({ request }) => request),
+    context,
+  );
+  const id = sharingDomain(tenant, domain);
+  const pool = pairs.map(({ request, response }, i): Example => {
+    const embedding = embedded.vectors[i] ?? Buffer.alloc(0);
+    return {
+      id: exampleId(id, request, response),
+      tenant,
+      domain: id,
+      request,
+      response,
+      embedding,
+      embeddingModel: embedded.model,
+      source: { arm: "import", model: "unknown", requestId: null },
+      quality: 1,
+      bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
+      expiresAt: null,
+      replays: 0,
+      createdAt: 0,
+    };
+  });
+  const vectors = pool.map(({ embedding }) => floats(embedding));
+  const shown = dev.map(({ request }, i) => {
+    const vector = floats(asked.vectors[i] ?? Buffer.alloc(0));
+    const candidates = vectors
+      .map((other, k) => ({ example: pool[k]!, similarity: similarity(vector, other) }))
+      .sort((one, other) => other.similarity - one.similarity)
+      .slice(0, 32);
+    return {
+      pieces: chatTurns(
+        [{ role: "user", content: request }],
+        system,
+        chooseExamples(candidates, "", "cheap", limits, similarityAsHelpfulness),
+      ),
+      copy: candidates[0]?.example.response ?? "",
+    };
+  });
+  const answers = await cheapAnswers(
+    context,
+    dev.map(({ request }, i) => ({ request, pieces: shown[i]!.pieces })),
+  );
+  const items = dev.map(({ request, references }, i): Item => ({
+    request,
+    references,
+    cheap: answers.get(request) ?? "",
+    copy: shown[i]!.copy,
+  }));
+  return { items, pool };
+}
+
+/** Answers of the small model, greedy; each is kept as soon as it is there. */
+async function cheapAnswers(
+  { folder, progress, signal }: BenchContext,
+  wanted: { request: string; pieces: ReturnType<typeof chatTurns> }[],
+): Promise<Map<string, string>> {
+  const file = join(folder, "cheap-answers.jsonl");
+  const kept = existsSync(file) ? await lines<{ request: string; answer: string }>(file) : [];
+  const answers = new Map(kept.map(({ request, answer }) => [request, answer]));
+  const missing = wanted.filter(({ request }) => !answers.has(request));
+  if (missing.length === 0) return answers;
+  const config = armSchema.parse({
+    name: "cheap",
+    type: "llama",
+    maxTokens: 64,
+    stop: ["\n"],
+    system,
+    concurrency: 4,
+    contextTokens: 8_192,
+  });
+  if (config.type !== "llama") throw new Error("no llama arm");
+  const arm = await createLlamaArm(config, { log: createLog({ level: "error" }) });
+  const bar = progress("answers of the small model (kept for later runs)", missing.length, "answers");
+  let done = 0;
+  const lane = async (): Promise<void> => {
+    for (let next = missing.shift(); next !== undefined; next = missing.shift()) {
+      signal.throwIfAborted();
+      const result = await arm.answer(
+        {
+          requestId: next.request,
+          pieces: next.pieces,
+          params: { maxTokens: 64, temperature: 0, topP: null, seed: 1, stop: ["\n"] },
+          deadline: Date.now() + 300_000,
+        },
+        signal,
+      );
+      if (result.kind === "failure") throw new Error(`${result.code}: ${result.message}`);
+      const answer = result.text.trim();
+      answers.set(next.request, answer);
+      await appendFile(file, `${JSON.stringify({ request: next.request, answer })}\n`);
+      bar.update(++done);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: 4 }, lane));
+    bar.finish();
+  } finally {
+    await arm.close();
+  }
+  return answers;
+}
+
+async function lines<T>(file: string): Promise<T[]> {
+  const text = await readFile(file, "utf8");
+  return text.split("\n").flatMap((line) => (line.trim() === "" ? [] : [JSON.parse(line) as T]));
+}
+
+/** Always the same order: a larger sample begins with the smaller one. */
+function shuffled<T>(all: readonly T[]): T[] {
+  const random = splitmix64(20_261_121);
+  return all
+    .map((value) => ({ value, key: random() }))
+    .sort((one, other) => one.key - other.key)
+    .map(({ value }) => value);
+}
+
+const floats = (bytes: Buffer): Float32Array =>
+  Float32Array.from({ length: Math.min(dimension, bytes.length / 4) }, (_, i) => bytes.readFloatLE(4 * i));
+
+function similarity(one: Float32Array, other: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < one.length; i++) sum += one[i]! * other[i]!;
+  return sum;
+}
