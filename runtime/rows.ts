@@ -1,7 +1,6 @@
 // What passes through a sink (sink.ts): rows by table, each with the record that it came from until it is stored.
 import type { Logger } from "pino";
-import type { RawRecord } from "../connections/kafka/port.ts";
-import type { SinkSource } from "../connections/kafka/sink-source.ts";
+import type { RawRecord, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
 
 /** A row knows its own time, by which its table is partitioned. */

@@ -3,8 +3,7 @@ import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
-import type { RawRecord } from "../connections/kafka/port.ts";
-import type { SinkSource } from "../connections/kafka/sink-source.ts";
+import type { RawRecord, SinkSource } from "../connections/kafka/port.ts";
 import type { SinkDependencies, TableEntries } from "./rows.ts";
 import { createSink } from "./sink.ts";
 

@@ -14,7 +14,7 @@ import { createUndecodable } from "../operators/decode/undecodable.ts";
 import { createInsert } from "../operators/insert/insert.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
-import type { SinkSource } from "../connections/kafka/sink-source.ts";
+import type { SinkSource } from "../connections/kafka/port.ts";
 import type { Source } from "../runtime/rows.ts";
 import { createSink } from "../runtime/sink.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";

@@ -9,7 +9,7 @@ function setUp() {
   let time = 0;
   const ask = vi.fn((question: { groupId: string }) => Promise.resolve(`coordinator of ${question.groupId}`));
   const find = rememberingCoordinators(ask, () => time);
-  const cluster = { findGroupCoordinatorMetadata: find } as ClusterLike;
+  const cluster = { findGroupCoordinatorMetadata: find };
   return { ask, cluster, pass: (ms: number) => (time += ms) };
 }
 

@@ -19,10 +19,11 @@ export function rememberingCoordinators(
 ): (this: ClusterLike, question: CoordinatorQuestion) => Promise<unknown> {
   const clusters = new WeakMap<ClusterLike, Map<string, Remembered>>();
   return function findGroupCoordinatorMetadata(question) {
-    let known = clusters.get(this);
+    let known: Map<string, Remembered> | undefined = clusters.get(this);
     if (known === undefined) {
       if (question.coordinatorType !== transactional) return find.call(this, question);
-      clusters.set(this, (known = new Map()));
+      known = new Map<string, Remembered>();
+      clusters.set(this, known);
     }
     const key = `${question.coordinatorType}/${question.groupId}`;
     const remembered = known.get(key);

@@ -80,6 +80,26 @@ export interface GroupConsumer {
   stop(): Promise<void>;
 }
 
+/** The input of a sink that keeps its positions where its rows are. */
+export interface SinkPosition extends TopicPartition {
+  /** undefined: the earliest that the broker has. */
+  offset: number | undefined;
+}
+
+export interface SinkHandlers {
+  /** Asked on every join, for all partitions held; rejects to be asked again. */
+  onAssigned(partitions: readonly TopicPartition[]): Promise<readonly SinkPosition[]>;
+  /** Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's. */
+  onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
+  onLag?(topic: string, partition: number, records: number): void;
+}
+
+export interface SinkSource {
+  run(handlers: SinkHandlers): Promise<void>;
+  commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
 export interface Transaction {
   group: string;
   member: GroupMember;

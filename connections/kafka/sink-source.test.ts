@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { GroupConsumer, GroupHandlers, RawRecord } from "./port.ts";
-import { createSinkSource, type SinkHandlers } from "./sink-source.ts";
+import type { GroupConsumer, GroupHandlers, RawRecord, SinkHandlers } from "./port.ts";
+import { createSinkSource } from "./sink-source.ts";
 
 const member = { id: "me", generation: 1 };
 const at = (partition: number) => ({ topic: "in", partition });

@@ -2,26 +2,7 @@
 // then lets records through. Commits to Kafka are for the eyes of lag monitors alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { GroupConsumer, RawRecord, TopicPartition } from "./port.ts";
-
-export interface SinkPosition extends TopicPartition {
-  /** undefined: the earliest that the broker has. */
-  offset: number | undefined;
-}
-
-export interface SinkHandlers {
-  /** Asked on every join, for all partitions held; rejects to be asked again. */
-  onAssigned(partitions: readonly TopicPartition[]): Promise<readonly SinkPosition[]>;
-  /** Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's. */
-  onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
-  onLag?(topic: string, partition: number, records: number): void;
-}
-
-export interface SinkSource {
-  run(handlers: SinkHandlers): Promise<void>;
-  commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
-  stop(): Promise<void>;
-}
+import type { GroupConsumer, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
 /** How far a partition was read: control markers take up offsets, and an idle group must show no lag for them. */
 interface Progress extends TopicPartition {
