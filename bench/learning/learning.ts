@@ -23,7 +23,7 @@ interface Plan {
   syntheticRate: number;
   seeds: number;
 }
-const quick: Plan = { items: 60, requests: 180, synthetic: 120, rate: 20, syntheticRate: 6, seeds: 10 };
+const quick: Plan = { items: 60, requests: 180, synthetic: 90, rate: 20, syntheticRate: 6, seeds: 10 };
 const full: Plan = { items: 609, requests: 1_827, synthetic: 2_400, rate: 20, syntheticRate: 6, seeds: 30 };
 
 const arms = [
