@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { rememberedMs, rememberingCoordinators } from "./kafkajs-coordinators.ts";
-import { internals, type ClusterLike } from "./kafkajs-internals.ts";
+import { internals } from "./kafkajs-internals.ts";
 
 const transaction = { groupId: "transactional-id", coordinatorType: 1 };
 const group = { groupId: "group", coordinatorType: 0 };
