@@ -16,10 +16,11 @@ import { learning } from "./scenes/learning.ts";
 import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
 import { questions } from "./scenes/questions.ts";
+import { replay } from "./scenes/replay.ts";
 import { createScreen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, learning, examples, queries, next];
+const scenes: readonly Scene[] = [questions, learning, examples, replay, queries, next];
 
 /** When the command was given: scripts/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());

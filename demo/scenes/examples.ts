@@ -1,5 +1,4 @@
 // What curate makes of the rewarded answers: new examples, and the ranking by G(e) of what is worth bettering.
-import pc from "picocolors";
 import type { Scene } from "../scene.ts";
 import { showQuery } from "../sql.ts";
 
@@ -26,8 +25,4 @@ SELECT request, response, uses, round(mean_quality, 2) AS quality, round(gain, 4
 FROM example_gain
 ORDER BY gain DESC LIMIT 5`,
   );
-  screen.line(
-    pc.dim("Replay asks for the first ones again and keeps the better answer; it is not part of this version."),
-  );
-  screen.line();
 };

@@ -1,5 +1,7 @@
 // A few new requests, one after another in front of the reader: what each was shown, who answered and why, how long it took.
 import pc from "picocolors";
+import { modelOf } from "../../assembly/arms.ts";
+import type { ArmConfig } from "../../config/schema.ts";
 import { describeAnswered } from "../describe.ts";
 import { createExampleTexts } from "../example-texts.ts";
 import type { Scene } from "../scene.ts";
@@ -8,10 +10,14 @@ import { seconds } from "../screen.ts";
 const asked = 5;
 
 export const questions: Scene = async ({ screen, session, client, data, commandedAt }) => {
+  const { arms } = session.config;
   screen.heading(
     "New requests",
     "Each goes through plan and generate as a record in Kafka. Similar requests answered before are shown to the cheap arm; a Thompson sample decides who answers.",
   );
+  const widest = Math.max(...arms.map(({ name }) => name.length));
+  for (const arm of arms) screen.line(`  ${pc.green(arm.name.padEnd(widest))}  ${describeArm(arm)}`);
+  screen.line();
   const texts = createExampleTexts(session.clickhouse, data);
   for (const [index, { request, references }] of spread(data.questions, asked).entries()) {
     const answered = await client.ask(request, { scene: "questions" });
@@ -23,6 +29,19 @@ export const questions: Scene = async ({ screen, session, client, data, commande
     screen.line();
   }
 };
+
+function describeArm(arm: ArmConfig): string {
+  const examples = arm.examples ? "shown similar examples" : "asked without examples";
+  const cost = arm.cost === undefined ? "" : `, cost ${arm.cost}`;
+  switch (arm.type) {
+    case "llama":
+      return `${modelOf(arm)}, a real model on this CPU, ${examples}${cost}`;
+    case "recorded":
+      return `answers from a recorded log, ${examples}${cost}${pc.dim("; OPENAI_BASE_URL and OPENAI_API_KEY make it a real endpoint")}`;
+    case "openai":
+      return `${arm.model} at ${new URL(arm.baseUrl).host}, ${examples}${cost}`;
+  }
+}
 
 /** `count` of them, evenly from the whole list. */
 function spread<T>(all: readonly T[], count: number): T[] {
