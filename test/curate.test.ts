@@ -8,7 +8,7 @@ import { decayedGain, useGain } from "../algorithms/gain.ts";
 import { openSession } from "../assembly/session.ts";
 import { startStages } from "../assembly/up.ts";
 import { createLog } from "../runtime/log.ts";
-import type { Example, Request, Response } from "../schemas/types.ts";
+import type { Example, Feedback, Request, Response } from "../schemas/types.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
 // Far apart for the embedder, so that only what is meant to be alike is.
@@ -45,7 +45,9 @@ beforeAll(async () => {
 });
 afterAll(() => system.stop());
 
-async function rate(requestId: string, value: number): Promise<void> {
+const rate = (requestId: string, value: number): Promise<string> => give(requestId, { kind: "reward", value });
+
+async function give(requestId: string, feedback: Partial<Feedback>): Promise<string> {
   const { kafka, codec, topic } = system.session;
   const producer = kafka.plainProducer();
   const record = {
@@ -53,7 +55,7 @@ async function rate(requestId: string, value: number): Promise<void> {
     requestId,
     tenant: "default",
     kind: "reward" as const,
-    value,
+    value: null,
     range: null,
     source: "person" as const,
     against: null,
@@ -61,9 +63,11 @@ async function rate(requestId: string, value: number): Promise<void> {
     withdraws: null,
     comment: null,
     createdAt: Date.now(),
+    ...feedback,
   };
   await producer.send([{ topic: topic("feedback"), key: requestId, value: codec.encode("feedback", record) }]);
   await producer.close();
+  return record.id;
 }
 const askAndRate = async (question: string, value: number, request: Partial<Request> = {}): Promise<Response> => {
   const response = await system.ask(question, {
@@ -73,11 +77,11 @@ const askAndRate = async (question: string, value: number, request: Partial<Requ
   await rate(response.requestId, value);
   return response;
 };
-const admission = (requestId: string) =>
+const admission = (requestId: string, source?: string) =>
   eventually("the decision on a candidate", async () => {
     const rows = await system.session.clickhouse.query<{ outcome: string; reason: string; id: string; domain: string }>(
-      "SELECT outcome, reason, example_id AS id, domain FROM admissions FINAL WHERE request_id = {id:String}",
-      { id: requestId },
+      "SELECT outcome, reason, example_id AS id, domain FROM admissions FINAL WHERE request_id = {id:String} AND source = {source:String}",
+      { id: requestId, source: source ?? "response" },
     );
     return rows[0];
   });
@@ -165,6 +169,25 @@ describe("from feedback to example", () => {
     expect(JSON.stringify([...records])).not.toMatch(/ann\.lee|keep this to yourself/);
   });
 
+  test("what a person would have answered becomes an example in the place of the answer, and goes when it is taken back", async () => {
+    const response = await system.ask(topics[3] ?? "");
+    const { requestId } = response;
+    await rate(requestId, 1);
+    expect(await admission(requestId)).toMatchObject({ outcome: "admitted" });
+    const correction = await give(requestId, { kind: "correction", text: "the right command" });
+    const { id, ...decided } = await admission(requestId, "correction");
+    expect(decided).toMatchObject({ outcome: expect.stringMatching(/^(admitted|replaced)$/), reason: "" });
+    const records = await exampleRecords();
+    expect(records.get(`default/default/${id}`)).toMatchObject([
+      { response: "the right command", source: { arm: "person", requestId }, quality: 1 },
+    ]);
+    await give(requestId, { kind: "thumbs", value: null, withdraws: correction });
+    await eventually("the withdrawal of the correction", async () => {
+      const now = await admission(requestId, "correction");
+      return now.outcome === "withdrawn" ? now : undefined;
+    });
+  });
+
   test("a pair from another system comes in through the same door", async () => {
     const { kafka, codec, topic } = system.session;
     const producer = kafka.plainProducer();
@@ -187,8 +210,8 @@ describe("from feedback to example", () => {
     };
     const ids = [await observe("reboot the router", 1), await observe("flash the firmware", null)];
     await producer.close();
-    expect(await admission(ids[0] ?? "")).toMatchObject({ outcome: "admitted", domain: "default/ops" });
-    expect(await admission(ids[1] ?? "")).toMatchObject({ outcome: "refused", reason: "unrated" });
+    expect(await admission(ids[0] ?? "", "observation")).toMatchObject({ outcome: "admitted", domain: "default/ops" });
+    expect(await admission(ids[1] ?? "", "observation")).toMatchObject({ outcome: "refused", reason: "unrated" });
   });
 });
 

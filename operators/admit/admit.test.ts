@@ -148,6 +148,18 @@ describe("admit", () => {
     expect(await again(null)).toMatchObject({ outcome: "withdrawn", reason: "unrated" });
   });
 
+  it("puts a correction in the place of the answer that it corrects, whatever that is rated", async () => {
+    const held = await heldExample({ quality: 1 });
+    const correction = candidate({ source: "correction", text: "ls -A", arm: "person", quality: 1 });
+    const batch = await admitting([held], { arms: ["dear"] });
+    expect(await batch.decide(correction)).toMatchObject({
+      outcome: "replaced",
+      changes: [{ id: held.id, value: null }, { value: { response: "ls -A", source: { arm: "person" } } }],
+    });
+    const another = await admitting([await heldExample({ requestId: "r7", quality: 1 })]);
+    expect(await another.decide(correction)).toMatchObject({ outcome: "refused", reason: "near_duplicate" });
+  });
+
   it("touches no embedder for what the rules refuse", async () => {
     const batch = createAdmit({
       shelf: () => Promise.reject(new Error("not needed")),

@@ -85,7 +85,10 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
 
         const vector = await embedder.embed(request);
         const alike = await similar(domain, vector, pool, embedder.dimension);
-        const better = alike.find((example) => example.quality >= quality);
+        // A correction is better than what it corrects, whatever that is rated.
+        const corrected = (example: Example): boolean =>
+          candidate.source === "correction" && example.source.requestId === candidate.requestId;
+        const better = alike.find((example) => example.quality >= quality && !corrected(example));
         if (better !== undefined) return refused("near_duplicate", better.id);
         const value = makeExample(candidate, { id, request, response, quality, vector, model: embedder.model });
         const changes = [

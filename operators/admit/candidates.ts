@@ -1,4 +1,5 @@
-// Which answers may become examples: those whose reward is new since the cursor, and observations from outside. Read from ClickHouse.
+// Which answers may become examples: those whose reward is new since the cursor, what people put in the place of such answers, and observations from
+// outside. Read from ClickHouse.
 // Rewards have no order of arrival (a version may become visible after a later one, feedback may come before its response), so the cursor
 // looks back over an overlap and leaves out what was decided on already; observations are read by offsets, which record stores in order.
 // Rejects as the ClickHouse port does.
@@ -7,7 +8,7 @@ import type { Message } from "../../schemas/types.ts";
 
 /** An answered request that somebody may learn from. */
 export interface Candidate {
-  source: "response" | "observation";
+  source: "response" | "correction" | "observation";
   requestId: string;
   tenant: string;
   /** Sharing domain, tenant/domain. */
@@ -65,7 +66,7 @@ interface Row extends Omit<Candidate, "source"> {
 const changedRewards = `
   SELECT request_id, tenant, reward, weight, version FROM rewards FINAL
   WHERE version > {since:UInt64} AND (request_id, tenant, version) NOT IN
-    (SELECT request_id, tenant, reward_version FROM admissions WHERE source = 'response' AND reward_version > {since:UInt64})`;
+    (SELECT request_id, tenant, reward_version FROM admissions WHERE source = {source:String} AND reward_version > {since:UInt64})`;
 
 const selectRewarded = `
   SELECT
@@ -85,6 +86,31 @@ const selectRewarded = `
     WHERE request_id IN (SELECT request_id FROM (${changedRewards}))
       AND NOT duplicate AND status = 'ok' AND source = 'generated'
   ) AS response ON response.request_id = changed.request_id AND response.tenant = changed.tenant
+  ORDER BY rewardVersion, requestId
+  LIMIT {limit:UInt32}`;
+
+// The newest correction of a person; withdrawn it has no quality any more.
+const corrected = `${changedRewards} AND request_id IN (SELECT request_id FROM feedback WHERE kind = 'correction')`;
+const selectCorrected = `
+  SELECT
+    changed.request_id AS requestId, changed.tenant AS tenant, request.domain AS domain, request.messages AS messages,
+    request.document_count AS documents, assumeNotNull(correction.text) AS text, NULL AS finishReason, 'person' AS arm, 'correction' AS model,
+    request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
+    if(withdrawal.withdraws IS NULL, toNullable(1.), NULL) AS quality, changed.version AS rewardVersion
+  FROM (${corrected}) AS changed
+  INNER JOIN (
+    SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
+    FROM requests FINAL WHERE request_id IN (SELECT request_id FROM (${corrected}))
+  ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant
+  INNER JOIN (
+    SELECT request_id, tenant, feedback_id, text FROM feedback FINAL
+    WHERE request_id IN (SELECT request_id FROM (${corrected})) AND kind = 'correction' AND source = 'person' AND text IS NOT NULL
+    ORDER BY created_at DESC, feedback_id LIMIT 1 BY request_id, tenant
+  ) AS correction ON correction.request_id = changed.request_id AND correction.tenant = changed.tenant
+  LEFT ANY JOIN (
+    SELECT request_id, tenant, withdraws FROM feedback FINAL
+    WHERE request_id IN (SELECT request_id FROM (${corrected})) AND withdraws IS NOT NULL
+  ) AS withdrawal ON withdrawal.request_id = changed.request_id AND withdrawal.tenant = changed.tenant AND withdrawal.withdraws = correction.feedback_id
   ORDER BY rewardVersion, requestId
   LIMIT {limit:UInt32}`;
 
@@ -108,12 +134,19 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
   const rewarded = async (position: number): Promise<CandidateBatch> => {
     // Versions are microseconds.
     const since = Math.max(0, position - 1_000 * overlapMs);
-    const rows = await clickhouse.query<Row>(selectRewarded, { since, limit });
-    const highest = rows.reduce((most, { rewardVersion }) => Math.max(most, rewardVersion), position);
+    const read = async (source: "response" | "correction", sql: string): Promise<Candidate[]> => {
+      const rows = await clickhouse.query<Row>(sql, { since, limit, source });
+      return rows.map((row) => ({ ...row, source }));
+    };
+    // Answers are read last and decided on first: what a correction takes the place of is gone when its turn comes.
+    const corrections = await read("correction", selectCorrected);
+    const answers = await read("response", selectRewarded);
+    const found = [...answers, ...corrections];
+    const highest = found.reduce((most, { rewardVersion }) => Math.max(most, rewardVersion), position);
     return {
-      candidates: rows.map((row) => ({ ...row, source: "response" as const })),
+      candidates: found,
       cursors: highest === position ? [] : [{ source: rewardsSource, partition: 0, position: highest }],
-      more: rows.length === limit,
+      more: answers.length === limit || corrections.length === limit,
     };
   };
 

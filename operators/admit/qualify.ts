@@ -37,7 +37,9 @@ export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal 
   const { privacyCache, privacyShare, tenant, arm, documents, finishReason, text } = candidate;
   if (!privacyCache || !privacyShare) return "private";
   if (rules.tenants !== undefined && !rules.tenants.includes(tenant)) return "tenant";
-  if (rules.arms !== undefined && !rules.arms.includes(arm)) return "arm";
+  // A person is no arm.
+  const anyArm = rules.arms === undefined || candidate.source === "correction";
+  if (!anyArm && !rules.arms?.includes(arm)) return "arm";
   const question = questionOf(candidate);
   if (question === null) return "conversation";
   if (documents > 0) return "documents";
