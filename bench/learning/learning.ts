@@ -24,7 +24,7 @@ interface Plan {
   seeds: number;
 }
 const quick: Plan = { items: 60, requests: 180, synthetic: 90, rate: 20, syntheticRate: 6, seeds: 10 };
-const full: Plan = { items: 609, requests: 1_827, synthetic: 2_400, rate: 20, syntheticRate: 6, seeds: 30 };
+const full: Plan = { items: 300, requests: 1_500, synthetic: 1_500, rate: 20, syntheticRate: 6, seeds: 30 };
 
 const arms = [
   { name: "cheap", cost: 0.05, examples: true },
