@@ -19,6 +19,7 @@ const topics =
 const answerTo = (question: string): string => `answer: ${question}`;
 
 let system: TestSystem;
+let curator: Curator;
 
 beforeAll(async () => {
   const folder = await mkdtemp(join(tmpdir(), "precedent-curate-"));
@@ -33,7 +34,7 @@ beforeAll(async () => {
     file,
     questions.map((request) => JSON.stringify({ request, response: answerTo(request) })).join("\n"),
   );
-  system = await startSystem({
+  const input = {
     arms: [
       { name: "cheap", type: "recorded", file, cost: 0.2 },
       { name: "dear", type: "recorded", file, cost: 1 },
@@ -41,9 +42,31 @@ beforeAll(async () => {
     kafka: { partitions: 2 },
     learn: { everyMs: 300 },
     curate: { everyMs: 300, admit: { minimumQuality: 0.8, nearDuplicate: 0.9 }, evict: { everyMs: 1_000 } },
-  });
+  };
+  system = await startSystem(input, { stages: ["plan", "generate", "record", "learn"] });
+  curator = await startCurator();
 });
-afterAll(() => system.stop());
+afterAll(async () => {
+  await curator.stop();
+  await system.stop();
+});
+
+interface Curator {
+  active(): boolean;
+  stop(): Promise<void>;
+}
+/** A process of its own as far as Kafka can tell. */
+async function startCurator(): Promise<Curator> {
+  const session = await openSession(system.config, { log: createLog({ level: "silent" }), clientId: "curator" });
+  const stages = await startStages(session, { stages: ["curate"] });
+  return {
+    active: () => stages.reports()["curate"]?.partitions === 1,
+    async stop() {
+      await stages.stop();
+      await session.close();
+    },
+  };
+}
 
 const rate = (requestId: string, value: number): Promise<string> => give(requestId, { kind: "reward", value });
 
@@ -243,24 +266,53 @@ test("G(e) in ClickHouse equals its definition", async () => {
   }
 });
 
+test("an expired example leaves the topic and the table", async () => {
+  const { kafka, codec, topic, clickhouse } = system.session;
+  const producer = kafka.plainProducer();
+  const example: Example = {
+    id: "e".repeat(32),
+    tenant: "default",
+    domain: "default/default",
+    request: "old",
+    response: "older",
+    embedding: Buffer.alloc(1536),
+    embeddingModel: "another",
+    source: { arm: "import", model: "m", requestId: null },
+    quality: 1,
+    bytes: 10,
+    expiresAt: Date.now() - 1,
+    replays: 0,
+    createdAt: Date.now() - 1_000,
+  };
+  const key = `${example.domain}/${example.id}`;
+  await producer.send([{ topic: topic("examples"), key, value: codec.encode("examples", example) }]);
+  await producer.close();
+  await eventually("the tombstone", async () => {
+    const rows = await clickhouse.query<{ deleted: boolean }>(
+      "SELECT deleted FROM examples FINAL WHERE example_id = {id:String}",
+      { id: example.id },
+    );
+    return rows[0]?.deleted === true ? true : undefined;
+  });
+  expect((await exampleRecords()).get(key)?.at(-1)).toBeNull();
+});
+
 test("two processes: one is active; when it goes in the middle the other goes on, and nothing is skipped or done twice", async () => {
   const before = await exampleRecords();
-  const open = () => openSession(system.config, { log: createLog({ level: "silent" }), clientId: "second" });
-  const session = await open();
-  const other = await startStages(session, { stages: ["curate"] });
-  const active = () => [system.stages, other].map((stages) => stages.reports()["curate"]?.partitions ?? 0);
-  await eventually("one of them is active", () =>
-    Promise.resolve(active().reduce((a, b) => a + b, 0) === 1 ? true : undefined),
+  const other = await startCurator();
+  await eventually("one of the two is active", () =>
+    Promise.resolve(curator.active() !== other.active() ? true : undefined),
   );
-
   const rest = topics.slice(4);
   const rated: Response[] = [];
   for (const [index, question] of rest.entries()) {
     rated.push(await askAndRate(question, 1));
-    // Away in the middle of the work, whoever it was; the system's own goes on.
-    if (index === 7) await other.stop();
+    if (index !== 7) continue;
+    // The active one, in the middle of its work.
+    const [going, staying] = curator.active() ? [curator, other] : [other, curator];
+    await going.stop();
+    curator = staying;
   }
-  await session.close();
   const decisions = await Promise.all(rated.map(({ requestId }) => admission(requestId)));
   expect(decisions.map(({ outcome }) => outcome)).toEqual(rest.map(() => "admitted"));
   const records = await exampleRecords();
