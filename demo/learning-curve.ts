@@ -45,7 +45,7 @@ export async function showLearningCurve({ screen, session }: SceneContext): Prom
   const share = rolling(outcomes.map((outcome) => outcome.share));
   for (const line of drawSeries(share, { width, colour: "green", height: 10 })) screen.line(line);
   const cheap = outcomes.filter(({ arm, cheapest }) => arm === cheapest).map(({ reward }) => reward);
-  if (cheap.length >= 2 * window) {
+  if (cheap.length > window) {
     screen.line();
     screen.line(`  Quality of its answers ${pc.dim(`(reward of ${cheap.length} answers; mean of ${window})`)}`);
     for (const line of drawSeries(rolling(cheap), { width, colour: "cyan", height: 10 })) screen.line(line);

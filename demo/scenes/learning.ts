@@ -8,15 +8,16 @@ import { showLearningCurve } from "../learning-curve.ts";
 import type { Scene, SceneContext } from "../scene.ts";
 import { untilCount } from "../sql.ts";
 
-/** After so long no new request is sent: a slow machine asks fewer. */
-const longestMs = 100_000;
+/** How often each question comes, and the time after which no new request is sent: a slow machine asks fewer. */
+const passes = 4;
+const longestMs = 90_000;
 const inFlight = 6;
 
 export const learning: Scene = async (context) => {
   const { screen, stages, data, client } = context;
   screen.heading(
     "Feedback moves the policy",
-    `${data.questions.length} questions in random order, then the same in other words. Nobody sits here to judge, and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
+    `${data.questions.length} questions in random order, then the same in other words, and both once more. Nobody sits here to judge, and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
   );
   const rewarded = await askAll(context);
   if (!stages.has("learn")) {
@@ -32,10 +33,9 @@ export const learning: Scene = async (context) => {
 /** Returns how many answers got a reward. */
 async function askAll({ screen, client, data, signal }: SceneContext): Promise<number> {
   const random = splitmix64(0x5eedn);
-  const questions = [
-    ...shuffled(data.questions, random),
-    ...shuffled(data.questions, random).map((question) => ({ ...question, request: question.again })),
-  ];
+  const questions = Array.from({ length: passes }, (_, pass) =>
+    shuffled(data.questions, random).map((each) => (pass % 2 === 0 ? each : { ...each, request: each.again })),
+  ).flat();
   const limit = pLimit(inFlight);
   const end = Date.now() + longestMs;
   let [rewarded, failed] = [0, 0];

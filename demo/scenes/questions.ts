@@ -37,7 +37,7 @@ function describeArm(arm: ArmConfig): string {
     case "llama":
       return `${modelOf(arm)}, a real model on this CPU, ${examples}${cost}`;
     case "recorded":
-      return `answers from a recorded log, ${examples}${cost}${pc.dim("; OPENAI_BASE_URL and OPENAI_API_KEY make it a real endpoint")}`;
+      return `a recorded log, ${examples}${cost} ${pc.dim("(OPENAI_BASE_URL and OPENAI_API_KEY: a real endpoint)")}`;
     case "openai":
       return `${arm.model} at ${new URL(arm.baseUrl).host}, ${examples}${cost}`;
   }

@@ -11,7 +11,7 @@ import type { SampleData } from "../sample-data.ts";
 import type { Scene } from "../scene.ts";
 import { cut } from "../screen.ts";
 
-const tried = 6;
+const tried = 12;
 
 export const replay: Scene = async ({ screen, session, stages, data, signal }) => {
   if (!stages.has("curate")) return;
@@ -53,9 +53,10 @@ function referencesOf({ questions, pairs }: SampleData): ReadonlyMap<string, rea
 function describeReplayed(example: Example, result: Replayed, width: number): string[] {
   const { outcome, oldQuality, newQuality, changes } = result;
   const quality = `${oldQuality.toFixed(2)} → ${newQuality === null ? " -  " : newQuality.toFixed(2)}`;
-  const head = `  ${outcome === "replaced" ? pc.green(outcome) : outcome.padEnd(8)}  ${quality}  `;
+  const mark = outcome === "replaced" ? pc.green(outcome) : pc.dim(outcome.padEnd(8));
   const better = changes.find(({ value }) => value !== null)?.value?.response;
-  const answers =
-    outcome === "replaced" && better !== undefined ? `${example.response}  ⇒  ${better}` : example.response;
-  return [`${head}${cut(example.request, width - 26)}`, pc.dim(`${" ".repeat(25)}${cut(answers, width - 26)}`)];
+  const line = `  ${mark}  ${quality}  ${cut(example.request, width - 26)}`;
+  if (outcome !== "replaced" || better === undefined) return [line];
+  const change = `${cut(example.response, 40)}  ⇒  ${cut(better, width - 72)}`;
+  return [line, pc.dim(`${" ".repeat(25)}${change}`)];
 }
