@@ -18,6 +18,23 @@ interface ReaderOptions {
 /** A tail that compaction emptied is never reported: after this long without news it counts as read. */
 const quietMs = 10_000;
 const disconnectMs = 3_000;
+const restartMs = 500;
+
+/** kafkajs gives a consumer up for good after some errors (a broker that comes back half, say): a table or a tail must not end with it. */
+function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
+  const revive = (): void => {
+    if (stopped()) return;
+    start().catch((error: unknown) => {
+      log.warn({ err: error }, "a reader can't start again yet");
+      setTimeout(revive, restartMs);
+    });
+  };
+  consumer.on(consumer.events.CRASH, ({ payload }) => {
+    if (stopped() || payload.restart) return;
+    log.warn({ err: payload.error }, "a reader crashed, starting it again");
+    setTimeout(revive, restartMs);
+  });
+}
 
 function createReader({ client, topic }: ReaderOptions): Consumer {
   return client.consumer({
@@ -70,18 +87,22 @@ export function readTopic(
         if (Number(payload.lastOffset) + 1 >= end) missing.delete(payload.partition);
         check();
       });
-      await untilReachable(
-        () => consumer.connect(),
-        log,
-        () => stopped,
-      );
-      await consumer.subscribe({ topic, fromBeginning: true });
-      await consumer.run({
-        autoCommit: false,
-        eachBatch: async ({ batch }) => {
-          await onRecords(batch.messages.map(toRawRecord), batch.partition);
-        },
-      });
+      const start = async (): Promise<void> => {
+        await untilReachable(
+          () => consumer.connect(),
+          log,
+          () => stopped,
+        );
+        await consumer.subscribe({ topic, fromBeginning: true });
+        await consumer.run({
+          autoCommit: false,
+          eachBatch: async ({ batch }) => {
+            await onRecords(batch.messages.map(toRawRecord), batch.partition);
+          },
+        });
+      };
+      reviving(consumer, start, () => stopped, log);
+      await start();
       check();
     };
     begin().catch(reject);
@@ -103,25 +124,33 @@ export async function tailTopic(
   const { admin, topic, log } = options;
   const consumer = createReader(options);
   const ends = (await untilReachable(() => admin().then((connected) => connected.fetchTopicOffsets(topic)), log)) ?? [];
-  await consumer.connect();
-  await consumer.subscribe({ topic, fromBeginning: false });
+  const positions = new Map(ends.map(({ partition, high }) => [partition, Number(high)]));
+  let stopped = false;
+  const start = async (): Promise<void> => {
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: false });
+    await consumer.run({
+      autoCommit: false,
+      eachBatch: ({ batch }) => {
+        for (const message of batch.messages) onRecord(toRawRecord(message), batch.partition);
+        positions.set(batch.partition, Number(batch.lastOffset()) + 1);
+        return Promise.resolve();
+      },
+    });
+  };
+  reviving(consumer, start, () => stopped, log);
   await new Promise<void>((resolve, reject) => {
-    const positions = new Map(ends.map(({ partition, high }) => [partition, Number(high)]));
     consumer.on(consumer.events.GROUP_JOIN, () => {
       // Where the topic ended when we began, or where we were when the group had to be joined again.
       for (const [partition, offset] of positions) consumer.seek({ topic, partition, offset: String(offset) });
       resolve();
     });
-    consumer
-      .run({
-        autoCommit: false,
-        eachBatch: ({ batch }) => {
-          for (const message of batch.messages) onRecord(toRawRecord(message), batch.partition);
-          positions.set(batch.partition, Number(batch.lastOffset()) + 1);
-          return Promise.resolve();
-        },
-      })
-      .catch(reject);
+    start().catch(reject);
   });
-  return { stop: () => within(disconnectMs, consumer.disconnect()) };
+  return {
+    async stop() {
+      stopped = true;
+      await within(disconnectMs, consumer.disconnect());
+    },
+  };
 }
