@@ -81,7 +81,7 @@ export async function runReplay(session: Session, run: ReplayRun): Promise<Repla
 async function replayAll(session: Session, run: ReplayRun, lease: Lease): Promise<ReplaySummary> {
   const ranking = createRanking(session.clickhouse);
   const signal = AbortSignal.any([run.signal, lease.signal]);
-  const arms = createArms(session);
+  const arms = openArms(session);
   const names = session.arms.configured().map(({ name }) => name);
   const outcomes: ReplaySummary["outcomes"] = {};
   const spent = await ranking.spent(run.runId);
@@ -129,7 +129,7 @@ async function replayAll(session: Session, run: ReplayRun, lease: Lease): Promis
 }
 
 /** Made when first needed, closed together. */
-function createArms(session: Session): { named(name: string): Promise<Arm>; close(): Promise<void> } {
+function openArms(session: Session): { named(name: string): Promise<Arm>; close(): Promise<void> } {
   const made = new Map<string, Promise<Arm>>();
   return {
     named(name) {
