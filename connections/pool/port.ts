@@ -1,21 +1,50 @@
-// The examples that a plan process knows: texts and figures by id, and the nearest of a domain.
-// Fed by the compacted topic `examples`; an example is seen only by requests of its own sharing domain.
+// The examples that a process holds: texts, figures and vectors by id, and the nearest of a domain. Fed by partitions of the compacted
+// topic `examples`; an example is seen only by requests of its own sharing domain. What a partition brought is kept with its offset,
+// so that a process started again reads only the tail.
 import type { Example } from "../../schemas/types.ts";
 
+/** As it is held: the vector stands apart. */
+export type HeldExample = Omit<Example, "embedding" | "embeddingModel">;
+
 export interface Candidate {
-  example: Example;
+  example: HeldExample;
   /** Cosine, [-1, 1]. */
   similarity: number;
+  /** Of unit length, by the embedder of this pool. */
+  vector: Float32Array;
+}
+
+export interface ExampleChange {
+  id: string;
+  domain: string;
+  /** null: the example is gone. */
+  value: Example | null;
+}
+
+/** An example that the pool can't hold, and why. */
+export interface RefusedExample {
+  id: string;
+  reason: string;
 }
 
 export interface ExamplePool {
-  /** Adds or replaces. An example with a NaN or wrong-sized embedding, or of another embedding model, is refused (returned, with the reason), never added. */
-  upsert(examples: readonly Example[]): Promise<{ id: string; reason: string }[]>;
+  /** The offset from which this partition has to be read on; null: it is not held, read it from its beginning. */
+  position(partition: number): bigint | null;
+  /**
+   * What a partition says, in its order; `next` is the offset after it, kept together with the changes. A refused example (NaN, wrong size,
+   * foreign tenant) is returned, never held; one embedded by another model is embedded again in the background and found once that is done.
+   */
+  apply(partition: number, changes: readonly ExampleChange[], next: bigint): Promise<RefusedExample[]>;
+  /** Forgets what only this partition brought. */
+  release(partition: number): Promise<void>;
+  /** Ahead of the topic, by who wrote it there: held until the topic says otherwise. */
+  upsert(examples: readonly Example[]): Promise<RefusedExample[]>;
   remove(ids: readonly string[]): Promise<void>;
-  /** The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the epoch. */
+  /** The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the epoch. Rejects with VectorError index_unavailable. */
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
-  /** The example as it is held; undefined when it is not. */
-  get(id: string): Example | undefined;
+  get(id: string): HeldExample | undefined;
   size(): number;
+  /** Examples that wait for their new embedding. */
+  pending(): number;
   close(): Promise<void>;
 }

@@ -1,20 +1,39 @@
-// Nearest examples by inner product of unit vectors. Implementations: faiss.ts, exact.ts; contract.ts is the test they share.
+// Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives; what they stand for is its business.
+// Implementations: faiss.ts, exact.ts; contract.ts is the test they share.
 
 export interface Neighbour {
-  id: string;
+  key: number;
   /** Cosine, [-1, 1]. */
   similarity: number;
 }
 
+export interface IndexFigures {
+  kind: "exact" | "ivf";
+  size: number;
+  /** Clusters, and how many of them a search looks into; 0 when exact. */
+  lists: number;
+  probes: number;
+  /** Mean recall of the probes since the last swap or change of `probes`; null before the first. */
+  recall: number | null;
+  recallSamples: number;
+  /** Another index is being built beside this one. */
+  building: boolean;
+  /** Times that a newly built index took the place of the old one. */
+  swaps: number;
+}
+
 /** All calls may be made concurrently; each sees the additions and removals that were awaited before it. */
 export interface VectorIndex {
-  /** Adds or replaces. Vectors are copied; rejects with VectorError when one has the wrong dimension or is not finite. */
-  add(entries: readonly { id: string; vector: Float32Array }[]): Promise<void>;
-  /** Unknown ids are ignored. */
-  remove(ids: readonly string[]): Promise<void>;
+  /** Adds or replaces. vectors: row-major, keys.length x dimension; copied or moved. Rejects with VectorError when the shape is wrong or a number is not finite. */
+  add(keys: Uint32Array, vectors: Float32Array): Promise<void>;
+  /** Unknown keys are ignored. */
+  remove(keys: Uint32Array): Promise<void>;
   /** At most k neighbours, nearest first. */
   search(vector: Float32Array, k: number): Promise<Neighbour[]>;
   size(): number;
+  figures(): IndexFigures;
+  /** Writes everything added and removed so far into one file (checksum, version, dimension and `note` inside): written, synced, renamed. */
+  save(file: string, note: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -22,14 +41,17 @@ export interface VectorIndex {
 export interface VectorIndexes {
   readonly kind: "faiss" | "exact";
   open(): VectorIndex;
+  /** From a file that save() wrote. Rejects with VectorError bad_snapshot when it is missing, truncated, changed, or of another version or dimension. */
+  restore(file: string): Promise<{ index: VectorIndex; note: string }>;
   /** Closes the owner; every index with it. */
   close(): Promise<void>;
 }
 
-/** code: wrong_dimension, not_finite, index_unavailable. */
+export type VectorErrorCode = "wrong_dimension" | "not_finite" | "index_unavailable" | "bad_snapshot";
+
 export class VectorError extends Error {
   constructor(
-    readonly code: "wrong_dimension" | "not_finite" | "index_unavailable",
+    readonly code: VectorErrorCode,
     message: string,
   ) {
     super(message);
