@@ -14,8 +14,16 @@ const score = (arm: string, probability: number, examples: ArmScore["examples"])
   bias: 0,
   probability,
   examples,
+  trial: null,
 });
-const shown = (id: string, similarity: number) => ({ id, similarity, helpfulness: 0.5, tokens: 5, explored: false });
+const shown = (id: string, similarity: number) => ({
+  id,
+  similarity,
+  helpfulness: 0.5,
+  tokens: 5,
+  explored: false,
+  features: [],
+});
 
 const decision: Decision = {
   requestId: "r",

@@ -1,6 +1,6 @@
 // The values that flow through plan and generate: each operator's output is its input plus what it found.
 import type { Emit, Received } from "../runtime/step.ts";
-import type { Decision, Request, Work } from "../schemas/types.ts";
+import type { Decision, ExampleTrial, Request, Work } from "../schemas/types.ts";
 
 /** A request whose id and creation time are settled (algorithms/identity.ts). */
 export type IdentifiedRequest = Request & { id: string; createdAt: number };
@@ -41,13 +41,22 @@ export interface SelectedExample {
   helpfulness: number;
   /** Estimated tokens that it adds to the prompt. */
   tokens: number;
+  /** The one of the trial, forced in. */
   explored: boolean;
+  /** Its row of the helpfulness features; empty: not made. */
+  features: number[];
 }
 /** After select: one list an arm, the most helpful last. */
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
+  /** The example that chance forced into or kept out of an arm's prompt; an arm without a trial is not in it. */
+  trialByArm: ReadonlyMap<string, ExampleTrial>;
+  /** tau in force. */
   threshold: number;
+  /** The tau tried instead on this request. */
   exploredThreshold: number | null;
+  /** Of the model that predicted helpfulness; 0: none did. */
+  proxyVersion: number;
 }
 /** After route. */
 export interface Routed extends Selected {

@@ -51,6 +51,7 @@ export function anExample(id: string, similarity = 0.8): SelectedExample {
     helpfulness,
     tokens: 10,
     explored: false,
+    features: [],
   };
 }
 
@@ -60,8 +61,10 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     cacheKey: null,
     embedding: Float32Array.of(1, 0, 0, 0),
     examplesByArm: new Map(),
+    trialByArm: new Map(),
     threshold: 0.5,
     exploredThreshold: null,
+    proxyVersion: 0,
     ...change,
   };
 }

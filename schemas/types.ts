@@ -97,6 +97,8 @@ export interface ArmScore {
   probability: number;
   /** What this arm would be shown, most helpful last. */
   examples: ShownExample[];
+  /** null: no example was tried on this request. */
+  trial: ExampleTrial | null;
 }
 
 /** An example in the prompt of an arm, in prompt order. */
@@ -108,8 +110,26 @@ export interface ShownExample {
   helpfulness: number;
   /** Estimated tokens that it adds. */
   tokens: number;
-  /** Added or withheld at random. */
+  /** The one of the trial, forced in. */
   explored: boolean;
+  /** Its row of the helpfulness features (algorithms/helpfulness-features.ts); empty: not made. */
+  features: number[];
+}
+
+/** One candidate, drawn evenly, that chance forced into the prompt or kept out of it: the unbiased label of helpfulness (spec 10). */
+export interface ExampleTrial {
+  /** Of the example. */
+  id: string;
+  /** Forced in; else kept out. */
+  shown: boolean;
+  /** With which it was to be shown, (0, 1). */
+  probability: number;
+  /** Cosine, [-1, 1]. */
+  similarity: number;
+  /** Predicted, [0, 1]; the similarity until a proxy is learnt. */
+  helpfulness: number;
+  /** Its row of the helpfulness features. */
+  features: number[];
 }
 
 /** Time one operator took. */

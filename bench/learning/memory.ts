@@ -37,7 +37,7 @@ export function learnInMemory(rounds: readonly Round[], { arms, costWeight, prio
   const learnt = new Map<string, ArmPosterior>();
   const bias = { threshold: 1, gamma: 0, lambda0: 0 };
   return rounds.map(({ contexts, rewards }) => {
-    const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i] ?? [], examples: [] }));
+    const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i] ?? [], examples: [], trial: null }));
     const policy = { version: 1, featureVersion: 1, trainedThrough: null, arms: learnt };
     const { chosen } = scoreArms(contenders, policy, nothing, { costWeight, load: 0, bias }, random);
     const statistics = known[chosen]!;

@@ -37,6 +37,18 @@ describe("renderMigration", () => {
     ]);
   });
 
+  it("adds columns to a table, and on a cluster to the distributed one as well", () => {
+    const added = "{columns:requests:\n  ADD COLUMN IF NOT EXISTS x Array(Float32) COMMENT 'a: b' AFTER id\n};\n";
+    const action = "ADD COLUMN IF NOT EXISTS x Array(Float32) COMMENT 'a: b' AFTER id";
+    const trimmed = (options: Parameters<typeof renderMigration>[1]) =>
+      flat(renderMigration(added, options)).map((one) => one.trim());
+    expect(trimmed(plain)).toEqual([`ALTER TABLE precedent.requests ${action}`]);
+    expect(trimmed(cluster)).toEqual([
+      `ALTER TABLE precedent.requests_local ON CLUSTER 'main' ${action}`,
+      `ALTER TABLE precedent.requests ON CLUSTER 'main' ${action}`,
+    ]);
+  });
+
   it("keeps rows for ever with ttlDays 0", () => {
     expect(renderMigration(sql, { ...plain, ttlDays: 0 }).join()).not.toContain("TTL");
   });

@@ -6,6 +6,7 @@
 //   {table:name}                  database.name, or database.name_local on a cluster
 //   {replacing:column}            ReplacingMergeTree(column), or its replicated form
 //   {distributed:name:key}        a statement of its own: the Distributed table, or nothing
+//   {columns:name:ADD COLUMN ...} a statement of its own: ALTER TABLE with these actions, on a cluster of the Distributed table as well
 //   {ttl:column}                  TTL by clickhouse.ttlDays, or nothing where that is 0
 //   {colocated}                   at the end of a view that joins tables sharded by the same key
 // Names in the configuration are checked there; what a file writes is ours.
@@ -40,6 +41,7 @@ export const ttlExpression = (column: string, ttlDays: number): string =>
 /** The statements of a migration, placeholders replaced, in order. Throws on a placeholder that it does not know. */
 export function renderMigration(sql: string, options: RenderOptions): string[] {
   return statements(sql)
+    .flatMap((statement) => alterations(statement, options))
     .map((statement) => render(statement, options).trim())
     .filter((statement) => statement !== "");
 }
@@ -51,6 +53,14 @@ function statements(sql: string): string[] {
     .filter((line) => !line.trimStart().startsWith("--"))
     .join("\n")
     .split(/;[ \t]*(?:\n|$)/);
+}
+
+/** What {columns:name:actions} stands for; any other statement as it is. */
+function alterations(statement: string, options: RenderOptions): string[] {
+  const [, name, actions] = /^\s*\{columns:([a-z_]+):([^{}]+)\}\s*$/.exec(statement) ?? [];
+  if (name === undefined || actions === undefined) return [statement];
+  const tables = options.cluster === undefined ? [name] : [`${name}_local`, name];
+  return tables.map((table) => `ALTER TABLE ${options.database}.${table} ${onCluster(options)} ${actions}`);
 }
 
 function render(statement: string, options: RenderOptions): string {

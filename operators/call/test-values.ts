@@ -31,6 +31,7 @@ export function aWork(change: Partial<Work> = {}): Work {
           bias: 0,
           probability: 1,
           examples: [],
+          trial: null,
         },
       ],
       arm: "cheap",

@@ -79,29 +79,6 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   ...at(place),
 });
 
-/** What the chosen arm was shown; the other arms' examples stand in decisions.arms alone. */
-export function exampleUseRows(record: Decision, place: Place): Row[] {
-  const chosen = record.arms.find(({ arm }) => arm === record.arm);
-  if (chosen === undefined) return [];
-  return chosen.examples.map((example, index) => ({
-    example_id: example.id,
-    request_id: record.requestId,
-    tenant: record.tenant,
-    domain: record.domain,
-    arm: chosen.arm,
-    model: chosen.model,
-    position: index + 1,
-    similarity: double(example.similarity),
-    helpfulness: double(example.helpfulness),
-    tokens: example.tokens,
-    explored: example.explored,
-    arm_cost: double(chosen.cost),
-    arm_mean: double(chosen.mean),
-    created_at: time(record.createdAt),
-    ...at(place),
-  }));
-}
-
 export const responseRow = (record: Response, place: Place): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,

@@ -1,6 +1,7 @@
-// Rows of the example pool: the state of an example, and what is left of an evicted one. Pure, as rows.ts says.
+// Rows of examples: the state of one, what is left of an evicted one, and from a decision what the chosen arm was shown and what was tried
+// on it; the other arms' examples stand in decisions.arms alone. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
-import type { Example, ExampleSource } from "../../schemas/types.ts";
+import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
 import { at, double, floats, time, timeOrNull, type Place } from "./values.ts";
 
 export const sourceColumns = (source: ExampleSource): object => ({
@@ -56,4 +57,57 @@ function decodedTenant(domain: string): string {
   } catch {
     return name;
   }
+}
+
+const chosenArm = (record: Decision): ArmScore | undefined => record.arms.find(({ arm }) => arm === record.arm);
+
+/** What an example's row says of the decision: whose request, which arm, which model of helpfulness. */
+const decided = (record: Decision, chosen: ArmScore): Row => ({
+  request_id: record.requestId,
+  tenant: record.tenant,
+  domain: record.domain,
+  arm: chosen.arm,
+  model: chosen.model,
+  proxy_version: record.proxyVersion,
+  arm_cost: double(chosen.cost),
+  arm_mean: double(chosen.mean),
+  created_at: time(record.createdAt),
+});
+
+/** What the chosen arm was shown, in prompt order. */
+export function exampleUseRows(record: Decision, place: Place): Row[] {
+  const chosen = chosenArm(record);
+  if (chosen === undefined) return [];
+  return chosen.examples.map((example, index) => ({
+    example_id: example.id,
+    ...decided(record, chosen),
+    position: index + 1,
+    similarity: double(example.similarity),
+    helpfulness: double(example.helpfulness),
+    tokens: example.tokens,
+    explored: example.explored,
+    features: example.features.map(double),
+    ...at(place),
+  }));
+}
+
+/** The trial of the chosen arm, if there was one: none or one row. */
+export function exampleTrialRows(record: Decision, place: Place): Row[] {
+  const chosen = chosenArm(record);
+  const trial = chosen?.trial ?? null;
+  if (chosen === undefined || trial === null) return [];
+  return [
+    {
+      example_id: trial.id,
+      ...decided(record, chosen),
+      shown: trial.shown,
+      probability: double(trial.probability),
+      similarity: double(trial.similarity),
+      helpfulness: double(trial.helpfulness),
+      arm_probability: double(chosen.probability),
+      examples: chosen.examples.length,
+      features: trial.features.map(double),
+      ...at(place),
+    },
+  ];
 }

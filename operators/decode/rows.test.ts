@@ -34,12 +34,24 @@ describe("rows", () => {
     expect(uses("cheap")).toMatchObject({
       table: "example_uses",
       rows: [
-        { example_id: "e1", position: 1, arm: "cheap", explored: true, similarity: 0.5, arm_cost: 0.1 },
+        { example_id: "e1", position: 1, explored: true, similarity: 0.5, features: [0.5, 0], arm_cost: 0.1 },
         { example_id: "e2", position: 2, explored: false, similarity: 0.75 },
       ],
     });
     expect(uses("dear")?.rows).toEqual([]);
     expect(uses("gone")?.rows).toEqual([]);
+  });
+
+  it("example_trials holds the trial of the chosen arm, whether it was shown or not", () => {
+    const decision = testingRecords.decisions;
+    const trials = (arm: string) => rowsOf.decisions({ ...decision, arm }, place)[1];
+    expect(trials("cheap")).toMatchObject({
+      table: "example_trials",
+      rows: [{ example_id: "e1", request_id: "r1", arm: "cheap", shown: true, probability: 0.5, examples: 2 }],
+    });
+    expect(trials("cheap")?.rows).toMatchObject([{ features: [0.5, 0], arm_probability: 0.75, proxy_version: 0 }]);
+    expect(trials("dear")?.rows).toEqual([]);
+    expect(trials("gone")?.rows).toEqual([]);
   });
 
   it("a tombstone is an evicted example, known by its key", () => {

@@ -3,8 +3,8 @@
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf } from "../../schemas/records.ts";
-import { decisionRow, exampleUseRows, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
-import { exampleRow, sourceColumns } from "./example-rows.ts";
+import { decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
+import { exampleRow, exampleTrialRows, exampleUseRows, sourceColumns } from "./example-rows.ts";
 import { at, base64, base64OrNull, double, doubleOrNull, time, timeOrNull, type Place } from "./values.ts";
 
 /** The table that a topic's position is read from: it has a row for every record, and its rows are inserted last. */
@@ -48,6 +48,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
   requests: single(tableOf.requests, requestRow),
   decisions: (record, place) => [
     { table: "example_uses", rows: exampleUseRows(record, place) },
+    { table: "example_trials", rows: exampleTrialRows(record, place) },
     { table: "decisions", rows: [decisionRow(record, place)] },
   ],
   responses: single("responses", responseRow),

@@ -57,7 +57,9 @@ const armScore = {
     helpfulness: 0.5,
     tokens: 12,
     explored: index === 0,
+    features: [0.5, index],
   })),
+  trial: { id: "e1", shown: true, probability: 0.5, similarity: 0.5, helpfulness: 0.5, features: [0.5, 0] },
 };
 
 export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
@@ -73,7 +75,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     featureVersion: 1,
     arms: [
       { arm: "cheap", ...armScore },
-      { arm: "dear", ...armScore, model: "big", cost: 1, probability: 0.25, examples: [] },
+      { arm: "dear", ...armScore, model: "big", cost: 1, probability: 0.25, examples: [], trial: null },
     ],
     arm: "cheap",
     probability: 0.75,

@@ -62,7 +62,9 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       const atMost = costAtMost(arm, promptCharacters, tokens, request.params.maxTokens);
       if (request.allow.maxCost !== null && atMost > request.allow.maxCost) return [];
       const messages = request.messages.length;
-      return [{ arm, examples, context: features({ ...selected, promptCharacters, messages, embedding, examples }) }];
+      const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
+      const context = features({ ...selected, promptCharacters, messages, embedding, examples });
+      return [{ arm, examples, trial, context }];
     });
     if (contenders.length === 0)
       return refuse("no_arm", "No arm is both in allow.arms and within allow.maxCost: allow more of either.");
@@ -105,7 +107,7 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       exploredThreshold: selected.exploredThreshold,
       load: Number.isFinite(currentLoad) ? currentLoad : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
-      proxyVersion: 0,
+      proxyVersion: selected.proxyVersion,
       // compose knows its template.
       template: "",
       asked: request.mayAsk && random() < (routing.askShare ?? 0.01),
@@ -117,19 +119,20 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
   };
 }
 
-const shown = ({ id, similarity, helpfulness, tokens, explored }: ShownExample): ShownExample => ({
+const shown = ({ id, similarity, helpfulness, tokens, explored, features }: ShownExample): ShownExample => ({
   id,
   similarity,
   helpfulness,
   tokens,
   explored,
+  features,
 });
 
 /** The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them. */
 function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: boolean): Scored {
   const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
   const chosen = Math.max(0, wanted);
-  const scores = contenders.map(({ arm, context, examples }, i): ArmScore => {
+  const scores = contenders.map(({ arm, context, examples, trial }, i): ArmScore => {
     const { name, model, cost } = arm;
     const mean = routing.priorMean;
     const probability = i === chosen ? 1 : 0;
@@ -144,6 +147,7 @@ function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: 
       bias: 0,
       probability,
       examples,
+      trial,
     };
   });
   return { scores, loadFree: scores.map(({ probability }) => probability), chosen };

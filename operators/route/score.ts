@@ -3,7 +3,7 @@ import { predict, sample, type Posterior } from "../../algorithms/bandit.ts";
 import { loadPenalty, pressure, type LoadBias } from "../../algorithms/load-bias.ts";
 import { winProbabilities } from "../../algorithms/propensity.ts";
 import type { Random } from "../../algorithms/random.ts";
-import type { ArmScore, ShownExample } from "../../schemas/types.ts";
+import type { ArmScore, ExampleTrial, ShownExample } from "../../schemas/types.ts";
 import type { RouteArm } from "./arms.ts";
 import type { RouterPolicy } from "./policy.ts";
 
@@ -12,6 +12,7 @@ export interface Contender {
   arm: RouteArm;
   context: number[];
   examples: ShownExample[];
+  trial: ExampleTrial | null;
 }
 
 export interface Scored {
@@ -30,7 +31,7 @@ export function scoreArms(
   { costWeight, load, bias }: { costWeight: number; load: number; bias: LoadBias },
   random: Random,
 ): Scored {
-  const scores = contenders.map(({ arm, context, examples }): ArmScore => {
+  const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
     const learnt = policy.arms.get(arm.name);
     // An arm that changed its model is a new one.
     const posterior = learnt !== undefined && learnt.model === arm.model ? learnt : prior;
@@ -45,6 +46,7 @@ export function scoreArms(
       bias: costWeight * arm.cost + loadPenalty(load, arm.cost, bias),
       probability: 0,
       examples,
+      trial,
     };
   });
   const probabilities = winProbabilities(

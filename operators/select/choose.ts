@@ -46,7 +46,7 @@ export function chooseExamples(
     const { example, similarity } = candidate;
     if (similarity < limits.minimumSimilarity || example.source.requestId === requestId) continue;
     const predicted = helpfulness(candidate, arm);
-    if (predicted >= limits.threshold) ranked.push({ example, similarity, helpfulness: predicted });
+    if (predicted >= limits.threshold) ranked.push({ ...candidate, helpfulness: predicted });
   }
   ranked.sort(mostHelpfulFirst);
 
@@ -61,7 +61,7 @@ export function chooseExamples(
     answers.add(answer);
     left -= tokens;
     const { id, request, response } = example;
-    chosen.push({ id, request, response, similarity, helpfulness, tokens, explored: false });
+    chosen.push({ id, request, response, similarity, helpfulness, tokens, explored: false, features: [] });
   }
   return chosen.reverse();
 }

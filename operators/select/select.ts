@@ -45,6 +45,7 @@ export function createSelect(dependencies: SelectDependencies): Step<Embedded, S
         arm.examples ? chooseExamples(candidates, input.request.id, arm.name, limits, helpfulness) : [],
       ]),
     );
-    return ok({ ...input, degraded, examplesByArm, threshold, exploredThreshold: null });
+    const trialByArm = new Map();
+    return ok({ ...input, degraded, examplesByArm, trialByArm, threshold, exploredThreshold: null, proxyVersion: 0 });
   };
 }

@@ -44,6 +44,7 @@ export const decisionOf = (requestId: string, arm: string, x: number[], more: Pa
     bias: 0,
     probability: 0.5,
     examples: [],
+    trial: null,
   })),
   arm,
   probability: 0.5,
