@@ -1,13 +1,13 @@
-// The versions of one policy on the compacted topic `policies`: who is newest, and how the next one is added. Versions ascend and are never
-// given twice: a writer first fences all others (they share a transactional id), then reads the topic to its end, and only then appends;
-// whoever was fenced meanwhile has published nothing and starts over.
+// The versions of policies on the compacted topic `policies`: who is newest, and how the next one is added. Versions of a name ascend and are
+// never given twice: a writer first fences all others (they share a transactional id), then reads the topic to its end, and only then appends;
+// whoever was fenced meanwhile has published nothing and starts over. One writer may keep several names; their appends stand in line.
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, TopicReader } from "../../connections/kafka/port.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 
-export interface PolicyLogDependencies {
+export interface PolicyLogsDependencies {
   producer: {
     /** Fences all other writers. */
     initialise(): Promise<void>;
@@ -17,10 +17,10 @@ export interface PolicyLogDependencies {
   codec: Codec;
   /** Full name of the topic. */
   topic: string;
-  /** Name of the policy: its key. */
-  name: string;
-  /** Highest version in the table `policies`: the topic may have been made anew. */
-  highestRecorded(): Promise<number>;
+  /** Names of the policies that are written: their keys. */
+  names: readonly string[];
+  /** Highest version of a name in the table `policies`: the topic may have been made anew. */
+  highestRecorded(name: string): Promise<number>;
   log: Logger;
 }
 
@@ -34,27 +34,40 @@ export interface PolicyLog {
   close(): Promise<void>;
 }
 
+export interface PolicyLogs {
+  /** As PolicyLog.open, once for all names. */
+  open(): Promise<void>;
+  /** One of `names`; its close() leaves the others open. */
+  of(name: string): PolicyLog;
+  close(): Promise<void>;
+}
+
 /** The transactional id that all writers of policies share. */
 export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
 
-export function createPolicyLog({
-  producer,
-  kafka,
-  codec,
-  topic,
-  name,
-  highestRecorded,
-  log,
-}: PolicyLogDependencies): PolicyLog {
+interface Line {
+  newest: Policy | null;
+  highest: number;
+}
+
+export function createPolicyLogs(dependencies: PolicyLogsDependencies): PolicyLogs {
+  const { producer, kafka, codec, topic, names, highestRecorded, log } = dependencies;
+  const lines = new Map<string, Line>(names.map((name) => [name, { newest: null, highest: 0 }]));
   let reader: TopicReader | undefined;
-  let newest: Policy | null = null;
-  let highest = 0;
   let isWriter = false;
+  // One at a time: an append that opens anew must not cross another's.
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
 
   const take = (policy: Policy): void => {
-    if (policy.name !== name) return;
-    highest = Math.max(highest, policy.version);
-    if (newest === null || policy.version > newest.version) newest = policy;
+    const line = lines.get(policy.name);
+    if (line === undefined) return;
+    line.highest = Math.max(line.highest, policy.version);
+    if (line.newest === null || policy.version > line.newest.version) line.newest = policy;
   };
 
   const open = async (): Promise<void> => {
@@ -70,33 +83,51 @@ export function createPolicyLog({
       record: "policies",
       apply(changes) {
         for (const { key, value } of changes) {
+          const line = lines.get(key);
           if (value !== null) take(value);
-          else if (key === name) newest = null;
+          else if (line !== undefined) line.newest = null;
         }
       },
     });
     await reader.caughtUp;
-    highest = Math.max(highest, await highestRecorded());
+    for (const [name, line] of lines) line.highest = Math.max(line.highest, await highestRecorded(name));
     isWriter = true;
   };
 
-  return {
-    open,
-    newest: () => newest,
-    async append(make) {
-      if (!isWriter) await open();
-      const policy = make(highest + 1);
-      try {
-        await producer.publish([{ topic, key: name, value: codec.encode("policies", policy) }]);
-      } catch (error) {
-        isWriter = false;
-        throw error;
-      }
-      take(policy);
-      return policy;
-    },
-    async close() {
-      await reader?.stop();
-    },
+  const append = async (name: string, line: Line, make: (version: number) => Policy): Promise<Policy> => {
+    if (!isWriter) await open();
+    const policy = make(line.highest + 1);
+    try {
+      await producer.publish([{ topic, key: name, value: codec.encode("policies", policy) }]);
+    } catch (error) {
+      isWriter = false;
+      throw error;
+    }
+    take(policy);
+    return policy;
   };
+
+  return {
+    open: () => inTurn(open),
+    of(name) {
+      const line = lines.get(name);
+      if (line === undefined) throw new Error(`this writer keeps ${names.join(", ")}, not ${name}`);
+      return {
+        open: () => inTurn(open),
+        newest: () => line.newest,
+        append: (make) => inTurn(() => append(name, line, make)),
+        close: () => Promise.resolve(),
+      };
+    },
+    close: () => inTurn(async () => reader?.stop()),
+  };
+}
+
+/** The log of one name with a writer of its own. */
+export function createPolicyLog({
+  name,
+  ...rest
+}: Omit<PolicyLogsDependencies, "names"> & { name: string }): PolicyLog {
+  const logs = createPolicyLogs({ ...rest, names: [name] });
+  return { ...logs.of(name), close: logs.close };
 }
