@@ -1,0 +1,132 @@
+// How far a chunk's KV cache may be reused behind another prefix than it was made behind (Cache-Craft, sections 3.1 to 3.3; spec 50).
+// a_kl is the weight that the later token l puts on the earlier token k, mean over heads.
+
+/** Sums of attention weights at one layer, for one chunk Ci of `length` tokens behind its prefix chunks, in order. */
+export interface LayerAttention {
+  /** Per token of Ci, per prefix chunk Cj: sum of a_kl over k in Cj (tokens x prefix chunks, row by row). */
+  inter: ArrayLike<number>;
+  /** Per token l of Ci: sum of a_kl over k in Ci, k < l. */
+  intra: ArrayLike<number>;
+}
+
+/** What is kept of a scoring pass with a chunk's cache. */
+export interface ContextImpact {
+  /** Cache Context Impact, [0.5, 1]: 0.5 is a chunk that looked at nothing before it. */
+  cci: number;
+  /** inter(Cj, Ci) per prefix chunk, mean over layers. */
+  inter: number[];
+  /** Token indices of Ci by inter-attention, highest first (eq. 14); ties in prompt order. */
+  ranking: number[];
+}
+
+/** Throws RangeError when the sums do not have the lengths' shape. `prefix`: tokens of each prefix chunk. */
+export function contextImpact(
+  length: number,
+  prefix: readonly number[],
+  layers: readonly LayerAttention[],
+): ContextImpact {
+  if (layers.length === 0) throw new RangeError("attention of at least one layer is needed");
+  const byChunk = prefix.map(() => 0);
+  const byToken = Array.from({ length }, () => 0);
+  let a = 0;
+  let b = 0;
+  for (const { inter, intra } of layers) {
+    if (inter.length !== length * prefix.length || intra.length !== length)
+      throw new RangeError(`attention sums do not fit a chunk of ${length} tokens behind ${prefix.length} chunks`);
+    for (let token = 0; token < length; token++) {
+      b += intra[token]! / length ** 2;
+      for (const [chunk, tokens] of prefix.entries()) {
+        const weight = inter[token * prefix.length + chunk]!;
+        byChunk[chunk]! += weight;
+        byToken[token]! += weight;
+        a += weight / (length * tokens);
+      }
+    }
+  }
+  // The layers' number stands on both sides of a/b and falls out.
+  const ranking = byToken.map((_, token) => token).sort((one, other) => byToken[other]! - byToken[one]! || one - other);
+  return { cci: cacheContextImpact(a, b), inter: byChunk.map((sum) => sum / layers.length), ranking };
+}
+
+/** CCI = 1 / (1 + exp(-a/b)) (eq. 11) of normalised inter- and intra-attention, both >= 0; with no intra-attention all is context. */
+export function cacheContextImpact(a: number, b: number): number {
+  if (a === 0) return 0.5;
+  return b === 0 ? 1 : 1 / (1 + Math.exp(-a / b));
+}
+
+/** A chunk of the prefix that a cache was made behind. */
+export interface OldChunk {
+  id: string;
+  /** inter of it on the cached chunk. */
+  inter: number;
+}
+
+/**
+ * beta (eq. 6): share of the old prefix's inter-attention whose chunks stand before the cached chunk again. Cached alone: 1 when it is first
+ * again, else 0. Where the chunk looked at none of its prefix the share of chunks stands for that of attention.
+ */
+export function prefixOverlap(old: readonly OldChunk[], now: readonly string[]): number {
+  if (old.length === 0) return now.length === 0 ? 1 : 0;
+  const present = new Set(now);
+  const common = old.filter(({ id }) => present.has(id));
+  const total = old.reduce((sum, { inter }) => sum + inter, 0);
+  return total > 0 ? common.reduce((sum, { inter }) => sum + inter, 0) / total : common.length / old.length;
+}
+
+/** gamma (eq. 7): Kendall's tau distance between the common chunks' orders, [0, 1]; 0 for fewer than two. */
+export function orderPenalty(old: readonly string[], now: readonly string[]): number {
+  const place = new Map(now.map((id, index) => [id, index] as const));
+  const common = [...new Set(old)].flatMap((id) => place.get(id) ?? []);
+  let discordant = 0;
+  for (const [index, at] of common.entries()) for (const later of common.slice(index + 1)) if (later < at) discordant++;
+  return common.length < 2 ? 0 : discordant / ((common.length * (common.length - 1)) / 2);
+}
+
+/** Share of the new prefix's tokens that stood in the old prefix, [0, 1]; 1 for an empty one. */
+export function knownShare(old: readonly string[], now: readonly { id: string; tokens: number }[]): number {
+  const known = new Set(old);
+  const total = now.reduce((sum, { tokens }) => sum + tokens, 0);
+  if (total === 0) return 1;
+  return now.reduce((sum, { id, tokens }) => sum + (known.has(id) ? tokens : 0), 0) / total;
+}
+
+/** A stored cache of a chunk. */
+export interface Variant {
+  cci: number;
+  /** The prefix that it was made behind, in order. */
+  prefix: readonly OldChunk[];
+}
+
+/**
+ * CCI (1 - beta'), [0, 1]: the reusability score without alpha. `now`: the chunks before it in the new prompt, in order.
+ * countNew multiplies beta by knownShare, for otherwise chunks that were not in the old prefix go unseen (spec 50; not in the paper).
+ */
+export function reusabilityScore(
+  { cci, prefix }: Variant,
+  now: readonly { id: string; tokens: number }[],
+  { countNew = false }: { countNew?: boolean } = {},
+): number {
+  const ids = now.map(({ id }) => id);
+  const old = prefix.map(({ id }) => id);
+  const beta = prefixOverlap(prefix, ids) * (countNew ? knownShare(old, now) : 1);
+  return Math.min(1, Math.max(0, cci * (1 - beta * (1 - orderPenalty(old, ids)))));
+}
+
+/** CFO (eq. 12) clipped to [0, 1]: the share of the chunk's tokens to recompute. */
+export const cacheFixOverhead = (alpha: number, score: number): number => Math.min(1, Math.max(0, alpha * score));
+
+/** Index of the variant with the smallest score, without alpha; the first of equals; -1 for none. */
+export function bestVariant(
+  variants: readonly Variant[],
+  now: readonly { id: string; tokens: number }[],
+  options: { countNew?: boolean } = {},
+): number {
+  const scores = variants.map((variant) => reusabilityScore(variant, now, options));
+  return scores.indexOf(Math.min(...scores));
+}
+
+/** Tokens of a chunk to recompute: the ceil(CFO * length) with the highest inter-attention (section 3.2.1). Indices, highest first. */
+export function contextualisedTokens(ranking: readonly number[], cfo: number): number[] {
+  // A hair less: 0.1 * 30 is 3.0000000000000004.
+  return ranking.slice(0, Math.ceil(cfo * ranking.length - 1e-9));
+}

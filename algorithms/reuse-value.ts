@@ -1,0 +1,21 @@
+// What a stored chunk cache is worth (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache that needs little repair counts more than one
+// that is used as often. Decayed, which the paper does not say: otherwise what was popular once would stay for ever.
+
+/** Value at a time; milliseconds of any clock. */
+export interface ReuseValue {
+  value: number;
+  at: number;
+}
+
+/** What one use adds: 1 / max(CFO, 1/length), at most the chunk's tokens. CFO in [0, 1], length >= 1. */
+export const reuseCredit = (cfo: number, length: number): number => 1 / Math.max(cfo, 1 / length);
+
+/** Halves every halfLife milliseconds; a clock that went back changes nothing. */
+export function valueAt({ value, at }: ReuseValue, now: number, halfLife: number): number {
+  return now <= at ? value : value * 2 ** ((at - now) / halfLife);
+}
+
+/** The value after a use. */
+export function addUse(before: ReuseValue, credit: number, now: number, halfLife: number): ReuseValue {
+  return { value: valueAt(before, now, halfLife) + credit, at: Math.max(now, before.at) };
+}
