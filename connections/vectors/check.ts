@@ -5,8 +5,26 @@ import { VectorError } from "./port.ts";
 export function checkVector(dimension: number, vector: Float32Array, what: string): void {
   if (vector.length !== dimension)
     throw new VectorError("wrong_dimension", `${what} has ${vector.length} numbers, this index holds ${dimension}`);
-  for (let i = 0; i < dimension; i++)
-    if (!Number.isFinite(vector[i])) throw new VectorError("not_finite", `${what} has ${vector[i]} at ${i}`);
+  const bad = vector.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) throw new VectorError("not_finite", `${what} has ${vector[bad]} at ${bad}`);
+}
+
+/** Of an addition: row-major, one row a key. Throws VectorError wrong_dimension or not_finite, with the key in its message. */
+export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32Array): void {
+  if (vectors.length !== keys.length * dimension)
+    throw new VectorError(
+      "wrong_dimension",
+      `${keys.length} keys come with ${vectors.length} numbers, this index holds ${dimension} a key`,
+    );
+  // A sum is not finite when a number of it is not; which one is only asked when there is one.
+  let sum = 0;
+  for (let i = 0; i < vectors.length; i++) sum += vectors[i]! * 0;
+  if (sum === 0) return;
+  const bad = vectors.findIndex((value) => !Number.isFinite(value));
+  throw new VectorError(
+    "not_finite",
+    `the vector of key ${keys[Math.floor(bad / dimension)]} has ${vectors[bad]} at ${bad % dimension}`,
+  );
 }
 
 /** Rounding puts the product of unit vectors a little outside of [-1, 1]; a cosine is never there. */

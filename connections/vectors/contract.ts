@@ -1,84 +1,88 @@
 // The test that every VectorIndex passes; called by the test of each implementation.
+import { mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { VectorError, type VectorIndex } from "./port.ts";
+import { VectorError, type VectorIndex, type VectorIndexes } from "./port.ts";
 
 const dimension = 6;
-const unit = (values: readonly number[]): Float32Array => {
+export const unit = (values: readonly number[]): Float32Array => {
   const length = Math.hypot(...values) || 1;
   return Float32Array.from(values, (value) => value / length);
 };
 const axis = (i: number): Float32Array => Float32Array.from({ length: dimension }, (_, j) => (i === j ? 1 : 0));
-const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
+export const codeOf = (promise: Promise<unknown>): Promise<unknown> =>
   promise.then(
     () => "none",
     (error: unknown) => (error instanceof VectorError ? error.code : error),
   );
 const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);
+const add = (index: VectorIndex, ...entries: readonly (readonly [number, Float32Array])[]): Promise<void> =>
+  index.add(
+    Uint32Array.from(entries, ([key]) => key),
+    Float32Array.from(entries.flatMap(([, vector]) => Array.from(vector))),
+  );
+const keysOf = async (index: VectorIndex, vector: Float32Array, k: number): Promise<number[]> =>
+  (await index.search(vector, k)).map((neighbour) => neighbour.key);
 
-/** `start` is called once, the function it gives makes an empty index of the dimension each time. */
+/** `start` is called once with the dimension wanted. `digits`: to how many a similarity is right (half precision: 3). */
 export function describeVectorIndex(
   name: string,
-  start: (dimension: number) => Promise<{ open(): VectorIndex; stop(): Promise<void> }>,
+  start: (dimension: number) => Promise<VectorIndexes>,
+  digits = 5,
 ): void {
   describe(`vector index: ${name}`, () => {
-    let owner: { open(): VectorIndex; stop(): Promise<void> };
+    let owner: VectorIndexes;
+    let folder: string;
     beforeAll(async () => {
       owner = await start(dimension);
+      folder = await mkdtemp(join(tmpdir(), "precedent-vectors-"));
     });
-    afterAll(() => owner.stop());
-    const idsOf = async (index: VectorIndex, vector: Float32Array, k: number): Promise<string[]> =>
-      (await index.search(vector, k)).map((neighbour) => neighbour.id);
+    afterAll(async () => {
+      await owner.close();
+      await rm(folder, { recursive: true });
+    });
 
     test("nearest first, with the cosine", async () => {
       const index = owner.open();
-      await index.add([
-        { id: "far", vector: unit([-1, 0.1, 0, 0, 0, 0]) },
-        { id: "near", vector: unit([1, 0.1, 0, 0, 0, 0]) },
-        { id: "beside", vector: axis(1) },
-      ]);
+      await add(index, [7, unit([-1, 0.1, 0, 0, 0, 0])], [0xffffffff, unit([1, 0.1, 0, 0, 0, 0])], [0, axis(1)]);
       const found = await index.search(axis(0), 3);
-      expect(found.map((neighbour) => neighbour.id)).toEqual(["near", "beside", "far"]);
-      expect(found[0]?.similarity).toBeCloseTo(1 / Math.hypot(1, 0.1), 5);
+      expect(found.map((neighbour) => neighbour.key)).toEqual([0xffffffff, 0, 7]);
+      expect(found[0]?.similarity).toBeCloseTo(1 / Math.hypot(1, 0.1), digits);
       expect(found[1]?.similarity).toBeCloseTo(0, 6);
       expect(index.size()).toBe(3);
+      expect(index.figures()).toMatchObject({ size: 3 });
       await index.close();
     });
 
     test("an empty index finds nothing; k may be larger than the index, and 0", async () => {
       const index = owner.open();
       expect(await index.search(axis(0), 5)).toEqual([]);
-      await index.remove(["unknown"]);
-      await index.add([]);
-      await index.add([{ id: "a", vector: axis(0) }]);
-      expect(await idsOf(index, axis(0), 100)).toEqual(["a"]);
+      await index.remove(Uint32Array.of(9));
+      await add(index);
+      await add(index, [1, axis(0)]);
+      expect(await keysOf(index, axis(0), 100)).toEqual([1]);
       expect(await index.search(axis(0), 0)).toEqual([]);
+      await expect(index.search(axis(0), -1)).rejects.toThrow(RangeError);
       await index.close();
     });
 
-    test("adding an id again replaces its vector, also within one call", async () => {
+    test("adding a key again replaces its vector, also within one call", async () => {
       const index = owner.open();
-      await index.add([
-        { id: "a", vector: axis(0) },
-        { id: "b", vector: axis(1) },
-      ]);
-      await index.add([{ id: "a", vector: axis(2) }]);
+      await add(index, [1, axis(0)], [2, axis(1)]);
+      await add(index, [1, axis(2)]);
       expect(index.size()).toBe(2);
       expect((await index.search(axis(0), 2)).every((neighbour) => neighbour.similarity === 0)).toBe(true);
-      await index.add([
-        { id: "a", vector: axis(3) },
-        { id: "a", vector: axis(4) },
-      ]);
+      await add(index, [1, axis(3)], [1, axis(4)]);
       expect(index.size()).toBe(2);
-      expect(await index.search(axis(4), 1)).toEqual([{ id: "a", similarity: 1 }]);
+      expect(await index.search(axis(4), 1)).toEqual([{ key: 1, similarity: 1 }]);
       await index.close();
     });
 
-    test("the caller may change a vector once add has resolved, and keeps the one it searches with", async () => {
+    test("the caller may change a query after it was answered, and keeps the one it searches with", async () => {
       const index = owner.open();
-      const vector = axis(0);
-      await index.add([{ id: "a", vector }]);
-      vector.fill(0.5);
+      await add(index, [1, axis(0)]);
       const query = axis(0);
       expect((await index.search(query, 1))[0]?.similarity).toBe(1);
       expect(query).toEqual(axis(0));
@@ -87,10 +91,9 @@ export function describeVectorIndex(
 
     test("a wrong dimension, NaN and infinity are refused, and nothing of that call is added", async () => {
       const index = owner.open();
-      const good = { id: "good", vector: axis(0) };
-      expect(await codeOf(index.add([good, { id: "short", vector: new Float32Array(3) }]))).toBe("wrong_dimension");
-      expect(await codeOf(index.add([good, { id: "nan", vector: axis(0).fill(NaN, 2) }]))).toBe("not_finite");
-      expect(await codeOf(index.add([good, { id: "inf", vector: axis(0).fill(Infinity, 2) }]))).toBe("not_finite");
+      expect(await codeOf(add(index, [1, axis(0)], [2, new Float32Array(3)]))).toBe("wrong_dimension");
+      expect(await codeOf(add(index, [1, axis(0)], [2, axis(0).fill(NaN, 2)]))).toBe("not_finite");
+      expect(await codeOf(add(index, [1, axis(0)], [2, axis(0).fill(Infinity, 2)]))).toBe("not_finite");
       expect(await codeOf(index.search(new Float32Array(7), 1))).toBe("wrong_dimension");
       expect(await codeOf(index.search(axis(0).fill(NaN), 1))).toBe("not_finite");
       expect(index.size()).toBe(0);
@@ -100,64 +103,117 @@ export function describeVectorIndex(
 
     test("two indexes know nothing of each other", async () => {
       const [one, two] = [owner.open(), owner.open()];
-      await one.add([{ id: "a", vector: axis(0) }]);
-      await two.add([{ id: "a", vector: axis(1) }]);
-      await two.remove(["a"]);
-      expect(await idsOf(one, axis(0), 5)).toEqual(["a"]);
-      expect(await idsOf(two, axis(0), 5)).toEqual([]);
+      await add(one, [1, axis(0)]);
+      await add(two, [1, axis(1)]);
+      await two.remove(Uint32Array.of(1));
+      expect(await keysOf(one, axis(0), 5)).toEqual([1]);
+      expect(await keysOf(two, axis(0), 5)).toEqual([]);
       await Promise.all([one.close(), two.close()]);
     });
 
     test("concurrent calls: each search gets its own answer and sees what was awaited before it", async () => {
       const index = owner.open();
-      await index.add(Array.from({ length: dimension }, (_, i) => ({ id: `${i}`, vector: axis(i) })));
-      const searches = Array.from({ length: 200 }, (_, i) => idsOf(index, axis(i % dimension), 1 + (i % 3)));
-      const adding = index.add([{ id: "late", vector: unit([1, 1, 1, 1, 1, 1]) }]);
+      await add(index, ...Array.from({ length: dimension }, (_, i) => [i, axis(i)] as const));
+      const searches = Array.from({ length: 200 }, (_, i) => keysOf(index, axis(i % dimension), 1 + (i % 3)));
+      const adding = add(index, [99, unit([1, 1, 1, 1, 1, 1])]);
       const found = await Promise.all(searches);
-      expect(found.map((ids) => ids[0])).toEqual(Array.from({ length: 200 }, (_, i) => `${i % dimension}`));
-      expect(found.map((ids) => ids.length)).toEqual(Array.from({ length: 200 }, (_, i) => 1 + (i % 3)));
+      expect(found.map((keys) => keys[0])).toEqual(Array.from({ length: 200 }, (_, i) => i % dimension));
+      expect(found.map((keys) => keys.length)).toEqual(Array.from({ length: 200 }, (_, i) => 1 + (i % 3)));
       await adding;
-      expect(await idsOf(index, unit([1, 1, 1, 1, 1, 1]), 1)).toEqual(["late"]);
+      expect(await keysOf(index, unit([1, 1, 1, 1, 1, 1]), 1)).toEqual([99]);
       await index.close();
     });
 
-    test("agrees with brute force after any additions, replacements and removals", async () => {
+    test("a saved index comes back with its note; a missing, cut, changed, foreign or differently sized file is refused", async () => {
+      const index = owner.open();
+      const file = join(folder, "saved.index");
+      await add(index, [1, axis(0)], [2, axis(1)], [3, axis(2)]);
+      await index.remove(Uint32Array.of(2));
+      await index.save(file, 'version 7, "ß"');
+      await add(index, [4, axis(4)]);
+      const { index: restored, note } = await owner.restore(file);
+      expect(note).toBe('version 7, "ß"');
+      expect(restored.size()).toBe(2);
+      expect((await keysOf(restored, axis(0), 9)).sort()).toEqual([1, 3]);
+      await add(restored, [4, axis(5)]);
+      expect(await keysOf(restored, axis(5), 1)).toEqual([4]);
+      await restored.close();
+
+      const good = await readFile(file);
+      expect(await codeOf(owner.restore(join(folder, "missing")))).toBe("bad_snapshot");
+      for (let at = 0; at < good.length; at++) {
+        const changed = Buffer.from(good);
+        changed[at]! ^= 1 << (at % 8);
+        await writeFile(file, changed);
+        expect(await codeOf(owner.restore(file)), `byte ${at} changed`).toBe("bad_snapshot");
+      }
+      for (const length of [0, 5, good.length >> 1, good.length - 1]) {
+        await writeFile(file, good);
+        await truncate(file, length);
+        expect(await codeOf(owner.restore(file)), `cut to ${length}`).toBe("bad_snapshot");
+      }
+      const handle = await open(file, "a");
+      await handle.appendFile(Buffer.concat([good.subarray(good.length - 1), Buffer.alloc(64)]));
+      await handle.close();
+      expect(await codeOf(owner.restore(file))).toBe("bad_snapshot");
+      await writeFile(file, "A text of someone else.\n".repeat(50));
+      expect(await codeOf(owner.restore(file))).toBe("bad_snapshot");
+      await index.close();
+    });
+
+    test("an empty index can be saved and restored, and a save that can't be made says so", async () => {
+      const index = owner.open();
+      const file = join(folder, "empty.index");
+      await index.save(file, "");
+      const { index: restored, note } = await owner.restore(file);
+      expect([restored.size(), note]).toEqual([0, ""]);
+      await expect(index.save(join(file, "below a file"), "")).rejects.toThrow(/empty.index/);
+      await Promise.all([index.close(), restored.close()]);
+    });
+
+    test("agrees with brute force after any additions, replacements, removals, saves and restores", async () => {
       const vector = fc
         .array(fc.double({ min: -1, max: 1, noNaN: true }), { minLength: dimension, maxLength: dimension })
         .map(unit);
-      const id = fc.integer({ min: 0, max: 150 }).map(String);
+      const key = fc.integer({ min: 0, max: 150 });
       const change = fc.oneof(
-        fc.record({ add: fc.array(fc.record({ id, vector }), { maxLength: 60 }) }),
-        fc.record({ remove: fc.array(id, { maxLength: 60 }) }),
+        fc.record({ add: fc.array(fc.tuple(key, vector), { maxLength: 60 }) }),
+        fc.record({ remove: fc.array(key, { maxLength: 60 }) }),
+        fc.record({ restart: fc.constant(true) }),
       );
       const scenario = fc.record({
         changes: fc.array(change, { maxLength: 12 }),
         query: vector,
         k: fc.integer({ min: 1, max: 200 }),
       });
+      const file = join(folder, "any.index");
       await fc.assert(
         fc.asyncProperty(scenario, async ({ changes, query, k }) => {
-          const index = owner.open();
-          const truth = new Map<string, Float32Array>();
+          let index = owner.open();
+          const truth = new Map<number, Float32Array>();
           for (const change of changes) {
             if ("add" in change) {
-              await index.add(change.add);
-              for (const entry of change.add) truth.set(entry.id, entry.vector);
-            } else {
-              await index.remove(change.remove);
+              await add(index, ...change.add);
+              for (const [added, vector] of change.add) truth.set(added, vector);
+            } else if ("remove" in change) {
+              await index.remove(Uint32Array.from(change.remove));
               for (const removed of change.remove) truth.delete(removed);
+            } else {
+              await index.save(file, "");
+              await index.close();
+              ({ index } = await owner.restore(file));
             }
           }
           const found = await index.search(query, k);
           expect(index.size()).toBe(truth.size);
-          expect(new Set(found.map((neighbour) => neighbour.id)).size).toBe(Math.min(k, truth.size));
+          expect(new Set(found.map((neighbour) => neighbour.key)).size).toBe(Math.min(k, truth.size));
           const wanted = [...truth.values()].map((known) => dot(known, query)).sort((a, b) => b - a);
           found.forEach((neighbour, i) => {
-            const known = truth.get(neighbour.id);
-            if (known === undefined) throw new Error(`${neighbour.id} was removed or never added`);
-            // By rank and by id: ties may come in any order.
-            expect(neighbour.similarity).toBeCloseTo(wanted[i] ?? NaN, 4);
-            expect(neighbour.similarity).toBeCloseTo(dot(known, query), 4);
+            const known = truth.get(neighbour.key);
+            if (known === undefined) throw new Error(`${neighbour.key} was removed or never added`);
+            // By rank and by key: ties may come in any order.
+            expect(neighbour.similarity).toBeCloseTo(wanted[i] ?? NaN, Math.min(digits, 4));
+            expect(neighbour.similarity).toBeCloseTo(dot(known, query), Math.min(digits, 4));
           });
           await index.close();
         }),

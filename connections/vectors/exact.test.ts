@@ -1,7 +1,4 @@
-import { createExactIndex } from "./exact.ts";
+import { createExactIndexes } from "./exact.ts";
 import { describeVectorIndex } from "./contract.ts";
 
-describeVectorIndex("exact", async (dimension) => ({
-  open: () => createExactIndex(dimension),
-  stop: async () => undefined,
-}));
+describeVectorIndex("exact", async (dimension) => createExactIndexes(dimension));

@@ -1,53 +1,68 @@
 // Every vector compared, in JavaScript: what stands in where the FAISS library can't be built, and the measure for it in tests.
 // Runs in the caller's thread (0.5 ms a thousand vectors of 384), so it is meant for pools of some thousand examples.
-import { asCosine, checkCount, checkVector } from "./check.ts";
-import { VectorError, type Neighbour, type VectorIndex } from "./port.ts";
+import { asCosine, checkCount, checkRows, checkVector } from "./check.ts";
+import { readExactFile, writeExactFile } from "./exact-file.ts";
+import { VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";
 
 const firstCapacity = 64;
+
+export function createExactIndexes(dimension: number): VectorIndexes {
+  return {
+    kind: "exact",
+    open: () => createExactIndex(dimension),
+    async restore(file) {
+      const { keys, vectors, note } = await readExactFile(file, dimension);
+      const index = createExactIndex(dimension);
+      await index.add(keys, vectors);
+      return { index, note };
+    },
+    close: async () => undefined,
+  };
+}
 
 export function createExactIndex(dimension: number): VectorIndex {
   let vectors = new Float32Array(firstCapacity * dimension);
   let closed = false;
-  const ids: string[] = [];
-  const slots = new Map<string, number>();
+  const keys: number[] = [];
+  const slots = new Map<number, number>();
 
   const checkOpen = (): void => {
     if (closed) throw new VectorError("index_unavailable", "the index is closed");
   };
 
-  function put(id: string, vector: Float32Array): void {
-    let slot = slots.get(id);
+  function put(key: number, vector: Float32Array): void {
+    let slot = slots.get(key);
     if (slot === undefined) {
-      slot = ids.length;
+      slot = keys.length;
       if ((slot + 1) * dimension > vectors.length) {
         const larger = new Float32Array(2 * vectors.length);
         larger.set(vectors);
         vectors = larger;
       }
-      ids.push(id);
-      slots.set(id, slot);
+      keys.push(key);
+      slots.set(key, slot);
     }
     vectors.set(vector, slot * dimension);
   }
 
   /** The last one moves into the gap. */
-  function drop(id: string): void {
-    const slot = slots.get(id);
+  function drop(key: number): void {
+    const slot = slots.get(key);
     if (slot === undefined) return;
-    slots.delete(id);
-    const last = ids.length - 1;
-    const lastId = ids.pop();
-    if (slot === last || lastId === undefined) return;
+    slots.delete(key);
+    const last = keys.length - 1;
+    const lastKey = keys.pop();
+    if (slot === last || lastKey === undefined) return;
     vectors.copyWithin(slot * dimension, last * dimension, (last + 1) * dimension);
-    ids[slot] = lastId;
-    slots.set(lastId, slot);
+    keys[slot] = lastKey;
+    slots.set(lastKey, slot);
   }
 
   return {
-    async add(entries) {
+    async add(added, rows) {
       checkOpen();
-      for (const { id, vector } of entries) checkVector(dimension, vector, `the vector of ${id}`);
-      for (const { id, vector } of entries) put(id, vector);
+      checkRows(dimension, added, rows);
+      added.forEach((key, i) => put(key, rows.subarray(i * dimension, (i + 1) * dimension)));
     },
     async remove(removed) {
       checkOpen();
@@ -57,15 +72,31 @@ export function createExactIndex(dimension: number): VectorIndex {
       checkOpen();
       checkCount(k);
       checkVector(dimension, vector, "the query");
-      return nearest(vectors, ids.length, dimension, vector, k).map(([slot, product]): Neighbour => {
-        return { id: ids[slot] ?? "", similarity: asCosine(product) };
+      return nearest(vectors, keys.length, dimension, vector, k).map(([slot, product]): Neighbour => {
+        return { key: keys[slot]!, similarity: asCosine(product) };
       });
     },
-    size: () => ids.length,
+    size: () => keys.length,
+    figures: () => ({
+      kind: "exact",
+      size: keys.length,
+      lists: 0,
+      probes: 0,
+      recall: null,
+      recallSamples: 0,
+      building: false,
+      swaps: 0,
+    }),
+    async save(file, note) {
+      checkOpen();
+      // Copied before the first wait: what is added meanwhile is not in the file.
+      const content = vectors.slice(0, keys.length * dimension);
+      await writeExactFile(file, { dimension, note, keys: Uint32Array.from(keys), vectors: content });
+    },
     async close() {
       closed = true;
       vectors = new Float32Array(0);
-      ids.length = 0;
+      keys.length = 0;
       slots.clear();
     },
   };
