@@ -43,6 +43,7 @@ const decision: Decision = {
   load: 0,
   policyVersion: 0,
   proxyVersion: 0,
+  helpfulnessFeatures: 1,
   template: "t",
   asked: false,
   degraded: [],

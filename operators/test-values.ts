@@ -65,6 +65,7 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     threshold: 0.5,
     exploredThreshold: null,
     proxyVersion: 0,
+    helpfulnessFeatures: 1,
     ...change,
   };
 }

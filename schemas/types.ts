@@ -65,6 +65,8 @@ export interface Decision {
   policyVersion: number;
   /** Version of the helpfulness proxy; 0: none. */
   proxyVersion: number;
+  /** Version of the layout of the examples' features. */
+  helpfulnessFeatures: number;
   /** Prompt template and its version. */
   template: string;
   /** Feedback is asked for. */
@@ -427,7 +429,7 @@ export interface Work {
 
 /** A part of the prompt that can be cached and linked on its own. */
 export interface Piece {
-  kind: "system" | "example" | "document" | "turn";
+  kind: "system" | "example" | "document" | "guidance" | "turn";
   /** Of the example or document. */
   id: string | null;
   role: "system" | "user" | "assistant" | "tool";

@@ -43,6 +43,7 @@ export function aWork(change: Partial<Work> = {}): Work {
       load: 0,
       policyVersion: 0,
       proxyVersion: 0,
+      helpfulnessFeatures: 1,
       template: "chat-1",
       asked: false,
       degraded: ["embedder"],

@@ -68,6 +68,7 @@ const decided = (record: Decision, chosen: ArmScore): Row => ({
   domain: record.domain,
   arm: chosen.arm,
   model: chosen.model,
+  features_version: record.helpfulnessFeatures,
   proxy_version: record.proxyVersion,
   arm_cost: double(chosen.cost),
   arm_mean: double(chosen.mean),

@@ -86,6 +86,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     load: 0,
     policyVersion: 2,
     proxyVersion: 0,
+    helpfulnessFeatures: 1,
     template: "chat-1",
     asked: false,
     degraded: ["policy"],

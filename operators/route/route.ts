@@ -4,6 +4,7 @@
 // with probability 1 and `degraded` says so. NaN never reaches the model.
 import { constantPrior, priorPosterior } from "../../algorithms/bandit.ts";
 import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import { defaultLambda0 } from "../../algorithms/load-bias.ts";
 import { drawIndex, type Random } from "../../algorithms/random.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
@@ -108,6 +109,7 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       load: Number.isFinite(currentLoad) ? currentLoad : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
       proxyVersion: selected.proxyVersion,
+      helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION,
       // compose knows its template.
       template: "",
       asked: request.mayAsk && random() < (routing.askShare ?? 0.01),

@@ -55,6 +55,7 @@ export const decisionOf = (requestId: string, arm: string, x: number[], more: Pa
   load: 0,
   policyVersion: 0,
   proxyVersion: 0,
+  helpfulnessFeatures: 1,
   template: "",
   asked: false,
   degraded: [],
