@@ -8,6 +8,7 @@ import { createGroupConsumer } from "./group-consumer.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
 import { groupByTopic } from "./messages.ts";
 import type { Kafka, PlainProducer } from "./port.ts";
+import { followTopic } from "./topic-follower.ts";
 import { readTopic, tailTopic } from "./topic-reader.ts";
 import { ensureTopics } from "./topics.ts";
 import { createTransactionalProducer } from "./transactional-producer.ts";
@@ -43,6 +44,13 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     transactionalProducer: (transactionalId) => createTransactionalProducer(client, transactionalId),
     plainProducer: () => createPlainProducer(),
     readTopic: (topic, onRecords) => readTopic({ client, admin, topic, log }, onRecords),
+    followTopic: (topic, handlers) => followTopic({ client, admin, topic, log }, handlers),
+    async spans(topic) {
+      const offsets = await (await admin()).fetchTopicOffsets(topic);
+      return offsets
+        .map(({ partition, low, high }) => ({ partition, beginning: Number(low), end: Number(high) }))
+        .sort((one, other) => one.partition - other.partition);
+    },
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, log }, onRecord),
     async ensureTopics(arms) {
       const connected = await admin();

@@ -128,6 +128,35 @@ export interface TopicReader {
   stop(): Promise<void>;
 }
 
+export interface FollowHandlers {
+  /** Awaited; in the order of a partition. `next` is the offset behind them; isStale: nobody follows the partition from there any more. */
+  onRecords(
+    records: RawRecord[],
+    at: { partition: number; next: number; isStale: () => boolean },
+  ): void | Promise<void>;
+  /** The broker did not know the offset any more and the partition is read from its beginning: what it brought is void. */
+  onRewound?(partition: number): void | Promise<void>;
+}
+
+/** Some partitions of a topic; those come and go. Nothing here waits for the broker but caughtUp. */
+export interface TopicFollower {
+  /** From this offset on, whether it was followed before or not. */
+  follow(partition: number, from: number): void;
+  unfollow(partition: number): void;
+  /** Offset behind what was handed over, control markers included; undefined: not followed. */
+  position(partition: number): number | undefined;
+  /** Resolves when the partition was read to the end that it had at this call, or is not followed any more. */
+  caughtUp(partition: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface PartitionSpan {
+  partition: number;
+  /** First offset that the broker has, and the one behind its last, control markers included. */
+  beginning: number;
+  end: number;
+}
+
 export interface Kafka {
   groupConsumer(options: {
     group: string;
@@ -140,6 +169,10 @@ export interface Kafka {
   plainProducer(): PlainProducer;
   /** Reads whole topics without a group of their own and follows them; onRecords is awaited, records keep their partition's order. */
   readTopic(topic: string, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>): TopicReader;
+  /** Follows a set of a topic's partitions that may change; none at first. */
+  followTopic(topic: string, handlers: FollowHandlers): TopicFollower;
+  /** Of every partition of a topic, by partition. Rejects while the broker is away. */
+  spans(topic: string): Promise<PartitionSpan[]>;
   /** Follows a topic from now on; resolves once every record produced from this moment on will be seen. */
   tailTopic(
     topic: string,
