@@ -1,9 +1,57 @@
 // What the helpfulness proxy looks at (spec 10): one row for each (request, candidate, arm). Similarity alone correlates weakly with
 // helpfulness (IC-Cache Fig. 7), so the texts' sizes, the example's record and its agreement with the other candidates stand beside it.
 // Pure: the same function makes the rows that are served and those that are trained on.
+import { agreementsOf } from "./agreement.ts";
+import { normal, splitmix64 } from "./random.ts";
+import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
-/** Version of the layout below; a proxy of another version is refused. */
+/** Version of the layout below; a proxy of another version is refused. Any change of the layout or of a meaning needs a new one. */
 export const HELPFULNESS_FEATURE_VERSION = 1;
+
+/** Components of the random projection of the embeddings' product. */
+const PROJECTED = 8;
+const PROJECTION_SEED = 20_261_121;
+
+/** Meaning of each component, in order. All lie in [-1, 1]. */
+export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
+  // Relevance, and where the candidate stands among the others.
+  "similarity",
+  "similarityToBest",
+  "similarityToMean",
+  "moreSimilar",
+  "centroidSimilarity",
+  // tanh(z / 2) of a fixed Gaussian projection of the component-wise product of both embeddings.
+  ...Array.from({ length: PROJECTED }, (_, k) => `interaction${k}`),
+  // Sizes are logarithms of characters scaled to [0, 1]; ratios are differences of these.
+  "questionLength",
+  "requestLength",
+  "responseLength",
+  "requestToQuestion",
+  "responseToQuestion",
+  // Words that question and example share.
+  "requestOverlap",
+  "questionInRequest",
+  "questionInResponse",
+  // Quoted text, paths, file names and numbers of the question.
+  "literals",
+  "literalsInRequest",
+  "literalsInResponse",
+  // Its answer against those of the other candidates, which count the more the more similar they are.
+  "agreement",
+  "agreementToBest",
+  "agreementWithNearest",
+  "openingAgreement",
+  // The example's record.
+  "quality",
+  "sourceCost",
+  "sourceKnown",
+  "uses",
+  "outcome",
+  "outcomeKnown",
+  "armCost",
+];
+/** Numbers in a row. */
+export const HELPFULNESS_FEATURES = HELPFULNESS_FEATURE_NAMES.length;
 
 export interface RequestFacts {
   /** The last user turn. */
@@ -31,4 +79,127 @@ export interface CandidateFacts {
 export interface ArmFacts {
   /** Normalised cost C_i, [0, 1]. */
   cost: number;
+}
+
+/**
+ * Rows of all candidates for each arm, row-major: the row of arm a and candidate i begins at (a * candidates.length + i) *
+ * HELPFULNESS_FEATURES. Every number is finite, whatever is given. The order of the candidates changes only the order of the rows.
+ */
+export type HelpfulnessFeatures = (
+  request: RequestFacts,
+  candidates: readonly CandidateFacts[],
+  arms: readonly ArmFacts[],
+) => Float32Array<ArrayBuffer>;
+
+const fullSize = Math.log1p(8_192);
+const fullLiterals = Math.log1p(16);
+const fullUses = Math.log1p(1_000);
+
+const bounded = (value: number): number => (Number.isFinite(value) ? Math.max(-1, Math.min(1, value)) : 0);
+const size = (text: string): number => Math.log1p(text.length) / fullSize;
+
+/** Keeps the projection matrices that it has made, one a dimension. */
+export function createHelpfulnessFeatures(): HelpfulnessFeatures {
+  const projections = new Map<number, Float64Array>();
+  return (request, candidates, arms) => {
+    const n = candidates.length;
+    const rows = new Float32Array(arms.length * n * HELPFULNESS_FEATURES);
+    if (n === 0) return rows;
+    const dimension = request.vector.length;
+    const projection = projections.get(dimension) ?? projectionOf(dimension);
+    projections.set(dimension, projection);
+
+    const projected = projectedQuestion(request.vector, projection);
+
+    const similarities = candidates.map(({ similarity }) => similarity);
+    const best = Math.max(...similarities);
+    const mean = similarities.reduce((sum, value) => sum + value, 0) / n;
+    const centroid = centroidOf(candidates, dimension);
+    const agreements = agreementsOf(candidates);
+    const bestAgreement = Math.max(...agreements.map(({ all }) => all));
+    const question = hashTokens(request.text);
+    const literals = literalsOf(request.text);
+    const questionSize = size(request.text);
+
+    candidates.forEach((candidate, i) => {
+      let at = i * HELPFULNESS_FEATURES;
+      const put = (value: number): void => {
+        rows[at++] = bounded(value);
+      };
+      const { vector, similarity, outcome, sourceCost } = candidate;
+      put(similarity);
+      put(similarity - best);
+      put(similarity - mean);
+      put(similarities.filter((other) => other > similarity).length / n);
+      put(dot(centroid, vector));
+      for (const row of projected) put(Math.tanh(dot(row, vector) / 2));
+      const requestSize = size(candidate.request);
+      const responseSize = size(candidate.response);
+      put(questionSize);
+      put(requestSize);
+      put(responseSize);
+      put(requestSize - questionSize);
+      put(responseSize - questionSize);
+      const requestTokens = hashTokens(candidate.request);
+      put(overlapF1(question, requestTokens));
+      put(coverage(question, requestTokens));
+      put(coverage(question, agreements[i]!.tokens));
+      put(Math.log1p(literals.length) / fullLiterals);
+      put(literalsIn(literals, candidate.request));
+      put(literalsIn(literals, candidate.response));
+      put(agreements[i]!.all);
+      put(agreements[i]!.all - bestAgreement);
+      put(agreements[i]!.nearest);
+      put(agreements[i]!.opening);
+      put(candidate.quality);
+      put(sourceCost ?? 0);
+      put(sourceCost === null ? 0 : 1);
+      put(Math.log1p(candidate.uses) / fullUses);
+      put(outcome ?? 0);
+      put(outcome === null ? 0 : 1);
+    });
+    // Only the last number knows the arm.
+    arms.forEach(({ cost }, a) => {
+      const from = a * n * HELPFULNESS_FEATURES;
+      if (a > 0) rows.copyWithin(from, 0, n * HELPFULNESS_FEATURES);
+      for (let i = 1; i <= n; i++) rows[from + i * HELPFULNESS_FEATURES - 1] = bounded(cost);
+    });
+    return rows;
+  };
+}
+
+/** Rows of standard normals, scaled so that the product of two random unit vectors gives values about 1. */
+function projectionOf(dimension: number): Float64Array {
+  const random = splitmix64(PROJECTION_SEED);
+  const scale = Math.sqrt(dimension);
+  return Float64Array.from({ length: PROJECTED * dimension }, () => scale * normal(random));
+}
+
+/** The projection's rows, each multiplied by the question's vector: what is left to do for a candidate is one product a row. */
+function projectedQuestion(question: Float32Array, projection: Float64Array): Float64Array[] {
+  const d = question.length;
+  return Array.from({ length: PROJECTED }, (_, k) => {
+    const row = new Float64Array(d);
+    for (let j = 0; j < d; j++) row[j] = projection[k * d + j]! * question[j]!;
+    return row;
+  });
+}
+
+/** Mean of the candidates' vectors, of unit length unless it is zero. */
+function centroidOf(candidates: readonly CandidateFacts[], dimension: number): Float32Array {
+  const sum = new Float32Array(dimension);
+  for (const { vector } of candidates) {
+    const length = Math.min(dimension, vector.length);
+    for (let j = 0; j < length; j++) sum[j]! += vector[j]!;
+  }
+  const length = Math.sqrt(dot(sum, sum));
+  return length > 0 ? sum.map((value) => value / length) : sum;
+}
+
+/** Over the numbers that both have. */
+function dot(one: Float32Array | Float64Array, other: Float32Array): number {
+  let sum = 0;
+  const length = Math.min(one.length, other.length);
+  for (let j = 0; j < length; j++) sum += one[j]! * other[j]!;
+  return sum;
 }

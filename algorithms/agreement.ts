@@ -1,0 +1,50 @@
+// Do the answers of the candidates agree? An example whose answer looks like those of its neighbours shows what this kind of request asks for;
+// one that stands alone is more likely to mislead. Costs n^2 / 2 comparisons of hashed tokens: about 0.1 ms for 32 short answers.
+import { type HashedTokens, hashTokens, overlapF1 } from "./text-overlap.ts";
+
+export interface Agreement {
+  tokens: HashedTokens;
+  /** Mean token F1 with the answers of the others, weighted by their similarity to the request, [0, 1]; 0 when there are no others. */
+  all: number;
+  /** Token F1 with the answer of the most similar other candidate. */
+  nearest: number;
+  /** Weighted share of the others whose answer begins with the same token, such as the same command. */
+  opening: number;
+}
+
+/** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
+const sharpness = 10;
+
+export function agreementsOf(candidates: readonly { response: string; similarity: number }[]): Agreement[] {
+  const best = candidates.reduce((most, { similarity }) => Math.max(most, similarity), -1);
+  const weights = candidates.map(({ similarity }) => {
+    const weight = Math.exp(sharpness * (similarity - best));
+    return Number.isFinite(weight) ? weight : 0;
+  });
+  const tokens = candidates.map(({ response }) => hashTokens(response));
+  const totals = candidates.map(() => ({ weight: 0, all: 0, opening: 0, nearest: 0, nearestWeight: -1 }));
+  const add = (i: number, j: number, f1: number): void => {
+    const total = totals[i]!;
+    const weight = weights[j]!;
+    total.weight += weight;
+    total.all += weight * f1;
+    if (tokens[i]!.first === tokens[j]!.first) total.opening += weight;
+    // Of equally similar others the one that agrees more, so that their order does not matter.
+    if (weight > total.nearestWeight || (weight === total.nearestWeight && f1 > total.nearest)) {
+      total.nearestWeight = weight;
+      total.nearest = f1;
+    }
+  };
+  for (let i = 0; i < candidates.length; i++)
+    for (let j = 0; j < i; j++) {
+      const f1 = overlapF1(tokens[i]!, tokens[j]!);
+      add(i, j, f1);
+      add(j, i, f1);
+    }
+  return totals.map(({ weight, all, nearest, opening }, i) => ({
+    tokens: tokens[i]!,
+    all: weight > 0 ? all / weight : 0,
+    nearest,
+    opening: weight > 0 ? opening / weight : 0,
+  }));
+}

@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type CandidateFacts,
+  createHelpfulnessFeatures,
+  HELPFULNESS_FEATURE_NAMES,
+  HELPFULNESS_FEATURES,
+} from "./helpfulness-features.ts";
+
+const dimension = 6;
+const features = createHelpfulnessFeatures();
+const anyNumber = fc.oneof(fc.double(), fc.constantFrom(NaN, Infinity, -Infinity, 0, 1e300));
+const vector = fc
+  .array(fc.float({ noNaN: true, min: -1, max: 1 }), { minLength: dimension, maxLength: dimension })
+  .map((values) => Float32Array.from(values));
+const request = fc.record({ text: fc.string(), vector });
+const wild: fc.Arbitrary<CandidateFacts> = fc.record({
+  request: fc.string(),
+  response: fc.string(),
+  vector: fc.oneof(vector, fc.constant(new Float32Array()), fc.constant(new Float32Array(dimension).fill(NaN))),
+  similarity: anyNumber,
+  quality: anyNumber,
+  sourceCost: fc.option(anyNumber),
+  uses: anyNumber,
+  outcome: fc.option(anyNumber),
+});
+const unit = fc.double({ min: 0, max: 1, noNaN: true });
+const tame: fc.Arbitrary<CandidateFacts> = fc.record({
+  request: fc.string(),
+  response: fc.string(),
+  vector,
+  similarity: unit,
+  quality: unit,
+  sourceCost: fc.option(unit),
+  uses: fc.nat(),
+  outcome: fc.option(unit),
+});
+const plain: CandidateFacts = {
+  request: "list all files below /tmp",
+  response: "find /tmp -type f",
+  vector: Float32Array.of(1, 0, 0, 0, 0, 0),
+  similarity: 0.8,
+  quality: 0.9,
+  sourceCost: null,
+  uses: 0,
+  outcome: null,
+};
+const rowOf = (rows: Float32Array, i: number): Record<string, number> =>
+  Object.fromEntries(HELPFULNESS_FEATURE_NAMES.map((name, k) => [name, rows[i * HELPFULNESS_FEATURES + k]!]));
+
+describe("helpfulness features", () => {
+  it("are finite and in [-1, 1] for anything", () => {
+    fc.assert(
+      fc.property(
+        request,
+        fc.array(wild, { maxLength: 6 }),
+        fc.array(anyNumber, { maxLength: 3 }),
+        (asked, found, costs) => {
+          const rows = features(
+            asked,
+            found,
+            costs.map((cost) => ({ cost })),
+          );
+          expect(rows.length).toBe(costs.length * found.length * HELPFULNESS_FEATURES);
+          expect(rows.every((value) => value >= -1 && value <= 1)).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it("move with the candidates, whatever their order", () => {
+    fc.assert(
+      fc.property(request, fc.array(tame, { minLength: 1, maxLength: 6 }), (asked, found) => {
+        const forwards = features(asked, found, [{ cost: 0.5 }]);
+        const backwards = features(asked, found.toReversed(), [{ cost: 0.5 }]);
+        for (let i = 0; i < found.length; i++)
+          for (let k = 0; k < HELPFULNESS_FEATURES; k++)
+            expect(forwards[i * HELPFULNESS_FEATURES + k]).toBeCloseTo(
+              backwards[(found.length - 1 - i) * HELPFULNESS_FEATURES + k]!,
+              4,
+            );
+      }),
+    );
+  });
+
+  it("differ between arms only in the arm's own number", () => {
+    const asked = { text: "list files", vector: plain.vector };
+    const found = [plain, { ...plain, response: "ls" }];
+    const rows = features(asked, found, [{ cost: 0.1 }, { cost: 1 }]);
+    for (const i of [0, 1]) {
+      const { armCost: cheap, ...one } = rowOf(rows, i);
+      const { armCost: dear, ...other } = rowOf(rows, 2 + i);
+      expect(one).toEqual(other);
+      expect([cheap, dear]).toEqual([Math.fround(0.1), 1]);
+    }
+  });
+
+  it("say what is known of the example and what it shares with the question", () => {
+    const asked = { text: "count all files below /tmp", vector: plain.vector };
+    const used = { ...plain, response: "ls /srv", similarity: 0.6, sourceCost: 0.25, uses: 3, outcome: 0.5 };
+    const rows = features(asked, [plain, used], [{ cost: 0 }]);
+    expect(rowOf(rows, 0)).toMatchObject({
+      similarityToBest: 0,
+      moreSimilar: 0,
+      centroidSimilarity: 1,
+      literalsInRequest: 1,
+      literalsInResponse: 1,
+      sourceKnown: 0,
+      outcomeKnown: 0,
+      uses: 0,
+    });
+    expect(rowOf(rows, 1)).toMatchObject({ moreSimilar: 0.5, literalsInResponse: 0, sourceKnown: 1, sourceCost: 0.25 });
+    expect(rowOf(rows, 1)).toMatchObject({ outcomeKnown: 1, outcome: 0.5 });
+    expect(rowOf(rows, 1)["uses"]).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,96 @@
+// How much texts have in common, quickly: tokens as sorted hashes that are made once for each text and then compared by the hundred. Close to
+// token-f1.ts, which is exact and too slow to hold 32 candidates against each other for every request.
+
+/** Only the head is looked at: a text of a megabyte must not hold the event loop. */
+const HEAD = 2_048;
+const MOST_TOKENS = 256;
+const MOST_LITERALS = 16;
+
+/** FNV-1a. */
+const OFFSET = 0x811c9dc5;
+const PRIME = 0x01000193;
+
+const isUpper = (code: number): boolean => code >= 65 && code <= 90;
+/** Letters, digits, dot, dash and underscore; everything beyond ASCII counts as a letter. */
+const isWord = (code: number): boolean =>
+  (code >= 97 && code <= 122) ||
+  isUpper(code) ||
+  (code >= 48 && code <= 57) ||
+  code === 45 ||
+  code === 46 ||
+  code === 95 ||
+  code > 127;
+
+export interface HashedTokens {
+  /** Ascending, repeats kept; hashes of 30 bits, which V8 holds without boxing them. */
+  sorted: readonly number[];
+  /** Hash of the first token; -1 without tokens. */
+  first: number;
+}
+
+/** Words, numbers and flags in lower case; every other mark alone, white space between them. */
+export function hashTokens(text: string): HashedTokens {
+  const sorted: number[] = [];
+  const length = Math.min(text.length, HEAD);
+  let first = -1;
+  for (let at = 0; at < length && sorted.length < MOST_TOKENS;) {
+    let code = text.charCodeAt(at++);
+    if (code <= 32) continue;
+    let hash = Math.imul(OFFSET ^ (isUpper(code) ? code + 32 : code), PRIME);
+    if (isWord(code))
+      for (; at < length && isWord((code = text.charCodeAt(at))); at++)
+        hash = Math.imul(hash ^ (isUpper(code) ? code + 32 : code), PRIME);
+    hash >>>= 2;
+    if (first < 0) first = hash;
+    // Sorted as they come: most texts are short, and no comparison function is called.
+    let place = sorted.length;
+    sorted.push(hash);
+    for (; place > 0 && sorted[place - 1]! > hash; place--) sorted[place] = sorted[place - 1]!;
+    sorted[place] = hash;
+  }
+  return { sorted, first };
+}
+
+/** Tokens that both have, repeats counted. */
+export function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTokens): number {
+  let common = 0;
+  for (let i = 0, j = 0; i < one.length && j < other.length;) {
+    const difference = one[i]! - other[j]!;
+    if (difference === 0) common++;
+    if (difference <= 0) i++;
+    if (difference >= 0) j++;
+  }
+  return common;
+}
+
+/** Harmonic mean of precision and recall, [0, 1]; 1 for two empty texts. Symmetric. */
+export function overlapF1(one: HashedTokens, other: HashedTokens): number {
+  const total = one.sorted.length + other.sorted.length;
+  return total === 0 ? 1 : (2 * commonTokens(one, other)) / total;
+}
+
+/** Share of the tokens of `wanted` that `given` has too, [0, 1]; 0 for an empty text. */
+export const coverage = (wanted: HashedTokens, given: HashedTokens): number =>
+  wanted.sorted.length === 0 ? 0 : commonTokens(wanted, given) / wanted.sorted.length;
+
+// Runs are bounded, so that no text makes the search slow.
+const literal =
+  /"([^"\n]{1,64})"|'([^'\n]{1,64})'|`([^`\n]{1,64})`|[\w.$*~-]{0,64}[/*~$][\w./$*~-]{0,64}|\b[\w-]{1,64}\.\w{1,8}\b|\b\d[\d.:]{0,16}\b/g;
+
+/** What an answer would have to repeat as it stands: quoted text, paths, file names, variables and numbers; the first few, each once. */
+export function literalsOf(text: string): string[] {
+  const found = new Set<string>();
+  for (const match of text.slice(0, HEAD).matchAll(literal)) {
+    const value = (match[1] ?? match[2] ?? match[3] ?? match[0]).trim().replace(/[.:]+$/, "");
+    if (value !== "") found.add(value);
+    if (found.size === MOST_LITERALS) break;
+  }
+  return [...found];
+}
+
+/** Share of the literals that stand in the text, [0, 1]; 0 without literals. */
+export function literalsIn(literals: readonly string[], text: string): number {
+  if (literals.length === 0) return 0;
+  const head = text.slice(0, HEAD);
+  return literals.filter((value) => head.includes(value)).length / literals.length;
+}

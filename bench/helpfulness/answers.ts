@@ -1,0 +1,112 @@
+// What SmolLM2 answers to a request with given examples: greedy, one line, examples as chat turns with the best last. Every answer is kept on
+// disk under a hash of the whole prompt, as soon as it is there: what was broken off goes on, and no prompt is run twice.
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { appendFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createLlamaArm } from "../../arms/llama.ts";
+import { armSchema } from "../../config/schema.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { Piece } from "../../schemas/types.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { readLines } from "../support/samples.ts";
+import type { Pair } from "./data.ts";
+
+const system = "Translate the request into one shell command. Answer with the command alone.";
+const maxTokens = 48;
+const lanes = 2;
+
+export interface Prompt {
+  request: string;
+  /** The most helpful last. */
+  examples: readonly Pair[];
+}
+
+export interface Answer {
+  text: string;
+  /** Of the whole prompt, as the model counts them. */
+  promptTokens: number;
+}
+
+interface Kept extends Answer {
+  key: string;
+}
+
+export interface Answers {
+  of(prompt: Prompt): Answer | undefined;
+  /** Asks the model what is not kept yet. */
+  ask(prompts: readonly Prompt[], title: string): Promise<void>;
+}
+
+const keyOf = ({ request, examples }: Prompt): string =>
+  createHash("sha256")
+    .update(JSON.stringify([system, maxTokens, request, examples.map((one) => [one.request, one.response])]))
+    .digest("hex")
+    .slice(0, 24);
+
+const pieces = ({ request, examples }: Prompt): Piece[] => [
+  { kind: "system", id: null, role: "system", text: system },
+  ...examples.flatMap((one): Piece[] => [
+    { kind: "example", id: null, role: "user", text: one.request },
+    { kind: "example", id: null, role: "assistant", text: one.response },
+  ]),
+  { kind: "turn", id: null, role: "user", text: request },
+];
+
+export async function openAnswers({
+  folder,
+  progress,
+  signal,
+}: Pick<BenchContext, "folder" | "progress" | "signal">): Promise<Answers> {
+  const file = join(folder, "answers.jsonl");
+  const kept = new Map<string, Answer>();
+  if (existsSync(file)) for (const { key, ...answer } of await readLines<Kept>(file)) kept.set(key, answer);
+
+  async function ask(prompts: readonly Prompt[], title: string): Promise<void> {
+    const missing = new Map(prompts.map((prompt) => [keyOf(prompt), prompt] as const));
+    for (const key of kept.keys()) missing.delete(key);
+    if (missing.size === 0) return;
+    const config = armSchema.parse({
+      name: "small",
+      type: "llama",
+      maxTokens,
+      stop: ["\n"],
+      system,
+      concurrency: lanes,
+      contextTokens: 8_192,
+    });
+    if (config.type !== "llama") throw new Error("no llama arm");
+    const arm = await createLlamaArm(config, { log: createLog({ level: "error" }) });
+    const bar = progress(`${title} (kept for later runs)`, missing.size, "answers");
+    const waiting = [...missing];
+    let done = 0;
+    const lane = async (): Promise<void> => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+        signal.throwIfAborted();
+        const [key, prompt] = next;
+        const result = await arm.answer(
+          {
+            requestId: key,
+            pieces: pieces(prompt),
+            params: { maxTokens, temperature: 0, topP: null, seed: 1, stop: ["\n"] },
+            deadline: Date.now() + 300_000,
+          },
+          signal,
+        );
+        if (result.kind === "failure") throw new Error(`${result.code}: ${result.message}`);
+        const answer = { text: result.text.trim(), promptTokens: result.usage.prompt };
+        kept.set(key, answer);
+        await appendFile(file, `${JSON.stringify({ key, ...answer } satisfies Kept)}\n`);
+        bar.update(++done);
+      }
+    };
+    try {
+      await Promise.all(Array.from({ length: lanes }, lane));
+      bar.finish();
+    } finally {
+      await arm.close();
+    }
+  }
+
+  return { of: (prompt) => kept.get(keyOf(prompt)), ask };
+}
