@@ -45,6 +45,10 @@ export interface PolicyLogs {
 /** The transactional id that all writers of policies share. */
 export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
 
+/** Whether the newest version is a revert: somebody chose it on purpose, and nothing that is learnt replaces it. */
+export const isPaused = (policies: Pick<PolicyLog, "newest">): boolean =>
+  (policies.newest()?.revertOf ?? null) !== null;
+
 interface Line {
   newest: Policy | null;
   highest: number;

@@ -1,14 +1,10 @@
-import { pino } from "pino";
 import { beforeEach, describe, expect, it } from "vitest";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { packedLength } from "../../algorithms/matrix.ts";
-import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
-import type { Codec } from "../../connections/registry/port.ts";
-import type { Policy } from "../../schemas/types.ts";
 import { decodeRouterPolicy } from "../route/policy.ts";
 import type { Solved } from "../solve/solve.ts";
-import { createPolicyLog } from "./policy-log.ts";
 import { createPublish } from "./publish.ts";
+import { createPolicyTopic } from "./testing-topic.ts";
 
 const solved = (value: number, rewards = Math.round(1_000 * value)): Solved => ({
   arms: new Map([
@@ -33,46 +29,11 @@ beforeEach(() => {
   now = 5;
 });
 
-/** A topic in memory with one transactional id: whoever initialised last may publish, as with a broker. */
+/** The topic, with the router's log and publish of each writer. */
 function createTopic() {
-  const records: RawRecord[] = [];
-  const readers = new Set<(records: RawRecord[], partition: number) => void | Promise<void>>();
-  let writer = 0;
-  const codec: Codec = {
-    encode: (_topic: unknown, record: unknown) => Buffer.from(JSON.stringify(record)),
-    decode: (_topic: unknown, bytes: Buffer) => Promise.resolve({ ok: true, value: JSON.parse(bytes.toString()) }),
-    register: () => Promise.resolve(),
-  } as unknown as Codec;
-  const kafka = {
-    readTopic(_topic: string, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>) {
-      readers.add(onRecords);
-      return {
-        caughtUp: Promise.resolve(onRecords([...records], 0)),
-        stop: () => Promise.resolve(void readers.delete(onRecords)),
-      };
-    },
-  } as unknown as Kafka;
+  const { writer, records } = createPolicyTopic();
   const open = (recorded = 0) => {
-    let epoch = -1;
-    const log = createPolicyLog({
-      producer: {
-        initialise: () => Promise.resolve(void (epoch = ++writer)),
-        async publish(messages: readonly OutgoingMessage[]) {
-          if (epoch !== writer) throw new Error("fenced");
-          for (const { key, value } of messages) {
-            const record = { offset: records.length, key: Buffer.from(String(key)), value, headers: {}, timestamp: 0 };
-            records.push(record);
-            for (const reader of readers) await reader([record], 0);
-          }
-        },
-      },
-      kafka,
-      codec,
-      topic: "policies",
-      name: "router",
-      highestRecorded: () => Promise.resolve(recorded),
-      log: pino({ level: "silent" }),
-    });
+    const log = writer(["router"], recorded).of("router");
     const publish = createPublish({
       policies: log,
       featureVersion: FEATURE_VERSION,
@@ -82,11 +43,7 @@ function createTopic() {
     });
     return { log, publish };
   };
-  const versions = (): [number, number | null][] =>
-    records.map(({ value }) => {
-      const { version, revertOf } = JSON.parse(String(value)) as Policy;
-      return [version, revertOf];
-    });
+  const versions = (): [number, number | null][] => records().map(({ version, revertOf }) => [version, revertOf]);
   return { open, versions };
 }
 

@@ -1,0 +1,70 @@
+// Publishes a trained proxy, unless it tells helpful from harmful examples no better than similarity does, or the newest version is a revert:
+// somebody chose that one on purpose, so nothing replaces it until `precedent policy resume proxy`.
+import type { Policy } from "../../schemas/types.ts";
+import { isPaused, type PolicyLog } from "./policy-log.ts";
+import { encodeProxyBody, PROXY, PROXY_KIND } from "./proxy-policy.ts";
+
+/** What training gives. metrics has `auc` and `auc_similarity`, both on requests held out. */
+export interface TrainedProxy {
+  onnx: Uint8Array;
+  metrics: Record<string, number>;
+  featureVersion: number;
+}
+
+export type PublishedProxy =
+  | { outcome: "published"; policy: Policy }
+  /** A revert stands, or it is no better than similarity. */
+  | { outcome: "paused" | "worse" };
+
+export interface PublishProxyOptions {
+  /** Newest feedback in it, milliseconds since the epoch. */
+  trainedThrough: number | null;
+  /** Also when it is no better than similarity. */
+  force?: boolean;
+}
+
+export interface PublishProxyDependencies {
+  policies: PolicyLog;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+/** Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be made again. */
+export function createPublishProxy({ policies, clock }: PublishProxyDependencies) {
+  return async function publishProxy(
+    { onnx, metrics, featureVersion }: TrainedProxy,
+    { trainedThrough, force = false }: PublishProxyOptions,
+  ): Promise<PublishedProxy> {
+    const { body, hash } = encodeProxyBody(onnx);
+    const { auc = Number.NaN, auc_similarity: similarity = Number.NaN } = metrics;
+    // Also where one of them could not be measured.
+    if (!force && !(auc > similarity)) return { outcome: "worse" };
+    // What others published is known only to a writer.
+    await policies.open();
+    try {
+      const policy = await policies.append((version) => {
+        if (isPaused(policies)) throw new Paused();
+        return {
+          name: PROXY,
+          tenant: "default",
+          version,
+          kind: PROXY_KIND,
+          body,
+          reference: null,
+          hash,
+          featureVersion,
+          trainedThrough,
+          metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
+          revertOf: null,
+          createdAt: clock(),
+        };
+      });
+      return { outcome: "published", policy };
+    } catch (error) {
+      if (error instanceof Paused) return { outcome: "paused" };
+      throw error;
+    }
+  };
+}
+
+class Paused extends Error {}

@@ -1,0 +1,53 @@
+// Publishes the threshold of helpfulness when another one has shown itself better than the one in force; paused by a revert as every policy is.
+import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
+import type { Policy } from "../../schemas/types.ts";
+import type { ChosenThreshold } from "../solve/threshold.ts";
+import { isPaused, type PolicyLog } from "./policy-log.ts";
+import {
+  decodeThresholdPolicy,
+  encodeThresholdBody,
+  initialThreshold,
+  THRESHOLD,
+  THRESHOLD_KIND,
+} from "./threshold-policy.ts";
+
+/** tau of the newest version; the initial one where there is none that can be read. */
+export function thresholdInForce(policies: Pick<PolicyLog, "newest">): number {
+  const newest = policies.newest();
+  const decoded = newest === null ? null : decodeThresholdPolicy(newest);
+  return decoded === null || "problem" in decoded ? initialThreshold : decoded.threshold;
+}
+
+/** Of a decision made about the one in force. Rejects as PolicyLog does; null: nothing to publish, or paused. */
+export function createPublishThreshold({ policies, clock }: { policies: PolicyLog; clock: () => number }) {
+  return async function publishThreshold({ threshold, grid, better }: ChosenThreshold): Promise<Policy | null> {
+    const before = thresholdInForce(policies);
+    if (threshold === before || isPaused(policies)) return null;
+    const chosen = grid.find(({ tau }) => tau === threshold);
+    try {
+      return await policies.append((version) => {
+        // Becoming the writer may have shown a newer version than the one decided about.
+        if (thresholdInForce(policies) !== before || isPaused(policies)) throw new Overtaken();
+        return {
+          name: THRESHOLD,
+          tenant: "default",
+          version,
+          kind: THRESHOLD_KIND,
+          body: encodeThresholdBody({ threshold, grid }),
+          reference: null,
+          hash: null,
+          featureVersion: HELPFULNESS_FEATURE_VERSION,
+          trainedThrough: clock(),
+          metrics: { threshold, before, better, requests: chosen?.requests ?? 0, gain: chosen?.gain ?? 0 },
+          revertOf: null,
+          createdAt: clock(),
+        };
+      });
+    } catch (error) {
+      if (error instanceof Overtaken) return null;
+      throw error;
+    }
+  };
+}
+
+class Overtaken extends Error {}

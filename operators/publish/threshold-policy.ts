@@ -1,0 +1,69 @@
+// The policy `threshold`: the helpfulness tau below which no example is shown, learnt for all tenants together. This file is the codec of its
+// body, and the state of a process that follows it.
+import { z } from "zod";
+import type { Policy } from "../../schemas/types.ts";
+
+export const THRESHOLD = "threshold";
+/** How to read the body: JSON of ThresholdBody. */
+export const THRESHOLD_KIND = "threshold/1";
+/** tau until another is learnt (IC-Cache §4.1): on the proxy's scale 0.5 neither helps nor hurts. */
+export const initialThreshold = 0.5;
+
+const share = z.number().min(0).max(1);
+const bodySchema = z.strictObject({
+  threshold: share,
+  /** How each tau did when this was decided: requests, mean net gain, one standard error of it. */
+  grid: z
+    .array(z.strictObject({ tau: share, requests: z.number().min(0), gain: z.number(), error: z.number().min(0) }))
+    .max(1_000),
+});
+export type ThresholdBody = z.infer<typeof bodySchema>;
+
+export const encodeThresholdBody = (body: ThresholdBody): string => JSON.stringify(bodySchema.parse(body));
+
+/** The body, or why this process can't use the record. */
+export function decodeThresholdPolicy(record: Policy): ThresholdBody | { problem: string } {
+  const named = `threshold ${record.version}`;
+  if (record.kind !== THRESHOLD_KIND)
+    return { problem: `${named} is of kind ${record.kind}; this process reads ${THRESHOLD_KIND}` };
+  let json: unknown;
+  try {
+    json = JSON.parse(record.body);
+  } catch {
+    return { problem: `${named} is no JSON` };
+  }
+  const parsed = bodySchema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  return { problem: `${named}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}` };
+}
+
+export interface ThresholdTable {
+  /** Takes a record of this policy; older versions than the newest seen are ignored. Returns what is wrong with it, or null. */
+  apply(record: Policy): string | null;
+  /** A tombstone: back to the initial one. */
+  remove(): void;
+  /** tau in force, [0, 1]. */
+  current(): number;
+}
+
+/** A version that can't be used leaves the one before in force. */
+export function createThresholdTable(): ThresholdTable {
+  let threshold = initialThreshold;
+  let newest = 0;
+  return {
+    apply(record) {
+      if (record.version <= newest) return null;
+      newest = record.version;
+      const decoded = decodeThresholdPolicy(record);
+      if ("problem" in decoded) return decoded.problem;
+      threshold = decoded.threshold;
+      return null;
+    },
+    remove() {
+      threshold = initialThreshold;
+      newest = 0;
+    },
+    current: () => threshold,
+  };
+}

@@ -1,0 +1,63 @@
+// The threshold of helpfulness that earned most (spec 10): the tau whose mean net efficiency gain, reward less the price of the examples' tokens,
+// is surely above that of the one in force. Pure.
+import type { ThresholdOutcome } from "../aggregate/thresholds.ts";
+
+export interface ThresholdConfig {
+  /** Rewarded requests that a tau, and the one in force, must have been tried on. */
+  minimumRequests: number;
+  /** Price of 1,000 tokens of examples, in quality. */
+  tokenPrice: number;
+}
+
+export interface ThresholdGain {
+  tau: number;
+  requests: number;
+  /** Mean of reward - price * tokens. */
+  gain: number;
+  /** One standard error of it. */
+  error: number;
+}
+
+export interface ChosenThreshold {
+  threshold: number;
+  grid: ThresholdGain[];
+  /** By how much its gain is above that of the one in force; 0 when it is the one in force. */
+  better: number;
+}
+
+/** Standard errors of the difference by which another tau must be ahead: with five of them looked at again and again, two would err often. */
+const surely = 3;
+
+/** The one in force stays when it was not measured itself: then nothing says that another is better. */
+export function chooseThreshold(
+  outcomes: readonly ThresholdOutcome[],
+  current: number,
+  { minimumRequests, tokenPrice }: ThresholdConfig,
+): ChosenThreshold {
+  const grid = outcomes.map((outcome) => gainOf(outcome, tokenPrice / 1_000));
+  const measured = grid.filter(({ requests }) => requests >= minimumRequests && requests > 1);
+  const inForce = measured.find(({ tau }) => Math.abs(tau - current) < 1e-6);
+  let best = { threshold: current, grid, better: 0 };
+  if (inForce === undefined) return best;
+  let bound = 0;
+  for (const other of measured) {
+    const difference = other.gain - inForce.gain;
+    const lower = difference - surely * Math.hypot(other.error, inForce.error);
+    if (other === inForce || lower <= bound) continue;
+    bound = lower;
+    best = { threshold: other.tau, grid, better: difference };
+  }
+  return best;
+}
+
+function gainOf(outcome: ThresholdOutcome, price: number): ThresholdGain {
+  const { tau, requests, meanReward, meanTokens, rewardVariance, tokensVariance, covariance } = outcome;
+  const variance = rewardVariance - 2 * price * covariance + price * price * tokensVariance;
+  return {
+    tau,
+    requests,
+    gain: meanReward - price * meanTokens,
+    // Rounding may leave a constant with less than no variance.
+    error: Math.sqrt(Math.max(0, variance) / Math.max(1, requests - 1)),
+  };
+}
