@@ -74,16 +74,19 @@ describe("adoption", () => {
     expect(onReady).toHaveBeenCalledTimes(1);
   });
 
-  test("so does one that is overtaken while its state is restored", async () => {
-    const { consumer, adoption, held, onAdopt } = setUp();
+  test("so does one that is overtaken while its state is restored, and that state is given up where it went elsewhere", async () => {
+    const onForsaken = vi.fn<NonNullable<AdoptionOptions["onForsaken"]>>();
+    const { consumer, adoption, held, onAdopt } = setUp({ onForsaken });
     const first = gate();
     onAdopt.mockReturnValueOnce(first.promise);
-    adoption.join(memberOf(1), [at(0)]);
+    adoption.join(memberOf(1), [at(0), at(1)]);
     await settled();
-    adoption.join(memberOf(2), []);
+    adoption.join(memberOf(2), [at(1)]);
+    await settled();
     first.open();
     await settled();
-    expect([held(), consumer.calls]).toEqual([[], []]);
+    expect([held(), consumer.calls]).toEqual([["in/1"], ["seek in/1 0", "resume in/1"]]);
+    expect(onForsaken.mock.calls).toEqual([[at(0)]]);
   });
 
   test("the same member in the next generation keeps what it holds, at its position in memory", async () => {

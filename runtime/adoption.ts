@@ -11,6 +11,8 @@ export interface AdoptionOptions {
   /** Called before records of newly adopted partitions are taken; rejects to be tried again. */
   onAdopt: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped: (state: PartitionState) => void;
+  /** What onAdopt was told of, and another join took away before a record of it was taken. */
+  onForsaken?: (partition: TopicPartition) => void;
   onReady: (states: readonly PartitionState[]) => void;
   log: Logger;
 }
@@ -32,7 +34,7 @@ export interface Adoption {
 
 const retryMs = { first: 50, limit: 1_000 };
 
-export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: AdoptionOptions): Adoption {
+export function createAdoption({ consumer, onAdopt, onDropped, onForsaken, onReady, log }: AdoptionOptions): Adoption {
   const held = new Map<string, PartitionState>();
   let assigned: readonly TopicPartition[] = [];
   let member: GroupMember | undefined;
@@ -50,6 +52,13 @@ export function createAdoption({ consumer, onAdopt, onDropped, onReady, log }: A
   };
 
   const adopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
+    await tryToAdopt(join, wanted);
+    if (join === joins) return;
+    const now = new Set(assigned.map(partitionKey));
+    for (const partition of wanted) if (!now.has(partitionKey(partition))) onForsaken?.(partition);
+  };
+
+  const tryToAdopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
     for (let wait = retryMs.first; join === joins; wait = Math.min(2 * wait, retryMs.limit)) {
       try {
         const positions = await consumer.committed(wanted);

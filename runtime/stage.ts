@@ -27,7 +27,7 @@ export interface StageOptions {
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   /** State to restore before a record of newly assigned partitions is taken. */
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
-  /** A partition was lost: what onAdopt restored for it may go. */
+  /** A partition was lost, or went away again while onAdopt was under way: what was restored for it may go. */
   onDropped?: (partition: TopicPartition) => void;
   metrics: StageMetrics;
   log: Logger;
@@ -73,6 +73,7 @@ export function createStage(options: StageOptions): Stage {
       metrics.forgetLag(state.topic, state.partition);
       options.onDropped?.(state);
     },
+    onForsaken: (partition) => options.onDropped?.(partition),
     onReady() {
       schedule();
       committer.kick();

@@ -1,20 +1,31 @@
-// A compacted topic as a table in memory: read whole at the start, followed ever after. Every process has its own.
+// A compacted topic as a table in memory: read whole at the start, followed ever after; or only some of its partitions, from where one was.
+// Every process has its own.
 // Delivery: each change is applied at least once and in the order of its partition; appliers are idempotent by key.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Kafka, RawRecord, TopicReader } from "../connections/kafka/port.ts";
+import type { FollowHandlers, Kafka, RawRecord, TopicFollower, TopicReader } from "../connections/kafka/port.ts";
 import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 
-export interface TableOptions<N extends TopicName> {
-  kafka: Kafka;
+interface RowOptions<N extends TopicName> {
   codec: Codec;
   /** Full name. */
   topic: string;
   record: N;
-  /** New and changed rows, then the keys that are gone, in the order of the partition. */
-  apply(changes: readonly TableChange<RecordOf[N]>[]): void | Promise<void>;
   log: Logger;
+}
+
+export interface TableOptions<N extends TopicName> extends RowOptions<N> {
+  kafka: Pick<Kafka, "readTopic">;
+  /** New and changed rows and the keys that are gone, in the order of the partition. */
+  apply(changes: readonly TableChange<RecordOf[N]>[]): void | Promise<void>;
+}
+
+export interface PartitionsOptions<N extends TopicName> extends RowOptions<N> {
+  kafka: Pick<Kafka, "followTopic">;
+  /** As of a whole table; `next` is the offset behind them. Not called for a partition that nobody follows any more. */
+  apply(changes: readonly TableChange<RecordOf[N]>[], at: { partition: number; next: number }): void | Promise<void>;
+  onRewound: NonNullable<FollowHandlers["onRewound"]>;
 }
 
 export interface TableChange<T> {
@@ -25,16 +36,33 @@ export interface TableChange<T> {
 
 const retryMs = { first: 100, limit: 5_000 };
 
-/** Undecodable rows are logged and left out; a registry that is away is waited for. */
-export function followTable<N extends TopicName>({
+export function followTable<N extends TopicName>({ kafka, apply, ...rows }: TableOptions<N>): TopicReader {
+  const decode = createDecoder(rows);
+  return kafka.readTopic(rows.topic, async (records, partition) => {
+    await apply(await decode(records, partition));
+  });
+}
+
+/** No partition at first: the follower says which. */
+export function followPartitions<N extends TopicName>({
   kafka,
-  codec,
-  topic,
-  record,
   apply,
-  log,
-}: TableOptions<N>): TopicReader {
-  const decode = async (raw: RawRecord, partition: number): Promise<TableChange<RecordOf[N]> | undefined> => {
+  onRewound,
+  ...rows
+}: PartitionsOptions<N>): TopicFollower {
+  const decode = createDecoder(rows);
+  return kafka.followTopic(rows.topic, {
+    onRewound,
+    async onRecords(records, { partition, next, isStale }) {
+      const changes = await decode(records, partition);
+      if (!isStale()) await apply(changes, { partition, next });
+    },
+  });
+}
+
+/** Undecodable rows are logged and left out; a registry that is away is waited for. */
+function createDecoder<N extends TopicName>({ codec, topic, record, log }: RowOptions<N>) {
+  const decodeOne = async (raw: RawRecord, partition: number): Promise<TableChange<RecordOf[N]> | undefined> => {
     const key = raw.key?.toString() ?? "";
     if (raw.value === null) return { key, value: null };
     for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
@@ -53,8 +81,8 @@ export function followTable<N extends TopicName>({
       }
     }
   };
-  return kafka.readTopic(topic, async (records, partition) => {
-    const changes = await Promise.all(records.map((raw) => decode(raw, partition)));
-    await apply(changes.filter((change) => change !== undefined));
-  });
+  return async (records: RawRecord[], partition: number): Promise<TableChange<RecordOf[N]>[]> => {
+    const changes = await Promise.all(records.map((raw) => decodeOne(raw, partition)));
+    return changes.filter((change) => change !== undefined);
+  };
 }

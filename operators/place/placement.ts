@@ -1,0 +1,112 @@
+// The policy `placement`: whether every plan process holds all examples or only those of its partitions, and where the examples of which
+// domain are whole. curate publishes it, plan goes by it. Pure.
+// The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it (about 40 bytes each), and curate lets a time pass
+// between two versions that grows with their size (place.ts).
+import type { Policy } from "../../schemas/types.ts";
+
+export const PLACEMENT = "placement";
+const kind = "placement/1";
+
+/** Pairs of domain and partition; what is seen beyond them stays incomplete. */
+export const mostPlaces = 50_000;
+
+export type PlacementMode = "global" | "shared";
+
+/** Partitions of the topic examples on which a domain is placed. Offset from which on it is whole there; null: it is being filled. */
+export type Places = Map<number, number | null>;
+
+export interface Placement {
+  mode: PlacementMode;
+  /** Living examples when it was made. */
+  count: number;
+  domains: Map<string, Places>;
+}
+
+export const nothingPlaced = (): Placement => ({ mode: "global", count: 0, domains: new Map() });
+
+export function encodePlacement({ mode, count, domains }: Placement, version: number, createdAt: number): Policy {
+  const places = [...domains].map(([domain, offsets]) => [domain, Object.fromEntries(offsets)] as const);
+  const all = [...domains.values()].flatMap((offsets) => [...offsets.values()]);
+  return {
+    name: PLACEMENT,
+    tenant: "default",
+    version,
+    kind,
+    body: JSON.stringify({ mode, count, domains: Object.fromEntries(places) }),
+    reference: null,
+    hash: null,
+    featureVersion: 0,
+    trainedThrough: null,
+    metrics: {
+      examples: count,
+      domains: domains.size,
+      places: all.length,
+      whole: all.filter((offset) => offset !== null).length,
+    },
+    revertOf: null,
+    createdAt,
+  };
+}
+
+/** What makes no sense is a problem; the caller stays with what it had. */
+export function decodePlacement(policy: Policy): Placement | { problem: string } {
+  const problem = (reason: string): { problem: string } => ({
+    problem: `version ${policy.version} of ${PLACEMENT} can't be used: ${reason}`,
+  });
+  if (policy.kind !== kind) return problem(`its kind is ${policy.kind}, this process knows ${kind}`);
+  let body: unknown;
+  try {
+    body = JSON.parse(policy.body);
+  } catch {
+    return problem("its body is no JSON");
+  }
+  const { mode, count, domains } = (body ?? {}) as Partial<Record<string, unknown>>;
+  if (mode !== "global" && mode !== "shared") return problem(`its mode is ${JSON.stringify(mode)}`);
+  if (typeof count !== "number" || typeof domains !== "object" || domains === null)
+    return problem("its body lacks parts");
+  const places = new Map<string, Places>();
+  for (const [domain, offsets] of Object.entries(domains)) {
+    const known: Places = new Map();
+    for (const [partition, offset] of Object.entries((offsets ?? {}) as Record<string, unknown>))
+      if (offset === null || Number.isSafeInteger(offset)) known.set(Number(partition), offset as number | null);
+    places.set(domain, known);
+  }
+  return { mode, count, domains: places };
+}
+
+/** The newest placement that this process can use, fed by the topic `policies`. */
+export interface PlacementTable {
+  /** Takes a record of the topic; others than the placement are not ours. */
+  apply(record: Policy): void;
+  /** A tombstone: nothing is placed, everybody holds everything. */
+  remove(name: string): void;
+  current(): Placement;
+}
+
+/** onChange: after every change, with the one before; onProblem: a version that can't be used. */
+export function createPlacementTable(
+  onChange: (now: Placement) => void,
+  onProblem: (problem: string) => void,
+): PlacementTable {
+  let current = nothingPlaced();
+  let newest = 0;
+  const set = (next: Placement): void => {
+    current = next;
+    onChange(next);
+  };
+  return {
+    apply(record) {
+      if (record.name !== PLACEMENT || record.version <= newest) return;
+      newest = record.version;
+      const decoded = decodePlacement(record);
+      if ("problem" in decoded) onProblem(decoded.problem);
+      else set(decoded);
+    },
+    remove(name) {
+      if (name !== PLACEMENT) return;
+      newest = 0;
+      set(nothingPlaced());
+    },
+    current: () => current,
+  };
+}
