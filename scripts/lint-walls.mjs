@@ -25,7 +25,12 @@ const clients = [
   },
   { packages: ["faiss-node"], rooms: ["connections/vectors/**"], use: "the port connections/vectors/port.ts" },
   {
-    packages: ["onnxruntime-node", "@huggingface/tokenizers"],
+    packages: ["onnxruntime-node"],
+    rooms: ["connections/embedder/**", "connections/proxy/**"],
+    use: "the ports connections/embedder/port.ts and connections/proxy/port.ts",
+  },
+  {
+    packages: ["@huggingface/tokenizers"],
     rooms: ["connections/embedder/**"],
     use: "the port connections/embedder/port.ts",
   },

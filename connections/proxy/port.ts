@@ -16,8 +16,9 @@ export class ProxyError extends Error {
     /** bad_model: can't be loaded, wrong inputs, not finite; unavailable: its worker is gone. */
     readonly code: "bad_model" | "unavailable",
     message: string,
+    options?: ErrorOptions,
   ) {
-    super(message);
+    super(message, options);
     this.name = "ProxyError";
   }
 }
