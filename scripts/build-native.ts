@@ -1,9 +1,9 @@
-// Builds faiss-node's addon against the system's libfaiss, once: npm installs it without a binary (its own install wants a download
-// and a git clone). Where it can't be built, the caller goes on with the exact index and says so.
+// Builds our FAISS addon (native/faiss) against the system's libfaiss, once. Where it can't be built, the caller goes on with the exact
+// index and says so.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,26 +13,27 @@ const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = join(root, "native/faiss");
+/** Where connections/vectors/native.ts looks for it. */
+export const faissAddonFile = join(root, "native/build/precedent-faiss.node");
 const debianPackages = ["libfaiss-dev", "libopenblas-dev", "g++", "make", "python3"];
 
 export type NativeBuild = { built: true; fresh: boolean } | { built: false; reason: string };
 
 /** Idempotent; `say` gets a line for every slow thing. Never rejects for what the machine lacks. */
 export async function buildNative(say: (line: string) => void): Promise<NativeBuild> {
-  const target = join(dirname(require.resolve("faiss-node/package.json")), "build/Release");
-  const stamp = join(target, "precedent-build.txt");
+  const stamp = `${faissAddonFile}.txt`;
   const identity = await fingerprint();
-  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === identity && existsSync(join(target, "faiss-node.node")))
+  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === identity && existsSync(faissAddonFile))
     return { built: true, fresh: false };
 
   const missing = await installSystemPackages(say);
   if (missing !== null) return { built: false, reason: missing };
 
-  say("building faiss-node against the system's libfaiss (about 15 s)");
+  say("building our FAISS addon against the system's libfaiss (about 30 s)");
   await mkdir(join(root, "native/build"), { recursive: true });
   const folder = await mkdtemp(join(root, "native/build/faiss-"));
   try {
-    for (const file of ["binding.gyp", "faiss.cpp"]) await copyFile(join(sources, file), join(folder, file));
+    for (const file of await readdir(sources)) await copyFile(join(sources, file), join(folder, file));
     // The headers of the node that runs, so that node-gyp downloads none.
     const nodePrefix = resolve(dirname(process.execPath), "..");
     const nodeGyp = require.resolve("node-gyp/bin/node-gyp.js");
@@ -41,37 +42,30 @@ export async function buildNative(say: (line: string) => void): Promise<NativeBu
       timeout: 300_000,
       maxBuffer: 32 * 1_048_576,
     });
-    await mkdir(target, { recursive: true });
-    const made = join(folder, "build/Release/faiss-node.node");
+    const made = join(folder, "build/Release/precedent-faiss.node");
     await tryToLoad(made);
-    // Copied beside the target first: rename is atomic only within one file system, and replaces a loaded file safely.
-    const beside = join(target, `faiss-node.${process.pid}.tmp`);
-    await copyFile(made, beside);
-    await rename(beside, join(target, "faiss-node.node"));
+    // A rename replaces a loaded file safely.
+    await rename(made, faissAddonFile);
     await writeFile(stamp, identity);
     return { built: true, fresh: true };
   } catch (error) {
-    return { built: false, reason: `the build of faiss-node failed: ${complaint(error)}` };
+    return { built: false, reason: `the build of the FAISS addon failed: ${complaint(error)}` };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Loads and uses the addon in a process of its own: a broken one can abort, and one thread alone may own it here. */
+/** Loads and uses the addon in a process of its own: a broken one can abort. */
 async function tryToLoad(addon: string): Promise<void> {
-  const program = `const {IndexFlatIP} = require(${JSON.stringify(addon)}); const index = new IndexFlatIP(2);
-    index.add([1, 0, 0, 1]); if (index.search([0, 1], 1).labels[0] !== 1) throw new Error("wrong neighbour")`;
+  const program = `const { Index } = require(${JSON.stringify(addon)}); const index = new Index(2);
+    index.add(Uint32Array.of(7, 8), Float32Array.of(1, 0, 0, 1)).then(() => {
+      if (index.search(Float32Array.of(0, 1), 1, 1).keys[0] !== 8) throw new Error("wrong neighbour"); });`;
   await run(process.execPath, ["-e", program], { cwd: root, timeout: 30_000 });
 }
 
 async function fingerprint(): Promise<string> {
   const hash = createHash("sha256").update(`${process.version} ${process.arch}`);
-  for (const file of [
-    join(sources, "binding.gyp"),
-    join(sources, "faiss.cpp"),
-    join(dirname(require.resolve("faiss-node/package.json")), "src/faiss.cc"),
-  ])
-    hash.update(await readFile(file));
+  for (const file of (await readdir(sources)).sort()) hash.update(file).update(await readFile(join(sources, file)));
   return hash.digest("hex");
 }
 
@@ -110,7 +104,7 @@ async function lackingTools(): Promise<string[]> {
   if (!(await works("make", "--version"))) lacking.push("make");
   if (!(await works("python3", "--version"))) lacking.push("python3");
   if (!(await works("g++", "--version"))) return [...lacking, "g++", "libfaiss"];
-  if (!(await header("faiss/IndexFlat.h"))) lacking.push("libfaiss");
+  if (!(await header("faiss/IndexIVF.h"))) lacking.push("libfaiss");
   if (!(await works("sh", "-c", "echo 'int main(){}' | g++ -x c++ - -lopenblas -o /dev/null")))
     lacking.push("openblas");
   return lacking;
