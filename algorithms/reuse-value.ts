@@ -19,3 +19,28 @@ export function valueAt({ value, at }: ReuseValue, now: number, halfLife: number
 export function addUse(before: ReuseValue, credit: number, now: number, halfLife: number): ReuseValue {
   return { value: valueAt(before, now, halfLife) + credit, at: Math.max(now, before.at) };
 }
+
+/** Something that takes room and may have to leave. */
+export interface Evictable {
+  key: string;
+  bytes: number;
+  value: number;
+  createdAt: number;
+  pinned: boolean;
+}
+
+/** Keys to evict, in order, until no more than `budget` bytes are left: lowest value first, the older of equals; never what is pinned. */
+export function chooseVictims(entries: readonly Evictable[], budget: number): string[] {
+  let excess = entries.reduce((sum, { bytes }) => sum + bytes, 0) - budget;
+  if (excess <= 0) return [];
+  const victims: string[] = [];
+  const order = entries
+    .filter(({ pinned }) => !pinned)
+    .sort((a, b) => a.value - b.value || a.createdAt - b.createdAt || (a.key < b.key ? -1 : 1));
+  for (const { key, bytes } of order) {
+    if (excess <= 0) break;
+    victims.push(key);
+    excess -= bytes;
+  }
+  return victims;
+}

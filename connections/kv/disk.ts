@@ -1,0 +1,201 @@
+// The slow tier: one folder of files for each format. <key>.kv never changes once it has its name (written under another, fsync, rename, fsync
+// of the folder), so a process may be killed at any time and several may share the folder. Beside it may stand <key>.pin, <key>.expires (when,
+// in ms) and <key>.impact (what a scoring pass found), ids/<hash> for every explicit id, and `values`, which is only a help: what uses were worth.
+import { createHash } from "node:crypto";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
+import type { ReuseValue } from "../../algorithms/reuse-value.ts";
+import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
+import { isKey } from "./keys.ts";
+import type { KvEntry } from "./port.ts";
+
+export interface DiskTier {
+  readonly folder: string;
+  /** Every usable entry; what is no good is removed and reported. */
+  scan(): Promise<{ entries: KvEntry[]; refused: { file: string; reason: string }[] }>;
+  /** What is said of entries beside them. */
+  marks(): Promise<Marks>;
+  write(entry: KvEntry, blob: Uint8Array): Promise<void>;
+  /** undefined: no such file. A file that is no good is removed. */
+  read(key: string): Promise<Read<{ entry: KvEntry; blob: Uint8Array }> | undefined>;
+  remove(key: string): Promise<void>;
+  /** null takes the mark away. */
+  mark(key: string, kind: MarkKind, text: string | null): Promise<void>;
+  name(id: string, key: string | null): Promise<void>;
+  readImpact(key: string): Promise<ContextImpact | null>;
+  readValues(): Promise<Map<string, ReuseValue>>;
+  writeValues(values: ReadonlyMap<string, ReuseValue>): Promise<void>;
+}
+
+/** The formats that a root has folders of. */
+export async function formatsIn(root: string): Promise<string[]> {
+  return ((await orMissing(readdir(root))) ?? []).filter(isKey);
+}
+
+export type MarkKind = "pin" | "expires" | "impact";
+
+export interface Marks {
+  /** Keys of files that are there. */
+  keys: Set<string>;
+  pinned: Set<string>;
+  expires: Map<string, number>;
+  /** Id to key. */
+  ids: Map<string, string>;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number" && Number.isFinite(value);
+const missing = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ENOENT";
+const orMissing = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch((error: unknown) => {
+    if (missing(error)) return undefined;
+    throw error;
+  });
+
+/** `root` gets a folder for each format. */
+export async function openDisk(root: string, format: string): Promise<DiskTier> {
+  const folder = join(root, format);
+  const idFolder = join(folder, "ids");
+  await mkdir(idFolder, { recursive: true });
+  const path = (key: string, kind: MarkKind | "kv" = "kv"): string => join(folder, `${key}.${kind}`);
+  let written = 0;
+
+  async function writeWhole(to: string, parts: readonly Uint8Array[]): Promise<void> {
+    const temporary = join(folder, `writing-${process.pid}-${written++}`);
+    const file = await open(temporary, "wx");
+    try {
+      for (const part of parts) await file.writeFile(part);
+      await file.sync();
+    } catch (error) {
+      await file.close();
+      await rm(temporary, { force: true });
+      throw error;
+    }
+    await file.close();
+    await rename(temporary, to);
+    const directory = await open(folder, "r");
+    await directory.sync().finally(() => directory.close());
+  }
+
+  async function header(key: string): Promise<Read<KvEntry>> {
+    const file = await open(path(key), "r");
+    try {
+      const preamble = Buffer.alloc(preambleBytes);
+      const { bytesRead } = await file.read(preamble, 0, preambleBytes, 0);
+      const lengths = readPreamble(preamble.subarray(0, bytesRead));
+      if (!lengths.ok) return lengths;
+      const { headerBytes, fileBytes } = lengths.value;
+      const { size } = await file.stat();
+      if (size !== fileBytes) return { ok: false, reason: `it has ${size} bytes and should have ${fileBytes}` };
+      const bytes = Buffer.alloc(headerBytes);
+      await file.read(bytes, 0, headerBytes, preambleBytes);
+      return readHeader(bytes, format, key);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async function remove(key: string): Promise<void> {
+    // The blob first: what is left of a removal broken off is marks of nothing.
+    for (const kind of ["kv", "pin", "expires", "impact"] as const) await rm(path(key, kind), { force: true });
+  }
+
+  const readMark = async (key: string, kind: MarkKind): Promise<string | undefined> =>
+    orMissing(readFile(path(key, kind), "utf8"));
+
+  return {
+    folder,
+    async scan() {
+      const entries: KvEntry[] = [];
+      const refused: { file: string; reason: string }[] = [];
+      for (const file of await readdir(folder)) {
+        const [, pid] = /^writing-(\d+)-\d+$/.exec(file) ?? [];
+        if (pid !== undefined && !alive(Number(pid))) await rm(join(folder, file), { force: true });
+        const key = file.slice(0, -".kv".length);
+        if (!file.endsWith(".kv") || !isKey(key)) continue;
+        const read = await orMissing(header(key));
+        if (read?.ok === true) entries.push(read.value);
+        if (read?.ok !== false) continue;
+        refused.push({ file, reason: read.reason });
+        await remove(key);
+      }
+      return { entries: entries.sort((a, b) => a.createdAt - b.createdAt), refused };
+    },
+    async marks() {
+      const marks: Marks = { keys: new Set(), pinned: new Set(), expires: new Map(), ids: new Map() };
+      for (const file of await readdir(folder)) {
+        const [key = "", kind = ""] = file.split(".");
+        if (!isKey(key)) continue;
+        if (kind === "kv") marks.keys.add(key);
+        if (kind === "pin") marks.pinned.add(key);
+        if (kind === "expires") marks.expires.set(key, Number(await readMark(key, "expires")));
+      }
+      for (const file of await readdir(idFolder)) {
+        const [key = "", id = ""] = splitOnce((await orMissing(readFile(join(idFolder, file), "utf8"))) ?? "");
+        if (isKey(key) && id !== "") marks.ids.set(id, key);
+      }
+      return marks;
+    },
+    write: (entry, blob) => writeWhole(path(entry.key), encodeFile(format, entry, blob)),
+    async read(key) {
+      const bytes = await orMissing(readFile(path(key)));
+      if (bytes === undefined) return undefined;
+      const read = readFileBytes(bytes, format, key);
+      if (!read.ok) await remove(key);
+      return read;
+    },
+    remove,
+    async mark(key, kind, text) {
+      if (text === null) await rm(path(key, kind), { force: true });
+      else await writeWhole(path(key, kind), [Buffer.from(text)]);
+    },
+    async name(id, key) {
+      const file = join(idFolder, createHash("sha256").update(id).digest("hex"));
+      if (key === null) await rm(file, { force: true });
+      else await writeWhole(file, [Buffer.from(`${key} ${id}`)]);
+    },
+    async readImpact(key) {
+      const text = await readMark(key, "impact");
+      return text === undefined ? null : impactOf(text);
+    },
+    async readValues() {
+      const found = parsed((await orMissing(readFile(join(folder, "values"), "utf8"))) ?? "[]");
+      const rows: unknown[] = Array.isArray(found) ? found : [];
+      return new Map(
+        rows.flatMap((row): [string, ReuseValue][] => {
+          const [key, value, at] = Array.isArray(row) ? (row as unknown[]) : [];
+          return typeof key === "string" && isNumber(value) && isNumber(at) ? [[key, { value, at }]] : [];
+        }),
+      );
+    },
+    async writeValues(values) {
+      const rows = [...values].map(([key, { value, at }]) => [key, value, at]);
+      await writeWhole(join(folder, "values"), [Buffer.from(JSON.stringify(rows))]);
+    },
+  };
+}
+
+const splitOnce = (text: string): string[] => [text.slice(0, text.indexOf(" ")), text.slice(text.indexOf(" ") + 1)];
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function impactOf(text: string): ContextImpact | null {
+  const { cci, inter, ranking } = (parsed(text) ?? {}) as Partial<Record<keyof ContextImpact, unknown>>;
+  const numbers = (values: unknown): values is number[] => Array.isArray(values) && values.every(isNumber);
+  return isNumber(cci) && numbers(inter) && numbers(ranking) ? { cci, inter, ranking } : null;
+}
+
+function alive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}

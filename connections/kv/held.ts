@@ -1,0 +1,62 @@
+// What the store knows of one entry, the views of it that others get, and the values of what was evicted.
+import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
+import { type Evictable, type ReuseValue, valueAt } from "../../algorithms/reuse-value.ts";
+import type { KvEntry, KvListed } from "./port.ts";
+
+export interface Held {
+  entry: KvEntry;
+  /** null: not in memory. */
+  blob: Uint8Array | null;
+  /** Its bytes while they wait to be written; they count against the queue and not against memory. */
+  waiting: Uint8Array | null;
+  disk: boolean;
+  value: ReuseValue;
+  impact: ContextImpact | null;
+  pinned: boolean;
+  expiresAt: number | null;
+}
+
+export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, halfLife: number): Evictable => ({
+  key: entry.key,
+  bytes: entry.bytes,
+  value: valueAt(value, now, halfLife),
+  createdAt: entry.createdAt,
+  pinned,
+});
+
+export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number, halfLife: number): KvListed {
+  const { entry, blob, disk, value, impact, pinned, expiresAt } = held;
+  return {
+    ...entry,
+    impact,
+    value: valueAt(value, now, halfLife),
+    memory: blob !== null,
+    disk,
+    pinned,
+    expiresAt,
+    ids: [...ids].filter(([, key]) => key === entry.key).map(([id]) => id),
+  };
+}
+
+const mostGhosts = 10_000;
+
+/** Values of what is not there any more: what comes back goes on where it was, or a full store would turn away all that is new. */
+export function createGhosts(): {
+  take(key: string): ReuseValue | undefined;
+  keep(key: string, value: ReuseValue): void;
+} {
+  const values = new Map<string, ReuseValue>();
+  return {
+    take(key) {
+      const found = values.get(key);
+      values.delete(key);
+      return found;
+    },
+    keep(key, value) {
+      values.delete(key);
+      values.set(key, value);
+      const [oldest] = values.keys();
+      if (values.size > mostGhosts && oldest !== undefined) values.delete(oldest);
+    },
+  };
+}

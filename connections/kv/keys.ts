@@ -1,0 +1,36 @@
+// Content addresses of chunk caches. Two caches are the same when nothing that decides their numbers differs: the model file, the type of K and
+// V, flash attention (it decides V's layout), what the chunk was prefilled behind, and its tokens.
+import { createHash } from "node:crypto";
+import type { Convention, PrefixChunk } from "./port.ts";
+
+/** Everything about a model and its context that a blob depends on. */
+export interface KvFormat {
+  /** Fingerprint of the model file. */
+  model: string;
+  /** Types of K and V, such as "f16/f16". */
+  kvType: string;
+  flashAttention: boolean;
+}
+
+const digest = (parts: readonly string[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("hex");
+
+/** 64 hexadecimal digits; also names the folder that files of this format stand in. */
+export const formatKey = ({ model, kvType, flashAttention }: KvFormat): string =>
+  digest(["format 1", model, kvType, String(flashAttention)]);
+
+/** Throws RangeError for a token that is no whole number from 0 to 2^32 - 1. */
+export function chunkKey(format: string, tokens: readonly number[]): string {
+  const bytes = Buffer.alloc(4 * tokens.length);
+  for (const [index, token] of tokens.entries()) bytes.writeUInt32LE(token, 4 * index);
+  return createHash("sha256").update(`chunk 1 ${format} `).update(bytes).digest("hex");
+}
+
+export function variantKey(
+  format: string,
+  { chunk, convention, prefix }: { chunk: string; convention: Convention; prefix: readonly PrefixChunk[] },
+): string {
+  return digest(["variant 1", format, convention, ...prefix.map((before) => before.chunk), chunk]);
+}
+
+/** Whether a string can be a key. */
+export const isKey = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);

@@ -1,0 +1,110 @@
+// The store of chunk caches (spec 50): K and V of a chunk's tokens as an opaque blob, computed once behind some prefix and linked into any
+// prompt. A chunk may have several variants, made behind different prefixes; all of them share the byte budgets of the tiers.
+import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
+
+/**
+ * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and one similar chunk (its first context);
+ * whatever stood before it in the prompt that it was first seen in.
+ */
+export type Convention = "alone" | "system" | "context" | "seen";
+
+/** A chunk of the prefix, by its content. */
+export interface PrefixChunk {
+  chunk: string;
+  tokens: number;
+}
+
+/** One variant of a chunk. */
+export interface KvEntry {
+  /** Hash of format, convention, prefix and tokens: 64 hexadecimal digits. */
+  key: string;
+  /** Hash of format and tokens. */
+  chunk: string;
+  convention: Convention;
+  /** Of the chunk itself. */
+  tokens: number;
+  prefix: readonly PrefixChunk[];
+  /** Of the blob. */
+  bytes: number;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+}
+
+export interface KvListed extends KvEntry {
+  impact: ContextImpact | null;
+  /** f_r now: what it was used for, decayed. */
+  value: number;
+  memory: boolean;
+  disk: boolean;
+  pinned: boolean;
+  /** Milliseconds since the epoch; null: never. */
+  expiresAt: number | null;
+  /** Explicit ids that name it. */
+  ids: readonly string[];
+}
+
+export interface KvStats {
+  entries: number;
+  memoryBytes: number;
+  diskBytes: number;
+  pinnedBytes: number;
+  /** Since the store was opened. */
+  memoryHits: number;
+  diskHits: number;
+  misses: number;
+  computed: number;
+  /** Callers that waited for what another was computing. */
+  joined: number;
+  evicted: number;
+  expired: number;
+  /** Files that were damaged, cut off or another model's; they are removed. */
+  refused: number;
+  /** Blobs kept in memory alone because the disk was too slow, full or failing. */
+  notWritten: number;
+}
+
+/** Codes: budget (it can't fit, or what is pinned leaves no room), unknown (no such key or id), closed, invalid (an id or key that can be none). */
+export class KvError extends Error {
+  override name = "KvError";
+  constructor(
+    readonly code: "budget" | "unknown" | "closed" | "invalid",
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export interface KvStore {
+  /** Variants of a chunk that can be loaded, oldest first. No I/O. */
+  variants(chunk: string): KvListed[];
+  /** The blob, verified; null when there is none, it has expired, or its file was no good (then it is gone). Never changed by anyone. */
+  get(key: string): Promise<Uint8Array | null>;
+  /** Keeps a blob. It is at hand at once, on disk some time later; a key that is there already stays as it is. */
+  put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
+  /** As get, and what is missing is made, by one caller at a time for all who ask. Rejects with what `make` rejects with. */
+  compute(entry: Omit<KvEntry, "bytes" | "createdAt">, make: () => Promise<Uint8Array>): Promise<Uint8Array>;
+  /** Counts a use whose repair cost `cfo`, [0, 1]. */
+  used(key: string, cfo: number): void;
+  /** Keeps what a scoring pass found, for variants to be chosen by. */
+  describe(key: string, impact: ContextImpact): Promise<void>;
+  /** Loads what is on the slow tier alone, for requests that wait; what fails is left to get. */
+  prefetch(keys: readonly string[]): Promise<void>;
+
+  /** Names an entry; the id then goes where a key does in the four below. An id names one entry: naming again moves it. */
+  create(id: string, key: string): Promise<void>;
+  /** The key that an id names, or the key itself where there is such an entry; undefined: neither. */
+  find(idOrKey: string): string | undefined;
+  /** Never evicted. Rejects with budget when what is pinned would leave less than half of a tier's budget. */
+  pin(idOrKey: string, pinned: boolean): Promise<void>;
+  /** Gone at that time; null: when it is evicted. */
+  expire(idOrKey: string, at: number | null): Promise<void>;
+  remove(idOrKey: string): Promise<void>;
+
+  list(): KvListed[];
+  stats(): KvStats;
+  /** Resolves when all that is waiting to be written is on disk, or was given up. */
+  flush(): Promise<void>;
+  /** Takes in what others did to the folder (precedent kv pin, rm), removes what has expired, keeps the budgets. */
+  refresh(): Promise<void>;
+  close(): Promise<void>;
+}

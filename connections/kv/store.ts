@@ -1,0 +1,177 @@
+// The store of chunk caches in two tiers, memory over disk, each with a budget in bytes; what is worth least leaves first (reuse-value.ts).
+// Delivery: a blob is either whole and verified or not there. The slow tier is a help: when it fails the store goes on in memory.
+import { addUse, reuseCredit } from "../../algorithms/reuse-value.ts";
+import { type Held, listed } from "./held.ts";
+import { variantKey } from "./keys.ts";
+import { KvError, type KvStore } from "./port.ts";
+import { createTiers, noCounts, type TierOptions } from "./tiers.ts";
+
+export interface KvStoreOptions extends TierOptions {
+  /** Hash of the blobs' format (keys.ts). */
+  format: string;
+}
+
+/** Takes in what is on disk; damaged and foreign files are removed. Rejects when the folder can't be read. */
+export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
+  const { format, memoryBytes, disk, diskBytes, clock } = options;
+  const counts = { ...noCounts };
+  const tiers = createTiers(options, counts);
+  const { held, byChunk, ids, halfLife } = tiers;
+  const computing = new Map<string, Promise<Uint8Array>>();
+  const loading = new Map<string, Promise<Uint8Array | null>>();
+  let closed = false;
+  await tiers.readMarks();
+
+  const view = (one: Held) => listed(one, ids, clock(), halfLife);
+  const expired = (one: Held): boolean => one.expiresAt !== null && one.expiresAt <= clock();
+  const sum = (of: (one: Held) => boolean): number =>
+    [...held.values()].reduce((total, one) => total + (of(one) ? one.entry.bytes : 0), 0);
+
+  const put: KvStore["put"] = async (what, blob) => {
+    if (closed) throw new KvError("closed", "the store of chunk caches is closed");
+    const { key } = what;
+    if (key !== variantKey(format, what)) throw new KvError("invalid", `the key ${key} is not that of its content`);
+    const there = held.get(key);
+    if (there !== undefined && !expired(there)) return;
+    if (there !== undefined) await tiers.discard(key);
+    const now = clock();
+    if (blob.length > memoryBytes)
+      throw new KvError("budget", `a chunk cache of ${blob.length} bytes does not fit into memory (${memoryBytes})`);
+    const value = addUse(tiers.ghosts.take(key) ?? { value: 0, at: now }, 1, now, halfLife);
+    const entry = { ...what, bytes: blob.length, createdAt: now };
+    const one: Held = { entry, blob, waiting: null, disk: false, value, impact: null, pinned: false, expiresAt: null };
+    tiers.add(one);
+    // Before room is made: what is to be written need not stay in memory.
+    tiers.writeLater(one, blob);
+    tiers.keepMemory();
+  };
+
+  const get: KvStore["get"] = async (key) => {
+    const one = held.get(key);
+    if (closed || one === undefined || expired(one)) {
+      counts.misses++;
+      return null;
+    }
+    const bytes = one.blob ?? one.waiting;
+    if (bytes !== null) {
+      counts.memoryHits++;
+      return bytes;
+    }
+    let work = loading.get(key);
+    if (work === undefined) {
+      work = tiers.load(one).finally(() => loading.delete(key));
+      loading.set(key, work);
+    }
+    const blob = await work;
+    counts[blob === null ? "misses" : "diskHits"]++;
+    return blob;
+  };
+
+  const compute: KvStore["compute"] = async (what, make) => {
+    const running = computing.get(what.key);
+    if (running !== undefined) {
+      counts.joined++;
+      return running;
+    }
+    const work = (async () => {
+      const found = await get(what.key);
+      if (found !== null) return found;
+      const blob = await make();
+      counts.computed++;
+      await put(what, blob);
+      return blob;
+    })().finally(() => computing.delete(what.key));
+    computing.set(what.key, work);
+    return work;
+  };
+
+  const known = (idOrKey: string): Held => {
+    const one = held.get(ids.get(idOrKey) ?? idOrKey);
+    if (one === undefined) throw new KvError("unknown", `there is no chunk cache ${idOrKey}`);
+    return one;
+  };
+
+  /** It must be on disk, where there is one, to be marked there. */
+  async function onDisk(one: Held): Promise<void> {
+    await tiers.flush();
+    if (disk !== null && !one.disk && one.blob !== null) await tiers.write(one, one.blob);
+    if (disk !== null && !one.disk)
+      throw new KvError("budget", `chunk cache ${one.entry.key} finds no room on disk (${diskBytes})`);
+  }
+
+  return {
+    variants: (chunk) =>
+      [...(byChunk.get(chunk) ?? [])].flatMap((key) => {
+        const one = held.get(key);
+        return one === undefined || expired(one) ? [] : [view(one)];
+      }),
+    get,
+    put,
+    compute,
+    used(key, cfo) {
+      const one = held.get(key);
+      if (one !== undefined) one.value = addUse(one.value, reuseCredit(cfo, one.entry.tokens), clock(), halfLife);
+    },
+    async describe(key, impact) {
+      const one = held.get(key);
+      if (one === undefined) return;
+      one.impact = impact;
+      await tiers.flush();
+      if (one.disk) await disk?.mark(key, "impact", JSON.stringify(impact));
+    },
+    async prefetch(keys) {
+      for (const key of keys) if (held.get(key)?.blob === null) await get(key);
+    },
+    async create(id, key) {
+      if (id === "" || id.length > 512) throw new KvError("invalid", "an id has 1 to 512 characters");
+      const one = known(key);
+      await onDisk(one);
+      await disk?.name(id, one.entry.key);
+      ids.set(id, one.entry.key);
+    },
+    find: (idOrKey) => ids.get(idOrKey) ?? (held.has(idOrKey) ? idOrKey : undefined),
+    async pin(idOrKey, pinned) {
+      const one = known(idOrKey);
+      const budget = disk === null ? memoryBytes : diskBytes;
+      if (pinned && !one.pinned && sum((other) => other.pinned) + one.entry.bytes > budget / 2)
+        throw new KvError("budget", `more than half of the store (${budget} bytes) would be pinned; unpin something`);
+      if (pinned) await onDisk(one);
+      await disk?.mark(one.entry.key, "pin", pinned ? "" : null);
+      one.pinned = pinned;
+    },
+    async expire(idOrKey, at) {
+      const one = known(idOrKey);
+      if (at !== null) await onDisk(one);
+      await disk?.mark(one.entry.key, "expires", at === null ? null : String(at));
+      one.expiresAt = at;
+    },
+    remove: async (idOrKey) => tiers.discard(known(idOrKey).entry.key),
+    list: () => [...held.values()].map(view),
+    stats: () => ({
+      entries: held.size,
+      memoryBytes: sum(({ blob }) => blob !== null),
+      diskBytes: sum((one) => one.disk),
+      pinnedBytes: sum(({ pinned }) => pinned),
+      ...counts,
+    }),
+    flush: tiers.flush,
+    async refresh() {
+      await tiers.flush();
+      await tiers.readMarks();
+      for (const [key, one] of held) {
+        if (!expired(one)) continue;
+        counts.expired++;
+        await tiers.discard(key);
+      }
+      await tiers.keepDisk();
+      tiers.keepMemory();
+      await tiers.saveValues();
+    },
+    async close() {
+      if (closed) return;
+      closed = true;
+      await tiers.flush();
+      await tiers.saveValues();
+    },
+  };
+}
