@@ -7,8 +7,9 @@ export interface ChatMessage {
 }
 
 /**
- * One message a piece, in order; an example is already a user and an assistant piece. Neighbours of the same role become one message,
- * a blank line between them, where they are system texts or documents: chat templates want turns to alternate.
+ * One message a piece, in order; an example in chat turns is a user and an assistant piece. Neighbours of the same role become one message,
+ * a blank line between them, where they are system texts, documents, or examples with the guidance around them: chat templates want turns
+ * to alternate.
  */
 export function chatMessages(pieces: readonly Piece[]): ChatMessage[] {
   const messages: ChatMessage[] = [];
@@ -29,5 +30,6 @@ export function lastUserTurn(pieces: readonly Piece[]): string | undefined {
 
 function joins(previous: Piece, next: Piece): boolean {
   if (previous.role !== next.role) return false;
-  return next.role === "system" || previous.kind === "document" || next.kind === "document";
+  if (next.role === "system" || (previous.kind === "example" && next.kind === "example")) return true;
+  return [previous, next].some(({ kind }) => kind === "document" || kind === "guidance");
 }

@@ -60,9 +60,25 @@ const selection = z.strictObject({
   examples: z.number().int().min(0).max(64).default(5),
   /** Candidates found by similarity. */
   candidates: z.number().int().min(1).max(1024).default(32),
+  /** Less similar ones are no candidates; until a proxy is learnt also the threshold of helpfulness. */
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
-  /** Tokens that examples may add to a prompt. */
+  /** Tokens that examples may add to a prompt, unless the arm says otherwise. */
   tokenBudget: z.number().int().min(0).default(1500),
+  /** Cosine from which an example says the same as one already taken, and is left out. */
+  nearDuplicate: z.number().min(0).max(1).default(0.95),
+  /** Lambda of maximal marginal relevance: 1 goes by helpfulness alone, less shuns what resembles an example already taken. */
+  relevance: z.number().min(0).max(1).default(0.9),
+  /** Requests from which selection learns; one is in at most one of the shares. */
+  explore: z
+    .strictObject({
+      /** Share on which one candidate, drawn evenly, is forced into the prompt or kept out of it, by equal chance. */
+      trials: z.number().min(0).max(0.5).default(0.02),
+      /** Share that is served under another threshold of helpfulness, drawn evenly from the grid; once a proxy is learnt. */
+      thresholds: z.number().min(0).max(0.5).default(0.02),
+      /** The thresholds that are tried. */
+      grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
+    })
+    .prefault({}),
 });
 
 const routing = z.strictObject({
@@ -86,6 +102,28 @@ const learn = z.strictObject({
   minimumRewards: z.number().int().min(1).default(1),
   /** What changes less than a hundredth of the rewards is published only when the newest version is this old, in milliseconds. */
   settleMs: z.number().int().min(0).default(60_000),
+  /** The model of which examples help. */
+  proxy: z
+    .strictObject({
+      /** Hours between two trainings; absent: only when `precedent proxy train` is run. */
+      everyHours: z.number().positive().optional(),
+      /** Rows of evidence before it is trained. */
+      minimumRows: z.number().int().min(1).default(500),
+      /** Rows that it is trained on at most: trials first, the newest of each kind. */
+      rows: z.number().int().min(1).max(1_000_000).default(50_000),
+    })
+    .prefault({}),
+  /** The helpfulness that an example must have to be shown. */
+  threshold: z
+    .strictObject({
+      /** Time between two looks at how the thresholds do. */
+      everyMs: milliseconds.default(60_000),
+      /** Rewarded requests under a threshold, and under the one in force, before it can take its place. */
+      minimumRequests: z.number().int().min(2).default(200),
+      /** Price of 1,000 tokens of examples, in quality. */
+      tokenPrice: z.number().min(0).default(0.05),
+    })
+    .prefault({}),
 });
 
 const curate = z.strictObject({
@@ -158,6 +196,10 @@ const armBase = {
   name,
   /** Whether it gets the examples. */
   examples: z.boolean().default(true),
+  /** Tokens that examples may add to its prompts; absent: selection.tokenBudget. */
+  tokenBudget: z.number().int().min(0).optional(),
+  /** How examples stand in a prompt: as chat turns before the question (can be linked), or as guidance in the question's own turn, which stands before and after it. */
+  template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
   maxTokens: z.number().int().positive().default(256),
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),

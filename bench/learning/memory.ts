@@ -30,6 +30,7 @@ export function learnInMemory(rounds: readonly Round[], { arms, costWeight, prio
     model: name,
     cost,
     examples: true,
+    template: "chat-turns",
     maxTokens: 64,
     prices: { prompt: 0, completion: 0 },
   }));

@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import type { Decision, Request } from "../../schemas/types.ts";
 import { aContext, anExample, NOW, selected } from "../test-values.ts";
 import { createCompose } from "./compose.ts";
-import { chatTurns } from "./pieces.ts";
 
 const decision: Decision = {
   requestId: "r1",
@@ -21,6 +20,7 @@ const decision: Decision = {
   load: 0,
   policyVersion: 0,
   proxyVersion: 0,
+  helpfulnessFeatures: 1,
   template: "",
   asked: false,
   degraded: [],
@@ -29,13 +29,16 @@ const decision: Decision = {
 };
 const compose = createCompose({
   arms: () => [
-    { name: "cheap", examples: true, system: "Answer with one command." },
-    { name: "dear", examples: false },
+    { name: "cheap", examples: true, template: "chat-turns", system: "Answer with one command." },
+    { name: "dear", examples: false, template: "chat-turns" },
+    { name: "guided", examples: true, template: "guided" },
   ],
   clock: () => NOW + 30,
 });
 async function composed(change: Partial<Decision> = {}, request: Partial<Request> = {}) {
-  const examplesByArm = new Map(["cheap", "dear"].map((arm) => [arm, [anExample("worse"), anExample("best")]]));
+  const examplesByArm = new Map(
+    ["cheap", "dear", "guided"].map((arm) => [arm, [anExample("worse"), anExample("best")]]),
+  );
   const input = { ...selected({ examplesByArm, cacheKey: "k" }, request), decision: { ...decision, ...change } };
   const outcome = await compose(input, aContext());
   if (outcome.kind !== "ok") throw new Error(outcome.kind);
@@ -68,7 +71,7 @@ describe("compose", () => {
       {
         output: "decisions",
         key: "r1",
-        record: { template: "chat-turns@1", timings: [{ operator: "validate", ms: 0.1 }], degraded: [] },
+        record: { template: "chat-turns/1", timings: [{ operator: "validate", ms: 0.1 }], degraded: [] },
       },
     ]);
   });
@@ -76,6 +79,14 @@ describe("compose", () => {
   it("shows no examples to an arm that gets none", async () => {
     const { emits } = await composed({ arm: "dear" });
     expect(emits[0]).toMatchObject({ arm: "dear", record: { pieces: [{ kind: "turn" }] } });
+  });
+
+  it("writes the template of the arm, and records which it was", async () => {
+    const { emits, decision: recorded } = await composed({ arm: "guided" });
+    expect(recorded.template).toBe("guided/1");
+    expect(emits[0]).toMatchObject({
+      record: { pieces: [{ kind: "guidance" }, { kind: "guidance" }, {}, {}, {}, {}] },
+    });
   });
 
   it("says that documents are missing", async () => {
@@ -87,26 +98,5 @@ describe("compose", () => {
     const outcome = await compose({ ...selected(), decision }, context);
     context.timings.push({ operator: "compose", ms: 1 });
     expect(outcome).toMatchObject({ kind: "ok", value: { decision: { timings: [{ operator: "validate" }] } } });
-  });
-});
-
-describe("chatTurns", () => {
-  it("prefers the request's own system prompt, and keeps later system turns in their place", () => {
-    const pieces = chatTurns(
-      [
-        { role: "system", content: "be brief" },
-        { role: "user", content: "hi" },
-        { role: "system", content: "now be long" },
-        { role: "user", content: "why?" },
-      ],
-      "the arm's",
-      [],
-    );
-    expect(pieces.map(({ kind, role, text }) => [kind, role, text])).toEqual([
-      ["system", "system", "be brief"],
-      ["turn", "user", "hi"],
-      ["turn", "system", "now be long"],
-      ["turn", "user", "why?"],
-    ]);
   });
 });

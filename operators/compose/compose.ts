@@ -3,7 +3,7 @@
 import { ok, type Emit, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Routed } from "../flow.ts";
-import { chatTurns, TEMPLATE } from "./pieces.ts";
+import { templates, type TemplateName } from "./templates.ts";
 
 /** After compose: what the pipeline publishes. */
 export interface Composed extends Routed {
@@ -12,7 +12,7 @@ export interface Composed extends Routed {
 
 export interface ComposeDependencies {
   /** The arms as configured now. */
-  arms: () => readonly { name: string; examples: boolean; system?: string | undefined }[];
+  arms: () => readonly { name: string; examples: boolean; template: TemplateName; system?: string | undefined }[];
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -24,9 +24,10 @@ export function createCompose({ arms, clock }: ComposeDependencies): Step<Routed
     const examples = arm?.examples === false ? [] : (routed.examplesByArm.get(routed.decision.arm) ?? []);
     // Documents named by a request are not in the prompt until there is a table of them; the decision must not hide that.
     const missing = request.documents.length > 0 ? ["documents"] : [];
+    const template = templates[arm?.template ?? "chat-turns"];
     const decision: Decision = {
       ...routed.decision,
-      template: TEMPLATE,
+      template: template.id,
       degraded: [...routed.decision.degraded, ...missing],
       timings: [...timings],
     };
@@ -34,7 +35,7 @@ export function createCompose({ arms, clock }: ComposeDependencies): Step<Routed
     const work: Work = {
       request,
       decision,
-      pieces: chatTurns(request.messages, arm?.system, examples),
+      pieces: template.pieces({ messages: request.messages, system: arm?.system, examples }),
       cacheKey,
       notAfter: deadline,
       plannedAt: now,

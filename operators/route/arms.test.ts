@@ -12,7 +12,16 @@ const arms = routeArms(
 
 it("takes what plan needs of an arm from the configuration", () => {
   expect(arms).toMatchObject([
-    { name: "small", model: "small-model", cost: 0.05, examples: true, system: "One command.", maxTokens: 64 },
+    {
+      name: "small",
+      model: "small-model",
+      cost: 0.05,
+      examples: true,
+      contextTokens: 2048,
+      template: "chat-turns",
+      system: "One command.",
+      maxTokens: 64,
+    },
     { name: "large", model: "large-model", cost: 1, examples: false },
   ]);
 });

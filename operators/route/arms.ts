@@ -1,6 +1,7 @@
 // The arms as plan sees them: names, models and what they cost. Made anew whenever the configuration changes.
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
+import type { TemplateName } from "../compose/templates.ts";
 
 export interface RouteArm {
   name: string;
@@ -9,6 +10,12 @@ export interface RouteArm {
   cost: number;
   /** Whether it is shown the examples. */
   examples: boolean;
+  /** Estimated tokens that examples may add; absent: selection.tokenBudget. */
+  tokenBudget?: number | undefined;
+  /** Tokens of prompt and answer together, where that is known. */
+  contextTokens?: number | undefined;
+  /** How examples stand in its prompts. */
+  template: TemplateName;
   /** Its own system prompt. */
   system?: string | undefined;
   /** Completion tokens at most. */
@@ -24,6 +31,9 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     model: modelOf(arm),
     cost: costs.get(arm.name) ?? 0,
     examples: arm.examples,
+    tokenBudget: arm.tokenBudget,
+    contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
+    template: arm.template,
     system: arm.system,
     maxTokens: arm.maxTokens,
     prices: arm.prices,

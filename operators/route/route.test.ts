@@ -16,6 +16,7 @@ const arm = (name: string, cost: number, examples = true): RouteArm => ({
   model: `${name}-model`,
   cost,
   examples,
+  template: "chat-turns",
   maxTokens: 100,
   prices: { prompt: 10 * cost, completion: 10 * cost },
 });

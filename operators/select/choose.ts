@@ -1,67 +1,188 @@
-// Which of the candidates are shown, and in what order (spec 10, IC-Cache §4.1). Pure.
-import { exampleTokens } from "../../algorithms/tokens.ts";
-import type { Candidate } from "../../connections/pool/port.ts";
+// Which of the rated candidates an arm is shown, in what order, and why each of the others is not (spec 10, IC-Cache §4.1): helpful enough,
+// unlike those already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
+import type { HeldExample } from "../../connections/pool/port.ts";
+import type { ExampleTrial } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
+import { dot, type Unfit } from "./screen.ts";
 
-/** Predicted helpfulness of an example for an arm, [0, 1]. */
-export type Helpfulness = (candidate: Candidate, arm: string) => number;
-
-/** Relevance stands in for helpfulness until a proxy is learnt. */
-export const similarityAsHelpfulness: Helpfulness = ({ similarity }) => Math.max(0, Math.min(1, similarity));
+/** A candidate and what is predicted of it for one arm. */
+export interface Rated {
+  example: HeldExample;
+  /** Cosine, [-1, 1]. */
+  similarity: number;
+  /** Unit length. */
+  vector: Float32Array;
+  /** Estimated tokens that it adds to a prompt. */
+  tokens: number;
+  /** [0, 1]; NaN is never shown. */
+  helpfulness: number;
+  /** Its row of the helpfulness features; empty: not made. */
+  features: Float32Array;
+  /** Why it can't be shown at all; null when it can. */
+  unfit: Unfit | null;
+}
 
 export interface ChooseLimits {
   /** Examples at most. */
   examples: number;
   /** tau: helpfulness below it is not shown, [0, 1]. */
   threshold: number;
-  /** Candidates less similar than this are not considered, [-1, 1]. */
-  minimumSimilarity: number;
   /** Estimated tokens of all examples together. */
   tokenBudget: number;
+  /** Cosine from which an example says the same as one already taken. */
+  nearDuplicate: number;
+  /** Lambda of maximal marginal relevance, [0, 1]. */
+  relevance: number;
 }
 
-interface Ranked extends Candidate {
-  helpfulness: number;
+/** How chance tries one candidate: which, as a uniform number in [0, 1), and whether it is forced in or kept out. */
+export interface TrialDraw {
+  pick: number;
+  shown: boolean;
+  /** With which `shown` was drawn. */
+  probability: number;
+}
+
+export type Reason =
+  | Unfit
+  | "shown"
+  | "forced_in"
+  | "kept_out"
+  | "below_threshold"
+  | "near_duplicate"
+  | "same_answer"
+  /** Larger than the whole budget. */
+  | "oversized"
+  /** Larger than what the taken ones left of it. */
+  | "over_budget"
+  | "too_many";
+
+/** What became of one candidate. */
+export interface Verdict {
+  candidate: Rated;
+  reason: Reason;
+  /** Of near_duplicate and same_answer: the id of the example that was taken. */
+  of: string | null;
+}
+
+export interface Chosen {
+  /** The most helpful last. */
+  examples: SelectedExample[];
+  trial: ExampleTrial | null;
+  /** One for each candidate, in their order. */
+  verdicts: Verdict[];
 }
 
 /** By id at last, so that the same candidates always give the same prompt. */
-const mostHelpfulFirst = (a: Ranked, b: Ranked): number =>
+const mostHelpfulFirst = (a: Rated, b: Rated): number =>
   b.helpfulness - a.helpfulness ||
   b.similarity - a.similarity ||
   (a.example.id < b.example.id ? -1 : a.example.id > b.example.id ? 1 : 0);
 
-/**
- * The most helpful that fit, the most helpful last. An example made from this very request is never shown; of those with the same
- * answer only the most helpful is; one that doesn't fit what is left of the budget is passed over for smaller ones.
- */
 export function chooseExamples(
-  candidates: readonly Candidate[],
-  requestId: string,
-  arm: string,
+  candidates: readonly Rated[],
   limits: ChooseLimits,
-  helpfulness: Helpfulness,
-): SelectedExample[] {
-  const ranked: Ranked[] = [];
-  for (const candidate of candidates) {
-    const { example, similarity } = candidate;
-    if (similarity < limits.minimumSimilarity || example.source.requestId === requestId) continue;
-    const predicted = helpfulness(candidate, arm);
-    if (predicted >= limits.threshold) ranked.push({ ...candidate, helpfulness: predicted });
-  }
-  ranked.sort(mostHelpfulFirst);
+  draw: TrialDraw | null = null,
+): Chosen {
+  const reasons = new Map<Rated, Omit<Verdict, "candidate">>();
+  const settle = (candidate: Rated, reason: Reason, of: string | null = null): void => {
+    reasons.set(candidate, { reason, of });
+  };
+  const possible = candidates.filter((candidate) => {
+    const reason = impossible(candidate, limits.tokenBudget);
+    if (reason !== null) settle(candidate, reason);
+    return reason === null;
+  });
 
-  const chosen: SelectedExample[] = [];
-  const answers = new Set<string>();
-  let left = limits.tokenBudget;
-  for (const { example, similarity, helpfulness } of ranked) {
-    if (chosen.length >= limits.examples) break;
-    const answer = example.response.trim();
-    const tokens = exampleTokens(example.request, example.response);
-    if (tokens > left || answers.has(answer)) continue;
-    answers.add(answer);
-    left -= tokens;
-    const { id, request, response } = example;
-    chosen.push({ id, request, response, similarity, helpfulness, tokens, explored: false, features: [] });
+  // Drawn from all that could be shown, whatever is predicted of them: the prediction is what the trial is to judge.
+  const tried = draw === null || limits.examples === 0 ? undefined : possible[Math.floor(draw.pick * possible.length)];
+  if (tried !== undefined && draw?.shown === false) settle(tried, "kept_out");
+
+  const open = new Map<Rated, number>();
+  for (const candidate of [...possible].sort(mostHelpfulFirst)) {
+    if (candidate === tried) continue;
+    // Value: cosine with the most similar of those taken.
+    if (candidate.helpfulness >= limits.threshold) open.set(candidate, 0);
+    else settle(candidate, "below_threshold");
   }
-  return chosen.reverse();
+
+  const taken: Rated[] = [];
+  let left = limits.tokenBudget;
+  const take = (candidate: Rated, reason: Reason): void => {
+    taken.push(candidate);
+    settle(candidate, reason);
+    open.delete(candidate);
+    left -= candidate.tokens;
+    const { id, response } = candidate.example;
+    for (const [other, nearest] of open) {
+      const cosine = dot(candidate.vector, other.vector);
+      const reason =
+        cosine >= limits.nearDuplicate
+          ? "near_duplicate"
+          : other.example.response.trim() === response.trim()
+            ? "same_answer"
+            : null;
+      if (reason === null) open.set(other, Math.max(nearest, cosine));
+      else {
+        settle(other, reason, id);
+        open.delete(other);
+      }
+    }
+  };
+
+  if (tried !== undefined && draw?.shown === true) take(tried, "forced_in");
+  while (taken.length < limits.examples && open.size > 0) {
+    const best = mostRelevant(open, limits.relevance);
+    if (best.tokens <= left) take(best, "shown");
+    else {
+      settle(best, "over_budget");
+      open.delete(best);
+    }
+  }
+  for (const [candidate] of open) settle(candidate, "too_many");
+
+  return {
+    examples: taken
+      .sort(mostHelpfulFirst)
+      .reverse()
+      .map((candidate) => selectedExample(candidate, candidate === tried)),
+    trial: tried === undefined || draw === null ? null : trialOf(tried, draw),
+    verdicts: candidates.map((candidate) => ({
+      candidate,
+      ...(reasons.get(candidate) ?? { reason: "unusable", of: null }),
+    })),
+  };
 }
+
+function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number): Reason | null {
+  if (unfit !== null) return unfit;
+  // Before helpfulness: what fits no arm is not rated.
+  if (!(tokens <= tokenBudget)) return "oversized";
+  return Number.isFinite(helpfulness) ? null : "unusable";
+}
+
+/** The first of the best by lambda h - (1 - lambda) max cosine; not called with none. */
+function mostRelevant(open: ReadonlyMap<Rated, number>, lambda: number): Rated {
+  let best: Rated | undefined;
+  let bestScore = -Infinity;
+  for (const [candidate, nearest] of open) {
+    const score = lambda * candidate.helpfulness - (1 - lambda) * nearest;
+    if (score > bestScore) [best, bestScore] = [candidate, score];
+  }
+  return best!;
+}
+
+const selectedExample = (candidate: Rated, explored: boolean): SelectedExample => {
+  const { id, request, response } = candidate.example;
+  const { similarity, helpfulness, tokens, features } = candidate;
+  return { id, request, response, similarity, helpfulness, tokens, explored, features: Array.from(features) };
+};
+
+const trialOf = ({ example, similarity, helpfulness, features }: Rated, draw: TrialDraw): ExampleTrial => ({
+  id: example.id,
+  shown: draw.shown,
+  probability: draw.probability,
+  similarity,
+  helpfulness,
+  features: Array.from(features),
+});

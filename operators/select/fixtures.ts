@@ -1,6 +1,8 @@
 // Inputs for the tests of embed and select.
+import type { Candidate } from "../../connections/pool/port.ts";
 import type { Example, Request } from "../../schemas/types.ts";
 import type { Embedded, Recalled } from "../flow.ts";
+import type { SelectArm } from "./selection.ts";
 
 export function recalled(over: Partial<Recalled> = {}): Recalled {
   const request: Request & { id: string; createdAt: number } = {
@@ -34,7 +36,7 @@ export function recalled(over: Partial<Recalled> = {}): Recalled {
 
 export const embedded = (over: Partial<Embedded> = {}): Embedded => ({
   ...recalled(),
-  embedding: Float32Array.of(1, 0),
+  embedding: Float32Array.of(1, 0, 0, 0, 0, 0, 0, 0),
   ...over,
 });
 
@@ -53,4 +55,21 @@ export const example = (id: string, over: Partial<Example> = {}): Example => ({
   replays: 0,
   createdAt: 0,
   ...over,
+});
+
+export const arm = (name: string, over: Partial<SelectArm> = {}): SelectArm => ({
+  name,
+  model: `${name}-model`,
+  cost: 0,
+  examples: true,
+  maxTokens: 64,
+  template: "chat-turns",
+  ...over,
+});
+
+/** A candidate whose vector is like no other's: it points along the axis `axis` of eight. */
+export const candidate = (id: string, similarity: number, over: Partial<Example> = {}, axis = 0): Candidate => ({
+  example: example(id, over),
+  similarity,
+  vector: Float32Array.from({ length: 8 }, (_, k) => (k === axis ? 1 : 0)),
 });

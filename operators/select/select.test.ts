@@ -1,17 +1,17 @@
-import fc from "fast-check";
 import { pino } from "pino";
-import { expect, test } from "vitest";
-import { exampleTokens } from "../../algorithms/tokens.ts";
+import { describe, expect, test } from "vitest";
+import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
 import { configSchema } from "../../config/schema.ts";
 import type { Candidate, ExamplePool } from "../../connections/pool/port.ts";
+import { ProxyError } from "../../connections/proxy/port.ts";
 import { VectorError } from "../../connections/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
-import type { Embedded, SelectedExample } from "../flow.ts";
-import { chooseExamples, similarityAsHelpfulness } from "./choose.ts";
-import { embedded, example } from "./fixtures.ts";
+import type { Embedded, Selected } from "../flow.ts";
+import { arm, candidate, embedded } from "./fixtures.ts";
+import type { RatingModel } from "./rate.ts";
 import { createSelect, type SelectDependencies } from "./select.ts";
 
-const defaults = configSchema.shape.selection.parse({});
+const defaults = configSchema.shape.selection.parse({ explore: { trials: 0, thresholds: 0 } });
 const context: StepContext = {
   signal: new AbortController().signal,
   log: pino({ level: "silent" }),
@@ -19,20 +19,36 @@ const context: StepContext = {
   timings: [],
 };
 const poolOf = (candidates: Candidate[]): Pick<ExamplePool, "nearest"> => ({ nearest: async () => candidates });
+/** Gives what `h` says of each row; rows hold the similarity first and the arm's cost last. */
+const modelOf = (h: (similarity: number, armCost: number) => number, version = 3): RatingModel => ({
+  version,
+  score: async (features) =>
+    Float32Array.from({ length: features.length / HELPFULNESS_FEATURES }, (_, row) => {
+      const at = row * HELPFULNESS_FEATURES;
+      return h(features[at]!, features[at + HELPFULNESS_FEATURES - 1]!);
+    }),
+});
+/** With these draws, in order, and then 0.99. */
+const draws = (...values: number[]) => {
+  const left = [...values];
+  return () => left.shift() ?? 0.99;
+};
 
-async function select(over: Partial<SelectDependencies>, input: Embedded = embedded()) {
+async function select(over: Partial<SelectDependencies>, input: Embedded = embedded()): Promise<Selected> {
   const step = createSelect({
     pool: poolOf([]),
     selection: defaults,
-    arms: () => [{ name: "cheap", examples: true }],
+    arms: () => [arm("cheap")],
     clock: () => 7,
+    random: () => 0.99,
     ...over,
   });
   const outcome = await step(input, context);
   if (outcome.kind !== "ok") throw new Error(`the step ended with ${outcome.kind}`);
   return outcome.value;
 }
-const ids = (examples: SelectedExample[] | undefined): string[] => (examples ?? []).map((one) => one.id);
+const ids = (value: Selected, of = "cheap"): string[] => (value.examplesByArm.get(of) ?? []).map(({ id }) => id);
+const candidates = [0.9, 0.5, 0.7].map((similarity, i) => candidate(`${i}`, similarity, {}, i));
 
 test("asks for the candidates of the request's own domain, now", async () => {
   const asked: unknown[] = [];
@@ -44,132 +60,153 @@ test("asks for the candidates of the request's own domain, now", async () => {
       },
     },
   });
-  expect(asked).toEqual([["acme/shell", Float32Array.of(1, 0), 32, 7]]);
+  expect(asked).toEqual([["acme/shell", embedded().embedding, 32, 7]]);
 });
 
-test("the most helpful stands last; arms without examples get none", async () => {
-  const candidates = [0.9, 0.5, 0.7].map((similarity, i) => ({ example: example(`${i}`), similarity }));
-  const value = await select({
-    pool: poolOf(candidates),
-    arms: () => [
-      { name: "cheap", examples: true },
-      { name: "dear", examples: false },
-    ],
+describe("without a proxy", () => {
+  test("similarity stands in for helpfulness, and its minimum for the threshold", async () => {
+    const value = await select({
+      pool: poolOf(candidates),
+      arms: () => [arm("cheap"), arm("dear", { examples: false })],
+      threshold: () => 0.99,
+    });
+    expect(ids(value)).toEqual(["1", "2", "0"]);
+    expect(ids(value, "dear")).toEqual([]);
+    expect(value).toMatchObject({ threshold: 0.3, exploredThreshold: null, proxyVersion: 0, degraded: [] });
+    const best = value.examplesByArm.get("cheap")?.at(-1);
+    expect(best).toMatchObject({ id: "0", helpfulness: Math.fround(0.9), tokens: 16, explored: false });
+    // What the first proxy is trained on.
+    expect(best?.features).toHaveLength(HELPFULNESS_FEATURES);
   });
-  expect(ids(value.examplesByArm.get("cheap"))).toEqual(["1", "2", "0"]);
-  expect(value.examplesByArm.get("dear")).toEqual([]);
-  expect(value).toMatchObject({ threshold: 0.3, exploredThreshold: null, degraded: [] });
-  expect(value.examplesByArm.get("cheap")?.at(-1)).toEqual({
-    id: "0",
-    request: "request 0",
-    response: "response 0",
-    similarity: 0.9,
-    helpfulness: 0.9,
-    tokens: 16,
-    explored: false,
+
+  test("thresholds are not explored, examples are tried", async () => {
+    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, grid: [0.9] } };
+    const pool = poolOf(candidates);
+    expect(await select({ pool, selection, random: draws(0.15) })).toMatchObject({ exploredThreshold: null });
+    const tried = await select({ pool, selection, random: draws(0.05, 0.4, 0.6) });
+    expect(tried.trialByArm.get("cheap")).toMatchObject({ id: "1", shown: false, probability: 0.5 });
+    expect(ids(tried)).toEqual(["2", "0"]);
   });
 });
 
-test("a proxy's helpfulness decides, for each arm its own", async () => {
-  const candidates = [0.9, 0.5].map((similarity, i) => ({ example: example(`${i}`), similarity }));
-  const value = await select({
-    pool: poolOf(candidates),
-    arms: () => [
-      { name: "cheap", examples: true },
-      { name: "dear", examples: true },
-    ],
-    helpfulness: ({ similarity }, arm) => (arm === "dear" ? 1 - similarity : similarity),
+describe("with a proxy", () => {
+  const arms = () => [arm("cheap", { cost: 0 }), arm("dear", { cost: 1 })];
+
+  test("its prediction decides, for each arm its own, in one call", async () => {
+    let calls = 0;
+    const model = modelOf((similarity, cost) => (cost > 0 ? 1 - similarity : similarity));
+    const proxy = (): RatingModel => ({
+      version: 3,
+      score: (features) => {
+        calls++;
+        return model.score(features);
+      },
+    });
+    const value = await select({ pool: poolOf(candidates), arms, proxy, threshold: () => 0.45 });
+    expect(ids(value)).toEqual(["1", "2", "0"]);
+    expect(ids(value, "dear")).toEqual(["1"]);
+    expect(value).toMatchObject({ threshold: 0.45, exploredThreshold: null, proxyVersion: 3, degraded: [] });
+    expect(calls).toBe(1);
   });
-  expect(ids(value.examplesByArm.get("cheap"))).toEqual(["1", "0"]);
-  expect(ids(value.examplesByArm.get("dear"))).toEqual(["1"]);
+
+  test("a share of the requests is served under another threshold", async () => {
+    const selection = { ...defaults, explore: { trials: 0.1, thresholds: 0.1, grid: [0.2, 0.8] } };
+    const proxy = () => modelOf((similarity) => similarity);
+    const value = await select({ pool: poolOf(candidates), proxy, selection, random: draws(0.15, 0.5) });
+    expect(value).toMatchObject({ threshold: 0.5, exploredThreshold: 0.8 });
+    expect(ids(value)).toEqual(["0"]);
+    expect(value.trialByArm.size).toBe(0);
+  });
+
+  test("a request is in at most one of the shares, and in none where there is nothing to learn", async () => {
+    const selection = { ...defaults, explore: { trials: 0.5, thresholds: 0.5, grid: [0.2] } };
+    const proxy = () => modelOf((similarity) => similarity);
+    for (let i = 0; i < 10; i++) {
+      const value = await select({ pool: poolOf(candidates), proxy, selection, random: draws(i / 10, 0.3, 0.3) });
+      expect(value.trialByArm.size === 1).toBe(i < 5);
+      expect(value.exploredThreshold !== null).toBe(i >= 5);
+      const empty = await select({ pool: poolOf([]), proxy, selection, random: draws(i / 10, 0.3, 0.3) });
+      expect(empty).toMatchObject({ exploredThreshold: null, trialByArm: new Map() });
+    }
+  });
+
+  test.each([
+    ["fails", { version: 3, score: () => Promise.reject(new ProxyError("unavailable", "gone")) }],
+    ["gives too few values", { version: 3, score: () => Promise.resolve(new Float32Array(1)) }],
+  ])("when it %s similarity stands in, and degraded says so", async (_, model) => {
+    const value = await select({ pool: poolOf(candidates), arms, proxy: () => model, threshold: () => 0.95 });
+    expect(value).toMatchObject({ degraded: ["proxy"], proxyVersion: 0, threshold: 0.3 });
+    expect(ids(value)).toEqual(["1", "2", "0"]);
+  });
+
+  test("what it can't predict is not shown", async () => {
+    const proxy = () => modelOf((similarity) => (similarity > 0.8 ? Number.NaN : similarity));
+    expect(ids(await select({ pool: poolOf(candidates), proxy }))).toEqual(["1", "2"]);
+  });
+
+  test("it knows who wrote an example, and how its uses went", async () => {
+    let seen: Float32Array | undefined;
+    const proxy = (): RatingModel => ({
+      version: 1,
+      score: async (features) => {
+        seen ??= features;
+        return new Float32Array(features.length / HELPFULNESS_FEATURES);
+      },
+    });
+    const source = { arm: "dear", model: "dear-model", requestId: null };
+    const pool = poolOf([candidate("a", 0.8, { source })]);
+    await select({
+      pool,
+      arms: () => [arm("cheap"), arm("dear", { examples: false, cost: 0.75 })],
+      proxy,
+      outcomes: () => ({ uses: 4, outcome: 0.25 }),
+    });
+    expect(Array.from(seen ?? [])).toEqual(expect.arrayContaining([0.75, 0.25]));
+  });
 });
 
 test("an example made from this very request is not shown; one with the same request text is", async () => {
   const source = { arm: "a", model: "m", requestId: "request-1" };
-  const candidates = [
-    { example: example("own", { source }), similarity: 1 },
-    { example: example("same", { request: "list all files" }), similarity: 1 },
-  ];
-  expect(ids((await select({ pool: poolOf(candidates) })).examplesByArm.get("cheap"))).toEqual(["same"]);
+  const found = [candidate("own", 1, { source }), candidate("same", 1, { request: "list all files" })];
+  expect(ids(await select({ pool: poolOf(found) }))).toEqual(["same"]);
 });
 
-test("of examples with the same answer only the most helpful is shown", async () => {
-  const candidates = [
-    { example: example("a", { response: "ls -la\n" }), similarity: 0.8 },
-    { example: example("b", { response: "ls -la" }), similarity: 0.9 },
+test("poisoned examples never enter", async () => {
+  const found = [
+    candidate("huge", 1, { response: "x".repeat(1_000_000) }),
+    candidate("nul", 1, { response: "ls\0" }),
+    candidate("escape", 1, { request: "\x1b[2J list" }),
+    candidate("empty", 1, { response: " \n" }),
+    candidate("nan", Number.NaN),
+    { ...candidate("broken", 1), vector: new Float32Array(8).fill(Number.NaN) },
+    { ...candidate("short", 1), vector: Float32Array.of(1) },
+    candidate("good", 0.5, { response: "ls\t-l\r\n# done" }),
   ];
-  expect(ids((await select({ pool: poolOf(candidates) })).examplesByArm.get("cheap"))).toEqual(["b"]);
+  expect(ids(await select({ pool: poolOf(found) }))).toEqual(["good"]);
 });
 
-test("a huge example never enters, and smaller ones take its place", async () => {
-  const candidates = [
-    { example: example("huge", { response: "x".repeat(1_000_000) }), similarity: 1 },
-    { example: example("small"), similarity: 0.5 },
+test("an arm's own budget and its context window bound what it is shown", async () => {
+  const arms = () => [
+    arm("cheap"),
+    arm("tight", { tokenBudget: 20 }),
+    arm("small", { contextTokens: 64 + 40, maxTokens: 64 }),
+    arm("full", { contextTokens: 64, maxTokens: 64 }),
   ];
-  expect(ids((await select({ pool: poolOf(candidates) })).examplesByArm.get("cheap"))).toEqual(["small"]);
+  const value = await select({ pool: poolOf(candidates), arms });
+  expect([...value.examplesByArm.values()].map((examples) => examples.length)).toEqual([3, 1, 1, 0]);
 });
 
 test("without a vector, without examples wanted, or without the index there are none", async () => {
   const never: Pick<ExamplePool, "nearest"> = { nearest: () => Promise.reject(new Error("must not be asked")) };
   const none = await select({ pool: never }, embedded({ embedding: null, degraded: ["embedder"] }));
   expect(none.degraded).toEqual(["embedder"]);
-  expect(none.examplesByArm.get("cheap")).toEqual([]);
+  expect(ids(none)).toEqual([]);
   await select({ pool: never, selection: { ...defaults, examples: 0 } });
-  await select({ pool: never, arms: () => [{ name: "dear", examples: false }] });
+  await select({ pool: never, arms: () => [arm("dear", { examples: false })] });
 
   const lost = new VectorError("index_unavailable", "the owner died");
   const value = await select({ pool: { nearest: () => Promise.reject(lost) } });
   expect(value.degraded).toEqual(["examples"]);
-  expect(value.examplesByArm.get("cheap")).toEqual([]);
+  expect(ids(value)).toEqual([]);
   await expect(select({ pool: never })).rejects.toThrow("must not be asked");
-});
-
-test("whatever the candidates, the choice keeps every limit and misses nothing that fits", () => {
-  const candidate = fc.record({
-    similarity: fc.double({ min: -1, max: 1, noNaN: true }),
-    id: fc.uuid(),
-    response: fc.string({ maxLength: 80 }),
-    own: fc.boolean(),
-  });
-  const limits = fc.record({
-    examples: fc.integer({ min: 0, max: 8 }),
-    threshold: fc.double({ min: 0, max: 1, noNaN: true }),
-    minimumSimilarity: fc.double({ min: -1, max: 1, noNaN: true }),
-    tokenBudget: fc.integer({ min: 0, max: 200 }),
-  });
-  fc.assert(
-    fc.property(fc.uniqueArray(candidate, { maxLength: 20, selector: (one) => one.id }), limits, (given, limit) => {
-      const candidates = given.map(({ similarity, id, response, own }) => ({
-        example: example(id, { response, source: { arm: "a", model: "m", requestId: own ? "me" : null } }),
-        similarity,
-      }));
-      const choose = (from: Candidate[]): SelectedExample[] =>
-        chooseExamples(from, "me", "cheap", limit, similarityAsHelpfulness);
-      const chosen = choose(candidates);
-      const total = chosen.reduce((sum, one) => sum + one.tokens, 0);
-      expect(chosen.length).toBeLessThanOrEqual(limit.examples);
-      expect(total).toBeLessThanOrEqual(limit.tokenBudget);
-      expect(new Set(chosen.map((one) => one.response.trim())).size).toBe(chosen.length);
-      chosen.forEach((one, i) => {
-        const from = candidates.find((each) => each.example.id === one.id);
-        expect(from?.example.source.requestId).toBe(null);
-        expect(one.similarity).toBeGreaterThanOrEqual(limit.minimumSimilarity);
-        expect(one.helpfulness).toBeGreaterThanOrEqual(limit.threshold);
-        expect(one.helpfulness).toBeGreaterThanOrEqual(chosen[i - 1]?.helpfulness ?? 0);
-      });
-      const answers = new Set(chosen.map((one) => one.response.trim()));
-      const shown = new Set(chosen.map((one) => one.id));
-      const left = limit.tokenBudget - total;
-      if (chosen.length < limit.examples)
-        for (const { example: missed, similarity } of candidates) {
-          if (shown.has(missed.id) || missed.source.requestId === "me") continue;
-          if (similarity < Math.max(limit.threshold, limit.minimumSimilarity)) continue;
-          expect(answers.has(missed.response.trim()) || exampleTokens(missed.request, missed.response) > left).toBe(
-            true,
-          );
-        }
-      // The order in which candidates come does not matter.
-      expect(choose(candidates.toReversed())).toEqual(chosen);
-    }),
-  );
 });

@@ -1,0 +1,33 @@
+// From which requests selection learns (spec 10, unbiased labels and the threshold): a small share has one example tried on it, another is
+// served under another threshold. A request is in at most one of the two. Pure: the random source is passed in.
+import type { Random } from "../../algorithms/random.ts";
+import type { TrialDraw } from "./choose.ts";
+
+/** Forced in or kept out by equal chance: the label that varies least. */
+export const shownProbability = 0.5;
+
+export interface ExploreShares {
+  /** [0, 0.5] each. */
+  trials: number;
+  thresholds: number;
+  /** What tau is drawn from, evenly; the one in force may be among them. */
+  grid: readonly number[];
+}
+
+export interface Exploration {
+  trial: TrialDraw | null;
+  /** The tau tried instead; null: the one in force. */
+  threshold: number | null;
+}
+
+const nothing: Exploration = { trial: null, threshold: null };
+
+/** learned: helpfulness comes from a model. Without one there is no threshold to learn, but trials are what the first model learns from. */
+export function explore(random: Random, { trials, thresholds, grid }: ExploreShares, learned: boolean): Exploration {
+  const drawn = random();
+  if (drawn < trials)
+    return { ...nothing, trial: { pick: random(), shown: random() < shownProbability, probability: shownProbability } };
+  if (learned && drawn < trials + thresholds)
+    return { ...nothing, threshold: grid[Math.floor(random() * grid.length)] ?? null };
+  return nothing;
+}

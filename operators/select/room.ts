@@ -1,0 +1,48 @@
+// How many tokens of examples an arm's prompt has room for: its budget, and never more than its context window leaves beside the
+// conversation and the answer. Tokens are estimated (algorithms/tokens.ts), so a fifth of the window's room stays free. Pure.
+import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
+import type { Message } from "../../schemas/types.ts";
+import { templates, type TemplateName } from "../compose/templates.ts";
+
+export interface RoomyArm {
+  tokenBudget?: number | undefined;
+  contextTokens?: number | undefined;
+  /** Completion tokens at most. */
+  maxTokens: number;
+  template: TemplateName;
+  system?: string | undefined;
+}
+
+export interface RoomyRequest {
+  messages: readonly Message[];
+  /** The last user turn. */
+  question: string;
+  /** Completion tokens that the request wants; null: the arm's. */
+  maxTokens: number | null;
+}
+
+const spare = 0.2;
+/** No tokenizer in use makes fewer tokens of a text than one for so many characters. */
+const charactersPerToken = 8;
+
+/** Estimated tokens >= 0. budget: of an arm that names none. */
+export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): number {
+  const wanted = arm.tokenBudget ?? budget;
+  if (arm.contextTokens === undefined) return wanted;
+  const completion = Math.min(request.maxTokens ?? arm.maxTokens, arm.maxTokens);
+  const window = arm.contextTokens - completion;
+  const conversation = [...request.messages.map(({ content }) => content), arm.system ?? ""];
+  // A conversation of a megabyte needs no exact count.
+  const characters = conversation.reduce((sum, text) => sum + text.length, 0);
+  if (characters > window * charactersPerToken) return 0;
+  const used =
+    conversation.reduce((sum, text) => sum + estimateTokens(text) + tokensPerTurn, 0) +
+    templates[arm.template].overhead(request.question);
+  return Math.max(0, Math.min(wanted, Math.floor((window - used) * (1 - spare))));
+}
+
+/** Estimated tokens of an example; Infinity, unread, where its texts can't fit into `most`. */
+export function tokensWithin(example: { request: string; response: string }, most: number): number {
+  const { request, response } = example;
+  return request.length + response.length > most * charactersPerToken ? Infinity : exampleTokens(request, response);
+}

@@ -1,0 +1,46 @@
+// What may never enter a prompt, whoever found it: examples of other tenants or domains, the example made from this very request, broken
+// vectors and numbers, texts that are no text. Looked at before anything reads or rates a candidate. Pure.
+import type { Candidate } from "../../connections/pool/port.ts";
+
+export type Unfit = "foreign" | "own_request" | "unusable" | "not_similar" | "unsafe";
+
+export interface Asker {
+  requestId: string;
+  tenant: string;
+  /** Sharing domain, tenant/domain. */
+  domain: string;
+  /** Unit length. */
+  vector: Float32Array;
+}
+
+/** Control characters other than tab and line ends: no text that a person or a model wrote on purpose. */
+const control = /(?![\t\n\r])\p{Cc}/u;
+
+/** Why the candidate can't be shown to this asker; null when it can. minimumSimilarity: [-1, 1]. */
+export function unfit(
+  { example, similarity, vector }: Candidate,
+  asker: Asker,
+  minimumSimilarity: number,
+): Unfit | null {
+  if (example.tenant !== asker.tenant || example.domain !== asker.domain) return "foreign";
+  if (example.source.requestId === asker.requestId) return "own_request";
+  if (!Number.isFinite(similarity) || vector.length !== asker.vector.length || !isUnit(vector)) return "unusable";
+  return similarity < minimumSimilarity ? "not_similar" : null;
+}
+
+/** Whether both texts are texts. Takes time in proportion to them: ask only for those that fit a prompt. */
+export const isSafe = ({ request, response }: Candidate["example"]): boolean =>
+  !control.test(request) && !control.test(response) && response.trim() !== "";
+
+/** NaN is none. */
+function isUnit(vector: Float32Array): boolean {
+  const length = dot(vector, vector);
+  return length > 0.9 && length < 1.1;
+}
+
+/** Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. */
+export function dot(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let i = Math.min(a.length, b.length) - 1; i >= 0; i--) sum += a[i]! * b[i]!;
+  return sum;
+}

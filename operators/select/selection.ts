@@ -1,0 +1,167 @@
+// Two-stage selection for one request (spec 10): the nearest examples of its own domain, found once; what each of them would help each
+// arm, predicted in one call; then every arm's own choice. One path for serving and for `precedent select`, which shows the reasons.
+// Asks the pool and the model of helpfulness; rejects only for bugs: what is missing is named in `degraded`.
+import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";
+import type { Random } from "../../algorithms/random.ts";
+import type { Config } from "../../config/schema.ts";
+import type { Candidate, ExamplePool } from "../../connections/pool/port.ts";
+import { VectorError } from "../../connections/vectors/port.ts";
+import type { StepContext } from "../../runtime/step.ts";
+import type { Embedded } from "../flow.ts";
+import { chooseExamples, type Chosen, type Rated } from "./choose.ts";
+import { explore } from "./explore.ts";
+import { rate, type RatingModel, type Ratings } from "./rate.ts";
+import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
+import { isSafe, unfit, type Unfit } from "./screen.ts";
+
+export interface SelectArm extends RoomyArm {
+  name: string;
+  model: string;
+  /** Normalised cost C_i, [0, 1]. */
+  cost: number;
+  /** Whether it is shown examples. */
+  examples: boolean;
+}
+
+export interface SelectionDependencies {
+  pool: Pick<ExamplePool, "nearest">;
+  selection: SelectionConfig;
+  /** The arms as configured now. */
+  arms: () => readonly SelectArm[];
+  /** Milliseconds since the epoch; expired examples are not shown. */
+  clock: () => number;
+  random: Random;
+  /** The model of helpfulness in force; null, the default: none is learnt yet and similarity stands in. */
+  proxy?: () => RatingModel | null;
+  /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
+  threshold?: () => number;
+  /** How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default nothing is known. */
+  outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
+}
+
+/** What selection reads of the configuration. */
+export type SelectionConfig = Pick<
+  Config["selection"],
+  "examples" | "candidates" | "minimumSimilarity" | "tokenBudget" | "nearDuplicate" | "relevance" | "explore"
+>;
+
+/** What selection has to know of a request. */
+export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embedding">;
+
+export interface Selection {
+  /** Of every arm; arms that are shown no examples have an empty one. */
+  byArm: ReadonlyMap<string, Chosen>;
+  /** How many the pool gave. */
+  candidates: number;
+  /** tau in force, and the one tried instead. */
+  threshold: number;
+  exploredThreshold: number | null;
+  /** Of the model that predicted; 0: similarity stood in. */
+  proxyVersion: number;
+  /** examples: the index is away; proxy: the model failed. */
+  degraded: ("examples" | "proxy")[];
+}
+
+/** A candidate as all arms see it. */
+interface Screened {
+  candidate: Candidate;
+  tokens: number;
+  unfit: Unfit | null;
+}
+
+const neutral = 0.5;
+const noChoice: Chosen = { examples: [], trial: null, verdicts: [] };
+const noFeatures = new Float32Array(0);
+
+export function createSelection(dependencies: SelectionDependencies) {
+  const { pool, selection, arms, clock, random } = dependencies;
+  const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined } = dependencies;
+  const features = createHelpfulnessFeatures();
+
+  const factsOf = ({ example, similarity, vector }: Candidate): CandidateFacts => {
+    const { request, response, quality, source } = example;
+    const writer = arms().find(({ name, model }) => name === source.arm && model === source.model);
+    const { uses, outcome } = outcomes(example.id) ?? { uses: 0, outcome: null };
+    return { request, response, vector, similarity, quality, sourceCost: writer?.cost ?? null, uses, outcome };
+  };
+
+  async function nearest(asked: Asked, log: StepContext["log"]): Promise<Candidate[] | null> {
+    if (asked.embedding === null) return [];
+    try {
+      return await pool.nearest(asked.domain, asked.embedding, selection.candidates, clock());
+    } catch (error) {
+      if (!(error instanceof VectorError)) throw error;
+      log.warn({ err: error }, "no candidates: the request goes on without examples");
+      return null;
+    }
+  }
+
+  return async function select(asked: Asked, log: StepContext["log"]): Promise<Selection> {
+    const { request, domain, question } = asked;
+    const current = arms();
+    const showing = selection.examples > 0 ? current.filter((arm) => arm.examples) : [];
+    const candidates = showing.length === 0 ? [] : await nearest(asked, log);
+    const vector = asked.embedding ?? noFeatures;
+    const asker = { requestId: request.id, tenant: request.tenant, domain, vector };
+    const space = { messages: request.messages, question, maxTokens: request.params.maxTokens };
+    const rooms = showing.map((arm) => roomFor(arm, space, selection.tokenBudget));
+    const most = Math.max(0, ...rooms);
+
+    const screened = (candidates ?? []).map((candidate): Screened => {
+      const reason = unfit(candidate, asker, selection.minimumSimilarity);
+      const tokens = reason === null ? tokensWithin(candidate.example, most) : 0;
+      const readable = reason === null && tokens <= most;
+      return { candidate, tokens, unfit: readable && !isSafe(candidate.example) ? "unsafe" : reason };
+    });
+    const foreign = screened.filter((one) => one.unfit === "foreign").length;
+    if (foreign > 0) log.error({ domain, foreign }, "the pool gave examples of another domain: they are not shown");
+
+    const fit = screened.filter((one) => one.unfit === null && one.tokens <= most);
+    const facts = fit.map(({ candidate }) => factsOf(candidate));
+    const ratings = await rate(features, { text: question, vector }, facts, showing, proxy());
+    if (ratings.failure !== null) log.warn({ err: ratings.failure }, "the proxy failed: similarity stands in");
+
+    const learned = ratings.version > 0;
+    // While helpfulness is similarity, its threshold is the one of similarity.
+    const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
+    const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
+    const byArm = new Map<string, Chosen>(current.map(({ name }) => [name, noChoice]));
+    showing.forEach((arm, a) => {
+      const rated = withRatings(screened, fit, ratings, a);
+      const limits = { ...selection, threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]! };
+      byArm.set(arm.name, chooseExamples(rated, limits, exploration.trial));
+    });
+    return {
+      byArm,
+      candidates: screened.length,
+      threshold: inForce,
+      exploredThreshold: exploration.threshold,
+      proxyVersion: ratings.version,
+      degraded: [
+        ...(candidates === null ? ["examples" as const] : []),
+        ...(ratings.failure === null ? [] : ["proxy" as const]),
+      ],
+    };
+  };
+}
+
+const nothingToLearn: SelectionConfig["explore"] = { trials: 0, thresholds: 0, grid: [] };
+const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
+
+/** The ratings of arm `a`, given to the candidates that were rated; the others have none. */
+function withRatings(screened: readonly Screened[], fit: readonly Screened[], ratings: Ratings, a: number): Rated[] {
+  const { helpfulness, features, width } = ratings;
+  let i = 0;
+  return screened.map((one): Rated => {
+    const rated = one === fit[i];
+    const k = a * fit.length + i;
+    if (rated) i++;
+    return {
+      ...one.candidate,
+      tokens: one.tokens,
+      unfit: one.unfit,
+      helpfulness: rated ? helpfulness[k]! : Number.NaN,
+      features: rated ? features.subarray(k * width, (k + 1) * width) : noFeatures,
+    };
+  });
+}
