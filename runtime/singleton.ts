@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
-import type { GroupMember, Kafka, OutgoingMessage } from "../connections/kafka/port.ts";
+import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
 
 export interface SingletonOptions {
   /** What processes compete for; also names the group. */
@@ -26,8 +26,16 @@ export interface SingletonOptions {
 export interface FencedProducer {
   /** Fences everybody else with the same transactional id. Needed before the first publish and after every publish that rejected. */
   initialise(): Promise<void>;
-  /** All messages or none. Rejects with TransactionAborted or TransactionOutcomeUnknown. */
-  publish(messages: readonly OutgoingMessage[]): Promise<void>;
+  /**
+   * All messages or none, and with them how far the task has read other topics: positions of its group, which nobody else moves.
+   * Rejects with TransactionAborted or TransactionOutcomeUnknown.
+   */
+  publish(messages: readonly OutgoingMessage[], read?: readonly ReadPosition[]): Promise<void>;
+}
+
+export interface ReadPosition extends TopicPartition {
+  /** The next offset to be read. */
+  offset: number;
 }
 
 export interface Lease extends FencedProducer {
@@ -74,11 +82,18 @@ export function createSingleton({
       signal.throwIfAborted();
       return producer.initialise();
     },
-    async publish(messages) {
+    async publish(messages, read = []) {
       signal.throwIfAborted();
       if (member === undefined) throw new Error("not a member of the group");
       // The offset means nothing; that it may be committed does.
-      const offsets = [{ topic, partitions: [{ partition: 0, offset: "0", metadata: options.instance }] }];
+      const own = { topic, partitions: [{ partition: 0, offset: "0", metadata: options.instance }] };
+      const others = [...new Set(read.map((position) => position.topic))].map((name) => ({
+        topic: name,
+        partitions: read
+          .filter((position) => position.topic === name)
+          .map(({ partition, offset }) => ({ partition, offset: String(offset), metadata: null })),
+      }));
+      const offsets = [own, ...others];
       try {
         await producer.transact({ group, member, offsets, messages });
       } catch (error) {

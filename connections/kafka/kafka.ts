@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
 import { createKafkaClient } from "./client.ts";
+import { Partitioners } from "./kafkajs.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
 import { groupByTopic } from "./messages.ts";
@@ -22,6 +23,7 @@ export interface KafkaOptions {
 }
 
 const disconnectMs = 2_000;
+const partitioner = Partitioners.DefaultPartitioner();
 const stableLooks = { most: 100, everyMs: 10 };
 
 export function createKafka({ brokers, clientId, config, log }: KafkaOptions): Kafka {
@@ -51,6 +53,8 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
         .map(({ partition, low, high }) => ({ partition, beginning: Number(low), end: Number(high) }))
         .sort((one, other) => one.partition - other.partition);
     },
+    partitionOf: (key, partitions) => partitionOf(key, partitions),
+    clusterId: async () => (await (await admin()).describeCluster()).clusterId,
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, log }, onRecord),
     async ensureTopics(arms) {
       const connected = await admin();
@@ -108,4 +112,15 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
       close: () => within(disconnectMs, producer.disconnect()),
     };
   }
+}
+
+function partitionOf(key: string, partitions: number): number {
+  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
+    partitionErrorCode: 0,
+    partitionId,
+    leader: 0,
+    replicas: [],
+    isr: [],
+  }));
+  return partitioner({ topic: "", partitionMetadata, message: { key, value: null } });
 }

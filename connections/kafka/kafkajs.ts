@@ -12,4 +12,4 @@ patchFencing();
 patchCoordinators();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
-export const { Kafka, logLevel, AssignerProtocol } = kafkajs;
+export const { Kafka, logLevel, AssignerProtocol, Partitioners } = kafkajs;

@@ -4,7 +4,7 @@ import type { OutgoingMessage, RawRecord } from "./port.ts";
 
 export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessages[] {
   const topics = new Map<string, TopicMessages>();
-  for (const { topic, key, value, partition, headers } of messages) {
+  for (const { topic, key, value, partition, headers, timestamp } of messages) {
     let entry = topics.get(topic);
     if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
     entry.messages.push({
@@ -12,6 +12,7 @@ export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessage
       value,
       ...(partition === undefined ? {} : { partition }),
       ...(headers === undefined ? {} : { headers }),
+      ...(timestamp === undefined ? {} : { timestamp: String(timestamp) }),
     });
   }
   return [...topics.values()];

@@ -31,6 +31,8 @@ export interface OutgoingMessage {
   value: Buffer | null;
   partition?: number;
   headers?: Record<string, Buffer | string>;
+  /** Milliseconds since the epoch; now by default. */
+  timestamp?: number;
 }
 
 /** What a batch covers, records or not: everything in [from, next). */
@@ -173,6 +175,10 @@ export interface Kafka {
   followTopic(topic: string, handlers: FollowHandlers): TopicFollower;
   /** Of every partition of a topic, by partition. Rejects while the broker is away. */
   spans(topic: string): Promise<PartitionSpan[]>;
+  /** Where a producer puts a key that comes without a partition. */
+  partitionOf(key: string, partitions: number): number;
+  /** Offsets mean something in this cluster alone. Rejects while the broker is away. */
+  clusterId(): Promise<string>;
   /** Follows a topic from now on; resolves once every record produced from this moment on will be seen. */
   tailTopic(
     topic: string,
