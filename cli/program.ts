@@ -8,6 +8,7 @@ import { addExplain } from "./explain.ts";
 import { addFeedback } from "./feedback.ts";
 import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
+import { addKv } from "./kv.ts";
 import { addPolicy } from "./policy.ts";
 import { addReplay } from "./replay.ts";
 import { addSql } from "./sql.ts";
@@ -33,6 +34,7 @@ export function createProgram(io: Io): Command {
     addExplain,
     addSql,
     addExamples,
+    addKv,
     addReplay,
     addTopology,
     addConfig,
