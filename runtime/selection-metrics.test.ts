@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { createMetricsRegistry } from "./metrics.ts";
+import { createSelectionMetrics } from "./selection-metrics.ts";
+
+it("counts candidates, examples shown, reasons and explored requests", async () => {
+  const registry = createMetricsRegistry();
+  const metrics = createSelectionMetrics(registry);
+  expect(createSelectionMetrics(registry)).toBe(metrics);
+  const reasons = (...all: string[]) => all.map((reason) => ({ reason }));
+  const cheap = { examples: [1, 2], verdicts: reasons("shown", "forced_in", "too_many", "too_many"), trial: {} };
+  metrics.count({ candidates: 4, byArm: new Map([["cheap", cheap]]), exploredThreshold: null });
+  const none = { examples: [], verdicts: [], trial: null };
+  metrics.count({ candidates: 0, byArm: new Map([["cheap", none]]), exploredThreshold: 0.4 });
+
+  const lines = (await registry.metrics()).split("\n");
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'precedent_selection_candidates_bucket{le="0"} 1',
+      "precedent_selection_candidates_sum 4",
+      'precedent_selection_examples_sum{arm="cheap"} 2',
+      'precedent_selection_candidates_total{arm="cheap",reason="too_many"} 2',
+      'precedent_selection_candidates_total{arm="cheap",reason="forced_in"} 1',
+      'precedent_selection_explored_total{kind="trial"} 1',
+      'precedent_selection_explored_total{kind="threshold"} 1',
+    ]),
+  );
+});

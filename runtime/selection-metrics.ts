@@ -1,0 +1,67 @@
+// What selection does, for dashboards: how many candidates there are, how many examples an arm is shown, why the others are not, and how often
+// requests are used to learn. One set of instruments a registry, like those of stages (metrics.ts).
+import { Counter, Histogram, type Registry } from "prom-client";
+
+/** One request's selection, as far as it is counted. */
+export interface CountedSelection {
+  candidates: number;
+  byArm: ReadonlyMap<
+    string,
+    { examples: readonly unknown[]; verdicts: readonly { reason: string }[]; trial: object | null }
+  >;
+  exploredThreshold: number | null;
+}
+
+export interface SelectionMetrics {
+  count(selection: CountedSelection): void;
+}
+
+const known = new WeakMap<Registry, SelectionMetrics>();
+
+/** The same for the same registry. */
+export function createSelectionMetrics(registry: Registry): SelectionMetrics {
+  const existing = known.get(registry);
+  if (existing !== undefined) return existing;
+  const registers = [registry];
+  const candidates = new Histogram({
+    name: "precedent_selection_candidates",
+    help: "Candidates that the pool found for a request.",
+    buckets: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+    registers,
+  });
+  const shown = new Histogram({
+    name: "precedent_selection_examples",
+    help: "Examples that an arm would be shown for a request.",
+    labelNames: ["arm"],
+    buckets: [0, 1, 2, 3, 4, 5, 8, 16, 32, 64],
+    registers,
+  });
+  const verdicts = new Counter({
+    name: "precedent_selection_candidates_total",
+    help: "Candidates by what became of them for an arm: shown, or why they were not.",
+    labelNames: ["arm", "reason"],
+    registers,
+  });
+  const explored = new Counter({
+    name: "precedent_selection_explored_total",
+    help: "Requests from which selection learns: an example tried, or another threshold.",
+    labelNames: ["kind"],
+    registers,
+  });
+  for (const kind of ["trial", "threshold"]) explored.inc({ kind }, 0);
+  const metrics: SelectionMetrics = {
+    count({ candidates: found, byArm, exploredThreshold }) {
+      candidates.observe(found);
+      for (const [arm, { examples, verdicts: given }] of byArm) {
+        shown.observe({ arm }, examples.length);
+        const reasons = new Map<string, number>();
+        for (const { reason } of given) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+        for (const [reason, count] of reasons) verdicts.inc({ arm, reason }, count);
+      }
+      if (exploredThreshold !== null) explored.inc({ kind: "threshold" });
+      if ([...byArm.values()].some(({ trial }) => trial !== null)) explored.inc({ kind: "trial" });
+    },
+  };
+  known.set(registry, metrics);
+  return metrics;
+}
