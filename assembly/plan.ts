@@ -6,16 +6,22 @@ import { randomBytes } from "node:crypto";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
+import { ROUTER } from "../operators/route/policy.ts";
 import { createPolicyTable } from "../operators/route/policy-table.ts";
 import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
+import { createSelectionMetrics } from "../runtime/selection-metrics.ts";
 import { followTable } from "../runtime/table.ts";
+import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 import { holdExamples } from "./examples.ts";
+import { holdHelpfulness } from "./helpfulness.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
 
 /** A partition waits no longer than this for the ids of the last day: a ClickHouse that hangs must not stop the answers. */
 const restoreMs = 5_000;
+/** Nor does the first request for a proxy that takes longer to load: until then similarity stands in. */
+const proxyMs = 10_000;
 
 export async function startPlan(session: Session, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse } = session;
@@ -24,6 +30,8 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   const examples = await holdExamples(session, log);
   const { embedder, pool } = examples;
   const policies = createPolicyTable();
+  const helpfulness = holdHelpfulness(session, log);
+  const policyMetrics = createPolicyMetrics(session.metrics);
   const seen = createSeenIds();
 
   const policyTable = followTable({
@@ -37,9 +45,14 @@ export async function startPlan(session: Session, instance: string): Promise<Run
         if (value === null) policies.remove(key);
         else policies.apply(value);
       }
+      helpfulness.apply(changes);
+      const { policy, problem } = policies.current();
+      policyMetrics.version(ROUTER, policy.version);
+      policyMetrics.refused(ROUTER, problem !== null);
     },
   });
   await Promise.all([examples.caughtUp, policyTable.caughtUp]);
+  await Promise.race([helpfulness.settled(), sleep(proxyMs, undefined, { ref: false })]);
   log.info(
     { examples: pool.size(), embedder: embedder.model, policy: policies.current().policy.version },
     "tables restored",
@@ -57,6 +70,10 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     embedder,
     pool,
     selection: config.selection,
+    onSelection: createSelectionMetrics(session.metrics).count,
+    proxy: helpfulness.proxy,
+    threshold: helpfulness.threshold,
+    outcomes: helpfulness.outcomes,
     policy: policies.current,
     load: load.load,
     random: splitmix64(randomBytes(8).readBigUInt64LE()),
@@ -91,7 +108,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     async stop() {
       await stage.stop();
       load.stop();
-      await Promise.all([policyTable.stop(), examples.stop()]);
+      await Promise.all([policyTable.stop(), examples.stop(), helpfulness.stop()]);
     },
   };
 }

@@ -45,11 +45,14 @@ export interface ThresholdTable {
   remove(): void;
   /** tau in force, [0, 1]. */
   current(): number;
+  /** Of the policy in force; 0: none. */
+  version(): number;
 }
 
 /** A version that can't be used leaves the one before in force. */
 export function createThresholdTable(): ThresholdTable {
   let threshold = initialThreshold;
+  let version = 0;
   let newest = 0;
   return {
     apply(record) {
@@ -58,12 +61,15 @@ export function createThresholdTable(): ThresholdTable {
       const decoded = decodeThresholdPolicy(record);
       if ("problem" in decoded) return decoded.problem;
       threshold = decoded.threshold;
+      version = record.version;
       return null;
     },
     remove() {
       threshold = initialThreshold;
+      version = 0;
       newest = 0;
     },
     current: () => threshold,
+    version: () => version,
   };
 }

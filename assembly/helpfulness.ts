@@ -1,0 +1,60 @@
+// What plan knows of helpfulness: the proxy and the threshold in force, followed on the topic `policies`, and how each example did so far.
+import type { Logger } from "pino";
+import { loadProxy } from "../connections/proxy/onnx.ts";
+import type { HelpfulnessModel } from "../connections/proxy/port.ts";
+import type { ExampleOutcome } from "../operators/aggregate/thresholds.ts";
+import { PROXY } from "../operators/publish/proxy-policy.ts";
+import { createThresholdTable, THRESHOLD } from "../operators/publish/threshold-policy.ts";
+import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
+import type { TableChange } from "../runtime/table.ts";
+import type { Policy } from "../schemas/types.ts";
+import { followOutcomes } from "./outcomes.ts";
+import { createProxyHolder } from "./proxy.ts";
+import type { Session } from "./session.ts";
+
+export interface Helpfulness {
+  /** Takes what is its own of the topic `policies`. */
+  apply(changes: readonly TableChange<Policy>[]): void;
+  /** The model in force; null: similarity stands in. */
+  proxy(): HelpfulnessModel | null;
+  /** tau in force where there is a proxy. */
+  threshold(): number;
+  outcomes(id: string): ExampleOutcome | undefined;
+  /** Resolves when the proxy that was published last is in force or refused. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function holdHelpfulness({ clickhouse, metrics: registry }: Session, log: Logger): Helpfulness {
+  const metrics = createPolicyMetrics(registry);
+  const proxy = createProxyHolder({ load: loadProxy, metrics, log });
+  const thresholds = createThresholdTable();
+  const outcomes = followOutcomes(clickhouse, log);
+  metrics.version(THRESHOLD, 0);
+
+  const applyThreshold = (value: Policy | null): void => {
+    const problem = value === null ? null : thresholds.apply(value);
+    if (value === null) thresholds.remove();
+    metrics.refused(THRESHOLD, problem !== null);
+    metrics.version(THRESHOLD, thresholds.version());
+    if (problem !== null) log.error({ policy: THRESHOLD, threshold: thresholds.current() }, problem);
+  };
+
+  return {
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (key === THRESHOLD) applyThreshold(value);
+        else if (key === PROXY && value === null) proxy.remove();
+        else if (key === PROXY && value !== null) proxy.apply(value);
+      }
+    },
+    proxy: proxy.current,
+    threshold: thresholds.current,
+    outcomes: outcomes.of,
+    settled: proxy.settled,
+    async stop() {
+      outcomes.stop();
+      await proxy.close();
+    },
+  };
+}
