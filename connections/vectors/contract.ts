@@ -161,6 +161,17 @@ export function describeVectorIndex(
       await index.close();
     });
 
+    test("a closed index is unavailable", async () => {
+      const index = owner.open();
+      await add(index, [1, axis(0)]);
+      await index.close();
+      await index.close();
+      expect(await codeOf(index.search(axis(0), 1))).toBe("index_unavailable");
+      expect(await codeOf(add(index, [2, axis(0)]))).toBe("index_unavailable");
+      expect(await codeOf(index.remove(Uint32Array.of(1)))).toBe("index_unavailable");
+      expect(await codeOf(index.save(join(folder, "closed.index"), ""))).toBe("index_unavailable");
+    });
+
     test("an empty index can be saved and restored, and a save that can't be made says so", async () => {
       const index = owner.open();
       const file = join(folder, "empty.index");

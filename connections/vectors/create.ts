@@ -1,10 +1,22 @@
-// Chooses the index: FAISS where its library was built, else the exact one, and says so.
+// Chooses the index: FAISS where its addon was built, else the exact one, and says so.
 import type { Logger } from "pino";
 import { createExactIndexes } from "./exact.ts";
+import { createFaissIndexes } from "./faiss.ts";
 import type { VectorIndexes } from "./port.ts";
+import type { IndexOptions } from "./tuning.ts";
 
-// FAISS comes back with the addon of ours, in a moment.
-export async function createVectorIndexes(dimension: number, log: Logger): Promise<VectorIndexes> {
-  log.debug("searching with the exact index");
-  return createExactIndexes(dimension);
+export async function createVectorIndexes(
+  dimension: number,
+  log: Logger,
+  options: Partial<IndexOptions> = {},
+): Promise<VectorIndexes> {
+  try {
+    return await createFaissIndexes(dimension, { ...options, log });
+  } catch (error) {
+    log.warn(
+      { reason: (error instanceof Error ? error.message : String(error)).split("\n")[0] },
+      'FAISS can\'t be used: searching with the exact index instead, which is right but slow beyond some thousand examples. "npm run setup" builds FAISS or says what it needs',
+    );
+    return createExactIndexes(dimension);
+  }
 }
