@@ -1,8 +1,11 @@
 // The examples as one process holds them: the embedder, the pool, and the topic that it follows.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
-import { createMemoryPool } from "../connections/pool/memory.ts";
+import { createPool } from "../connections/pool/pool.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
 import { createVectorIndexes } from "../connections/vectors/create.ts";
 import { followTable, type TableChange } from "../runtime/table.ts";
@@ -22,8 +25,12 @@ export async function holdExamples(session: Session, log: Session["log"]): Promi
   const { config, kafka, codec } = session;
   const folder = config.embedder.model ?? embeddingModelFolder();
   const embedder = await createOnnxEmbedder({ ...config.embedder, folder, log });
-  const pool = await createMemoryPool({
+  const store = await mkdtemp(join(tmpdir(), "precedent-examples-"));
+  const pool = await createPool({
+    folder: store,
     embedder,
+    clusterId: await kafka.clusterId(),
+    maxAgeMs: 86_400_000,
     openIndexes: () => createVectorIndexes(embedder.dimension, log),
     log,
   });
@@ -41,7 +48,8 @@ export async function holdExamples(session: Session, log: Session["log"]): Promi
     caughtUp: table.caughtUp,
     async stop() {
       await table.stop();
-      await Promise.all([pool.close(), embedder.close()]);
+      await pool.close();
+      await Promise.all([embedder.close(), rm(store, { recursive: true, force: true })]);
     },
   };
 }

@@ -23,7 +23,7 @@ async function said(program: string, ...given: string[]): Promise<string | null>
   }
 }
 
-/** Compares "20.11" with "v20.20.2" and the like. */
+/** Compares "20.15" with "v20.20.2" and the like. */
 export function atLeast(version: string, wanted: string): boolean {
   const numbers = (text: string): number[] => (/\d+(?:\.\d+)*/.exec(text)?.[0] ?? "0").split(".").map(Number);
   const have = numbers(version);
@@ -61,9 +61,9 @@ export async function machineChecks(
     faissProblem(),
   ]);
   const checks: Check[] = [
-    atLeast(process.version, "20.11")
+    atLeast(process.version, "20.15")
       ? { name: "node", state: "fine", detail: process.version }
-      : { name: "node", state: "missing", detail: process.version, remedy: "install Node 20.11 or newer" },
+      : { name: "node", state: "missing", detail: process.version, remedy: "install Node 20.15 or newer" },
     present(
       "java",
       java,

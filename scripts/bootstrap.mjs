@@ -29,8 +29,8 @@ export function run(command, args, options = {}) {
 /** npm ci when packages are missing or older than package-lock.json says. Throws when that fails. */
 export async function ensurePackages() {
   const [major, minor] = process.versions.node.split(".").map(Number);
-  if (major < 20 || (major === 20 && minor < 11)) {
-    throw new Error(`Node ${process.versions.node} is too old: 20.11 or later is needed`);
+  if (major < 20 || (major === 20 && minor < 15)) {
+    throw new Error(`Node ${process.versions.node} is too old: 20.15 or later is needed`);
   }
   const missing = missingPackage();
   if (missing === null) return;

@@ -24,6 +24,7 @@ const clients = [
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
   { packages: ["faiss-node"], rooms: ["connections/vectors/**"], use: "the port connections/vectors/port.ts" },
+  { packages: ["lmdb"], rooms: ["connections/pool/**"], use: "the port connections/pool/port.ts" },
   {
     packages: ["onnxruntime-node"],
     rooms: ["connections/embedder/**", "connections/proxy/**"],

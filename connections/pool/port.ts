@@ -2,6 +2,7 @@
 // topic `examples`; an example is seen only by requests of its own sharing domain. What a partition brought is kept with its offset,
 // so that a process started again reads only the tail.
 import type { Example } from "../../schemas/types.ts";
+import type { IndexFigures } from "../vectors/port.ts";
 
 /** As it is held: the vector stands apart. */
 export type HeldExample = Omit<Example, "embedding" | "embeddingModel">;
@@ -27,17 +28,30 @@ export interface RefusedExample {
   reason: string;
 }
 
+export interface PoolFigures {
+  examples: number;
+  domains: number;
+  pending: number;
+  /** Records whose checksum was wrong since the store was made: left out, and read again from the topic at the next start. */
+  damaged: number;
+  /** Times that the vector indexes were built again because their owner died. */
+  rebuilds: number;
+  /** Of every domain that has an index, the largest first; at most 100. */
+  indexes: { domain: string; figures: IndexFigures }[];
+}
+
 export interface ExamplePool {
   /** The offset from which this partition has to be read on; null: it is not held, read it from its beginning. */
   position(partition: number): bigint | null;
   /**
    * What a partition says, in its order; `next` is the offset after it, kept together with the changes. A refused example (NaN, wrong size,
    * foreign tenant) is returned, never held; one embedded by another model is embedded again in the background and found once that is done.
+   * An example that several partitions brought is gone when the last of them says so. No changes are welcome: they keep `next`.
    */
   apply(partition: number, changes: readonly ExampleChange[], next: bigint): Promise<RefusedExample[]>;
-  /** Forgets what only this partition brought. */
+  /** Forgets what only this partition brought, and its position: also what to do when that position is not on the topic. */
   release(partition: number): Promise<void>;
-  /** Ahead of the topic, by who wrote it there: held until the topic says otherwise. */
+  /** Ahead of the topic, by who wrote it there: held until the topic says otherwise, or the process ends. */
   upsert(examples: readonly Example[]): Promise<RefusedExample[]>;
   remove(ids: readonly string[]): Promise<void>;
   /** The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the epoch. Rejects with VectorError index_unavailable. */
@@ -46,5 +60,17 @@ export interface ExamplePool {
   size(): number;
   /** Examples that wait for their new embedding. */
   pending(): number;
+  figures(): PoolFigures;
   close(): Promise<void>;
+}
+
+/** code: folder_in_use. */
+export class PoolError extends Error {
+  constructor(
+    readonly code: "folder_in_use",
+    message: string,
+  ) {
+    super(message);
+    this.name = "PoolError";
+  }
 }

@@ -1,0 +1,132 @@
+// The pool's store: one LMDB environment with a few databases, in one file that is mapped into memory and so lies off the JavaScript heap.
+// LMDB copies before it writes: whatever moment a process is killed at, the store is as its last transaction left it.
+import { join } from "node:path";
+import { open, type Database, type RootDatabase } from "lmdb";
+import { decodeJson, encodeJson } from "./records.ts";
+
+/** Raised when the bytes change their meaning; a store of another version is built anew. */
+export const storeVersion = 1;
+
+export interface Header {
+  version: number;
+  /** A random name: index files of another store are not for this one. */
+  store: string;
+  /** Of Kafka: offsets mean nothing on another. */
+  clusterId: string;
+  model: string;
+  dimension: number;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+  /** Raised by every transaction; index files and the journal say by it what they know. */
+  sequence: number;
+  nextKey: number;
+  /** Records found damaged so far. */
+  damaged: number;
+  /** Why it has to be made anew at the next start; null: it has not. */
+  broken: string | null;
+}
+
+export interface Partition {
+  /** A bigint as text. */
+  next: string;
+  /** When the pool last followed it, milliseconds since the epoch. */
+  at: number;
+  /** A record that it brought was damaged, or it is being released: it has to be read again. */
+  damaged: boolean;
+}
+
+export interface DomainRow {
+  name: string;
+  /** Examples in it. */
+  count: number;
+  /** Changes are kept in the journal, because there is an index file that doesn't know them. */
+  journal: boolean;
+}
+
+export interface Layout {
+  root: RootDatabase<Buffer, string>;
+  /** "header", and "partition/<number>". */
+  meta: Database<Buffer, string>;
+  /** Number of a domain to DomainRow. */
+  domains: Database<Buffer, number>;
+  /** Id to Holding. */
+  ids: Database<Buffer, string>;
+  /** Key to everything but the vector. */
+  examples: Database<Buffer, number>;
+  /** Slot (domain and key) to expiry and vector; missing while it is pending. */
+  vectors: Database<Buffer, number>;
+  /** Keys that wait for their embedding. */
+  pending: Database<Buffer, number>;
+  /** The journal: slots that changed, with the sequence of their last change. */
+  journal: Database<Buffer, number>;
+  /** Keys that were used and are not any more. */
+  free: Database<Buffer, number>;
+  /** Keys of examples that are held ahead of the topic. */
+  ahead: Database<Buffer, number>;
+}
+
+/**
+ * Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more room. Resolving at the commit and not at
+ * the flush to disk: a killed process loses nothing by it, a power cut the last transactions, whole.
+ */
+export function openLayout(folder: string): Layout {
+  const options = { path: join(folder, "store"), encoding: "binary", pageSize: 16_384, maxDbs: 12 } as const;
+  const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });
+  const byText = (name: string): Database<Buffer, string> => root.openDB<Buffer, string>({ name, encoding: "binary" });
+  const byNumber = (name: string, keyEncoding: "uint32" | "ordered-binary"): Database<Buffer, number> =>
+    root.openDB<Buffer, number>({ name, encoding: "binary", keyEncoding });
+  return {
+    root,
+    meta: byText("meta"),
+    ids: byText("ids"),
+    domains: byNumber("domains", "uint32"),
+    examples: byNumber("examples", "uint32"),
+    vectors: byNumber("vectors", "ordered-binary"),
+    pending: byNumber("pending", "uint32"),
+    journal: byNumber("journal", "ordered-binary"),
+    free: byNumber("free", "uint32"),
+    ahead: byNumber("ahead", "uint32"),
+  };
+}
+
+const partitionName = (partition: number): string => `partition/${partition}`;
+const domainName = (domain: number): string => `domain/${domain}`;
+
+/** undefined: a store that was never used. null: damaged. */
+export function readHeader({ meta }: Layout): Header | null | undefined {
+  const bytes = meta.getBinary("header");
+  return bytes && decodeJson<Header>("header", bytes);
+}
+/** These put what they are given into the transaction that is under way. */
+export const putHeader = ({ meta }: Layout, header: Header): void =>
+  void meta.put("header", encodeJson("header", header));
+export const putPartition = ({ meta }: Layout, partition: number, state: Partition): void =>
+  void meta.put(partitionName(partition), encodeJson(partitionName(partition), state));
+export const removePartition = ({ meta }: Layout, partition: number): void =>
+  void meta.remove(partitionName(partition));
+export const putDomain = ({ domains }: Layout, domain: number, row: DomainRow): void =>
+  void domains.put(domain, encodeJson(domainName(domain), row));
+
+/** null: one of them is damaged. */
+export function readPartitions({ meta }: Layout): Map<number, Partition> | null {
+  const partitions = new Map<number, Partition>();
+  for (const { key, value } of meta.getRange({ start: "partition/", end: "partition0" })) {
+    const state = decodeJson<Partition>(key, value);
+    if (state === null) return null;
+    partitions.set(Number(key.slice("partition/".length)), state);
+  }
+  return partitions;
+}
+export function readDomains({ domains }: Layout): Map<number, DomainRow> | null {
+  const rows = new Map<number, DomainRow>();
+  for (const { key, value } of domains.getRange()) {
+    const row = decodeJson<DomainRow>(domainName(key), value);
+    if (row === null) return null;
+    rows.set(key, row);
+  }
+  return rows;
+}
+
+export const entriesIn = (database: Database<Buffer, number> | Database<Buffer, string>): number =>
+  // lmdb's own types leave the statistics open.
+  (database.getStats() as { entryCount: number }).entryCount;

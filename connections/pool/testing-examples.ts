@@ -1,0 +1,31 @@
+// Examples for unit tests.
+import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import type { Example } from "../../schemas/types.ts";
+
+/** The unit vector along axis i. */
+export const axis = (i: number, dimension = 4): Float32Array =>
+  Float32Array.from({ length: dimension }, (_, j) => (i === j ? 1 : 0));
+
+/** One of tenant acme, domain acme/default; its id follows from domain and texts, its vector is axis(0), embedded by "test". */
+export function anExample({ vector = axis(0), ...over }: Partial<Example> & { vector?: Float32Array } = {}): Example {
+  const { tenant = "acme", request = "list all files", response = "ls -a" } = over;
+  const domain = over.domain ?? sharingDomain(tenant, null);
+  const embedding = embeddingToBytes(vector);
+  return {
+    id: exampleId(domain, request, response),
+    tenant,
+    domain,
+    request,
+    response,
+    embedding,
+    embeddingModel: "test",
+    source: { arm: "dear", model: "big", requestId: null },
+    quality: 1,
+    bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
+    expiresAt: null,
+    replays: 0,
+    createdAt: 1_700_000_000_000,
+    ...over,
+  };
+}
