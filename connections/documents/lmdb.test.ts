@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { openDocuments } from "./lmdb.ts";
+import { documentKey, type HeldDocument } from "./port.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "precedent-documents-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+const document = (tenant: string, id: string, text = "text"): HeldDocument => ({
+  tenant,
+  id,
+  title: null,
+  pieces: [text],
+});
+const put = (one: HeldDocument) => ({ key: documentKey(one.tenant, one.id), value: one });
+
+it("holds the newest of each tenant's documents", async () => {
+  const table = await openDocuments(join(folder, "a"));
+  const long = "long".repeat(1_000);
+  await table.apply([put(document("t", "one")), put(document("t", "two", "x")), put(document("u", long))]);
+  await table.apply([put(document("t", "one", "newer")), { key: documentKey("t", "two"), value: null }]);
+  expect(table.get("t", "one")).toEqual(document("t", "one", "newer"));
+  expect(table.get("t", "two")).toBeUndefined();
+  expect(table.get("u", long)).toEqual(document("u", long));
+  expect(table.get("u", "one")).toBeUndefined();
+  expect(table.size()).toBe(2);
+  await table.close();
+});
+
+it("never gives a tenant another's document, however their names are put together", async () => {
+  const table = await openDocuments(join(folder, "a"));
+  await table.apply([put(document("a/b", "c"))]);
+  expect(table.get("a", "b/c")).toBeUndefined();
+  expect(table.get("a/b", "c")).toBeDefined();
+  await table.close();
+});
+
+it("begins empty, whatever lies there", async () => {
+  const first = await openDocuments(join(folder, "a"));
+  await first.apply([put(document("t", "one"))]);
+  const second = await openDocuments(join(folder, "a"));
+  expect(second.get("t", "one")).toBeUndefined();
+  await Promise.all([first.close(), second.close()]);
+});

@@ -1,0 +1,35 @@
+// Documents in LMDB: memory-mapped, so that gigabytes of texts cost the heap nothing. Only a cache of the topic: it is emptied at the start (a
+// document whose tombstone was compacted away must not come back) and may lose its last writes in a crash.
+import { createHash } from "node:crypto";
+import { mkdir, rm } from "node:fs/promises";
+import { open } from "lmdb";
+import { documentKey, type DocumentTable, type HeldDocument } from "./port.ts";
+
+/** LMDB's keys are short; ids need not be. */
+const short = (key: string): string => createHash("sha256").update(key).digest("base64");
+
+/** `folder` is this process's own, and emptied. */
+export async function openDocuments(folder: string): Promise<DocumentTable> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const database = open<HeldDocument, string>({ path: folder, noSync: true });
+  return {
+    get(tenant, id) {
+      const found = database.get(short(documentKey(tenant, id)));
+      // "a/b" and "c" have the key of "a" and "b/c".
+      return found?.tenant === tenant && found.id === id ? found : undefined;
+    },
+    async apply(changes) {
+      await Promise.all(
+        changes.map(({ key, value }) =>
+          value === null ? database.remove(short(key)) : database.put(short(key), value),
+        ),
+      );
+    },
+    size: () => database.getCount(),
+    async close() {
+      await database.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
