@@ -23,7 +23,7 @@ const clients = [
     rooms: ["stack/facade/**"],
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
-  { packages: ["faiss-node"], rooms: ["connections/vectors/**"], use: "the port connections/vectors/port.ts" },
+  { packages: ["usearch", "hnswlib-node"], rooms: ["bench/**"], use: "the port connections/vectors/port.ts" },
   { packages: ["lmdb"], rooms: ["connections/pool/**"], use: "the port connections/pool/port.ts" },
   {
     packages: ["onnxruntime-node"],

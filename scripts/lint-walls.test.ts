@@ -33,7 +33,7 @@ describe("walls", () => {
     ["cli/sql.ts", 'import { createClient } from "@clickhouse/client";'],
     ["connections/clickhouse/client.ts", 'import { Session } from "chdb";'],
     ["stack/supervise.ts", 'import { Session } from "chdb";'],
-    ["connections/pool/pool.ts", 'import faiss from "faiss-node";'],
+    ["connections/pool/pool.ts", 'import { Index } from "usearch";'],
     ["assembly/examples.ts", 'import { open } from "lmdb";'],
     ["operators/embed/embed.ts", 'import { InferenceSession } from "onnxruntime-node";'],
     ["operators/call/call.ts", 'import OpenAI from "openai";'],

@@ -93,8 +93,9 @@ export async function createFaissIndexes(dimension: number, options: FaissOption
           Array.from({ length: Math.ceil(keys.length / addAtOnce) }, (_, i) => {
             const [from, to] = [i * addAtOnce, (i + 1) * addAtOnce];
             return inFlight(async () => {
-              const part = vectors.subarray(from * dimension, to * dimension);
-              size = await call("add", { index, keys: keys.subarray(from, to), vectors: part });
+              // Slices: a view would take its whole buffer along into a thread.
+              const part = vectors.slice(from * dimension, to * dimension);
+              size = await call("add", { index, keys: keys.slice(from, to), vectors: part });
             });
           }),
         );
