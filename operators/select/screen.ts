@@ -38,9 +38,17 @@ function isUnit(vector: Float32Array): boolean {
   return length > 0.9 && length < 1.1;
 }
 
-/** Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. */
+/** Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums at a time: they don't wait for each other. */
 export function dot(a: Float32Array, b: Float32Array): number {
-  let sum = 0;
-  for (let i = Math.min(a.length, b.length) - 1; i >= 0; i--) sum += a[i]! * b[i]!;
-  return sum;
+  const length = Math.min(a.length, b.length);
+  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let i = 0;
+  for (; i + 3 < length; i += 4) {
+    s0 += a[i]! * b[i]!;
+    s1 += a[i + 1]! * b[i + 1]!;
+    s2 += a[i + 2]! * b[i + 2]!;
+    s3 += a[i + 3]! * b[i + 3]!;
+  }
+  for (; i < length; i++) s0 += a[i]! * b[i]!;
+  return s0 + s1 + s2 + s3;
 }
