@@ -26,7 +26,7 @@ describe("splitText", () => {
     ]);
     expect(splitText("It is so. Is it so? It is.", "meaning", 6)).toEqual(["It is so. Is it so?", "It is."]);
     expect(splitText("これは。それは。", "meaning", 4)).toEqual(["これは。", "それは。"]);
-    expect(splitText(words(6, "word"), "meaning", 4)).toEqual(["word word", "word word", "word word"]);
+    expect(splitText(words(6, "word"), "meaning", 3)).toEqual(["word word", "word word", "word word"]);
   });
 
   it("by size it fills pieces with words, and cuts a word that is longer than a piece", () => {

@@ -14,6 +14,7 @@ import { createSelectionMetrics } from "../runtime/selection-metrics.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 import { holdExamples } from "./examples.ts";
+import { holdDocuments } from "./documents.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
@@ -33,6 +34,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   const helpfulness = holdHelpfulness(session, log);
   const policyMetrics = createPolicyMetrics(session.metrics);
   const seen = createSeenIds();
+  const documents = await holdDocuments(session, instance, log);
 
   const policyTable = followTable({
     kafka,
@@ -52,6 +54,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     },
   });
   await Promise.all([examples.caughtUp, policyTable.caughtUp]);
+  await documents.caughtUp;
   await Promise.race([helpfulness.settled(), sleep(proxyMs, undefined, { ref: false })]);
   log.info(
     { examples: pool.size(), embedder: embedder.model, policy: policies.current().policy.version },
@@ -61,6 +64,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   const load = createLoadMonitor(kafka, () => dearerArms(session), clock, log);
 
   const pipeline = plan.bind({
+    documents: documents.table,
     limits: config.limits,
     partitions: config.kafka.partitions,
     arms: session.arms.routed,
@@ -108,6 +112,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     async stop() {
       await stage.stop();
       load.stop();
+      await documents.stop();
       await Promise.all([policyTable.stop(), examples.stop(), helpfulness.stop()]);
     },
   };

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { addAsk } from "./ask.ts";
 import { addConfig } from "./config.ts";
 import { addDoctor } from "./doctor.ts";
+import { addDocuments } from "./documents.ts";
 import { addExamples } from "./examples.ts";
 import { addExplain } from "./explain.ts";
 import { addFeedback } from "./feedback.ts";
@@ -34,6 +35,7 @@ export function createProgram(io: Io): Command {
     addExplain,
     addSql,
     addExamples,
+    addDocuments,
     addKv,
     addReplay,
     addTopology,

@@ -81,6 +81,13 @@ const selection = z.strictObject({
     .prefault({}),
 });
 
+const documents = z.strictObject({
+  /** Where a document is cut into pieces that are cached each on its own: at paragraphs, lines and sentences, or wherever a piece is full. */
+  split: z.enum(["meaning", "size"]).default("meaning"),
+  /** Estimated tokens that a piece has at most. */
+  chunkTokens: z.number().int().min(16).max(8192).default(512),
+});
+
 const routing = z.strictObject({
   /** lambda_c: the price of cost in quality; 0 is quality alone. */
   costWeight: z.number().min(0).default(0.3),
@@ -257,6 +264,7 @@ export const configSchema = z
     instance: name.optional(),
     embedder: embedder.prefault({}),
     selection: selection.prefault({}),
+    documents: documents.prefault({}),
     routing: routing.prefault({}),
     learn: learn.prefault({}),
     curate: curate.prefault({}),

@@ -22,7 +22,7 @@ export const topology: readonly StageDescription[] = [
   {
     name: plan.name,
     sources: [plan.source],
-    tables: ["examples", "policies"],
+    tables: ["documents", "examples", "policies"],
     operators: plan.operators,
     outputs: plan.outputs,
     perArm: false,

@@ -33,6 +33,11 @@ const compose = createCompose({
     { name: "dear", examples: false, template: "chat-turns" },
     { name: "guided", examples: true, template: "guided" },
   ],
+  documents: {
+    get: (tenant, id) =>
+      tenant === "acme" && id === "d" ? { tenant, id, title: null, pieces: ["known", "more"] } : undefined,
+  },
+  limits: { maxPromptBytes: 1_000 },
   clock: () => NOW + 30,
 });
 async function composed(change: Partial<Decision> = {}, request: Partial<Request> = {}) {
@@ -89,8 +94,35 @@ describe("compose", () => {
     });
   });
 
-  it("says that documents are missing", async () => {
-    expect((await composed({}, { documents: ["d"] })).decision.degraded).toEqual(["documents"]);
+  it("puts documents behind the system prompt, and keeps no answer that rests on them", async () => {
+    const { emits, decision } = await composed({}, { documents: ["d"] });
+    expect(decision.degraded).toEqual([]);
+    expect(emits[0]).toMatchObject({
+      record: {
+        cacheKey: null,
+        pieces: [
+          { kind: "system" },
+          { kind: "document", id: "d", role: "system", text: "known" },
+          { kind: "document", id: "d", role: "system", text: "more" },
+          { kind: "example" },
+          { kind: "example" },
+          { kind: "example" },
+          { kind: "example" },
+          { kind: "turn" },
+        ],
+      },
+    });
+  });
+
+  it("says that documents are missing, another tenant's among them", async () => {
+    expect((await composed({}, { documents: ["d", "e"] })).decision.degraded).toEqual(["documents"]);
+    expect((await composed({}, { documents: ["d"], tenant: "other" })).decision.degraded).toEqual(["documents"]);
+  });
+
+  it("refuses what documents make too large", async () => {
+    const messages = [{ role: "user" as const, content: "x".repeat(995) }];
+    const input = { ...selected({}, { messages, documents: ["d"] }), decision };
+    expect(await compose(input, aContext())).toMatchObject({ kind: "refuse", code: "prompt_too_large" });
   });
 
   it("keeps the timings as they were, whatever runs later", async () => {

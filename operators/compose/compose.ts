@@ -1,8 +1,10 @@
 // Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and the Decision, both keyed by the request id.
-// The last step of plan; needs route before it; asks nobody.
-import { ok, type Emit, type Step } from "../../runtime/step.ts";
+// The last step of plan; needs route before it; asks nobody. Refuses with prompt_too_large when the documents make it so.
+import type { Documents } from "../../connections/documents/port.ts";
+import { ok, refuse, type Emit, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Routed } from "../flow.ts";
+import { findDocuments, withDocuments } from "./documents.ts";
 import { templates, type TemplateName } from "./templates.ts";
 
 /** After compose: what the pipeline publishes. */
@@ -13,17 +15,29 @@ export interface Composed extends Routed {
 export interface ComposeDependencies {
   /** The arms as configured now. */
   arms: () => readonly { name: string; examples: boolean; template: TemplateName; system?: string | undefined }[];
+  documents: Documents;
+  limits: { maxPromptBytes: number };
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
-export function createCompose({ arms, clock }: ComposeDependencies): Step<Routed, Composed> {
+export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Routed, Composed> {
   return function compose(routed, { timings }) {
     const { request, cacheKey, deadline } = routed;
     const arm = arms().find(({ name }) => name === routed.decision.arm);
     const examples = arm?.examples === false ? [] : (routed.examplesByArm.get(routed.decision.arm) ?? []);
-    // Documents named by a request are not in the prompt until there is a table of them; the decision must not hide that.
-    const missing = request.documents.length > 0 ? ["documents"] : [];
+    const found = findDocuments(documents, request.tenant, request.documents);
+    const bytes = [...request.messages.map(({ content }) => content), ...found.pieces.map(({ text }) => text)].reduce(
+      (sum, text) => sum + Buffer.byteLength(text),
+      0,
+    );
+    if (found.pieces.length > 0 && bytes > limits.maxPromptBytes)
+      return refuse(
+        "prompt_too_large",
+        `The messages and documents have ${bytes} bytes and the limit is ${limits.maxPromptBytes} (limits.maxPromptBytes): name fewer documents.`,
+      );
+    // The answer without them may be worth something; the decision must not hide what was missing.
+    const missing = found.missing.length > 0 ? ["documents"] : [];
     const template = templates[arm?.template ?? "chat-turns"];
     const decision: Decision = {
       ...routed.decision,
@@ -35,8 +49,12 @@ export function createCompose({ arms, clock }: ComposeDependencies): Step<Routed
     const work: Work = {
       request,
       decision,
-      pieces: template.pieces({ messages: request.messages, system: arm?.system, examples }),
-      cacheKey,
+      pieces: withDocuments(
+        template.pieces({ messages: request.messages, system: arm?.system, examples }),
+        found.pieces,
+      ),
+      // The key has ids and not texts: what is said of a document must not outlive its next version.
+      cacheKey: request.documents.length > 0 ? null : cacheKey,
       notAfter: deadline,
       plannedAt: now,
       planMs: now - request.createdAt,

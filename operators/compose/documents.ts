@@ -1,0 +1,36 @@
+// The documents that a request names, as pieces of its prompt: behind the system texts, before the examples, so that all that is the same from
+// one prompt to the next stands first. Pure.
+import type { Documents, HeldDocument } from "../../connections/documents/port.ts";
+import type { Piece } from "../../schemas/types.ts";
+
+export interface FoundDocuments {
+  pieces: Piece[];
+  /** Ids that the tenant has no document of. */
+  missing: string[];
+}
+
+/** In the order that the request names them, each once. */
+export function findDocuments(documents: Documents, tenant: string, ids: readonly string[]): FoundDocuments {
+  const pieces: Piece[] = [];
+  const missing: string[] = [];
+  for (const id of new Set(ids)) {
+    const found = documents.get(tenant, id);
+    if (found === undefined) missing.push(id);
+    else pieces.push(...piecesOf(found));
+  }
+  return { pieces, missing };
+}
+
+function piecesOf({ id, title, pieces }: HeldDocument): Piece[] {
+  return pieces.map((text, index): Piece => {
+    const heading = index === 0 && title !== null ? `${title}\n\n` : "";
+    return { kind: "document", id, role: "system", text: heading + text };
+  });
+}
+
+/** The prompt with the documents behind its leading system pieces. */
+export function withDocuments(prompt: readonly Piece[], documents: readonly Piece[]): Piece[] {
+  const first = prompt.findIndex(({ kind }) => kind !== "system");
+  const at = first < 0 ? prompt.length : first;
+  return [...prompt.slice(0, at), ...documents, ...prompt.slice(at)];
+}
