@@ -1,14 +1,20 @@
-// What curate needs: the lock, ClickHouse, and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
+// What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
 import { createAdmit, type ExampleChange, type Shelf } from "../operators/admit/admit.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
 import { createRemember } from "../operators/admit/remember.ts";
 import { createEvict } from "../operators/evict/evict.ts";
+import { createPlace, type PlaceRules } from "../operators/place/place.ts";
+import { PLACEMENT } from "../operators/place/placement.ts";
+import { createSeen } from "../operators/place/seen.ts";
+import { createPolicyLog } from "../operators/publish/policy-log.ts";
 import { curate } from "../pipelines/curate.ts";
+import { record } from "../pipelines/record.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
 import { repeat } from "../runtime/repeat.ts";
-import { createSingleton, type Lease } from "../runtime/singleton.ts";
+import { createSingleton, type FencedProducer, type Lease } from "../runtime/singleton.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
+import { highestPolicyVersion } from "./policies.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
@@ -17,7 +23,11 @@ const candidatesAtOnce = 200;
 /** How long a reward may wait for its response to be recorded. */
 const overlapMs = dayMs;
 
-/** A changed example as it goes to the topic; without value a tombstone. */
+const countEveryMs = 60_000;
+/** Pairs of domain and partition are looked for in decisions so far back at the start, and then a little before the newest. */
+const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
+
+/** A changed example as it goes to the topic, to the home of its key; without value a tombstone. Copies elsewhere are operators/place's. */
 export function exampleMessage({ codec, topic }: Session, { id, domain, value }: ExampleChange): OutgoingMessage {
   return {
     topic: topic("examples"),
@@ -27,30 +37,28 @@ export function exampleMessage({ codec, topic }: Session, { id, domain, value }:
 }
 
 export async function startCurate(session: Session, instance: string): Promise<RunningStage> {
-  const { config, kafka, clickhouse, topic } = session;
+  const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
   const { admit, evict, everyMs, personalData } = config.curate;
   const log = session.log.child({ stage: curate.name });
   const metrics = createStageMetrics(session.metrics, curate.name);
   const clock = Date.now;
+  const group = groupName(prefix, curate.name);
 
   const task = async (lease: Lease): Promise<void> => {
     let held: Promise<HeldExamples> | undefined;
     const shelf = async (): Promise<Shelf> => {
-      held ??= holdExamples(session, log).catch((error: unknown) => {
+      held ??= holdExamples(session, { instance, stage: curate.name, mode: "global", log }).catch((error: unknown) => {
         held = undefined; // the next pass tries again
         throw error;
       });
       const examples = await held;
-      await examples.caughtUp;
+      await examples.restored();
       return examples;
     };
-    let isWriter = false;
+    const writer = keptWriter(lease);
     const publish = async (changes: readonly ExampleChange[]): Promise<void> => {
-      if (!isWriter) await lease.initialise();
-      isWriter = false;
-      await lease.publish(changes.map((change) => exampleMessage(session, change)));
-      isWriter = true;
+      await writer.publish(changes.map((change) => exampleMessage(session, change)));
       if (held === undefined) return;
       const { pool } = await held;
       // The topic brings them too, but the next pass must know them already.
@@ -59,7 +67,32 @@ export async function startCurate(session: Session, instance: string): Promise<R
         else await pool.upsert([value]);
       }
     };
+    const policies = createPolicyLog({
+      // The lease fences: nobody else writes the placement.
+      producer: writer,
+      kafka,
+      codec,
+      topic: topic("policies"),
+      name: PLACEMENT,
+      highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
+      log,
+    });
+    const place = createPlace({
+      clickhouse,
+      kafka,
+      topic: topic("examples"),
+      groups: { own: group, record: groupName(prefix, record.name) },
+      seen: createSeen({ clickhouse, decisions: topic("decisions"), ...seenWithin, clock }),
+      encode: (example) => codec.encode("examples", example),
+      policies,
+      publish: writer.publish,
+      rules: { ...placeRules(config), countEveryMs },
+      clock,
+      signal: lease.signal,
+      log,
+    });
     const pass = curate.bind({
+      place: place.pass,
       candidates: createCandidates({
         clickhouse,
         observations: topic("observations"),
@@ -88,11 +121,13 @@ export async function startCurate(session: Session, instance: string): Promise<R
     try {
       await repeat(
         async () => {
-          const { decided, evicted, more } = await pass();
+          const { decided, evicted, placed, more } = await pass();
           metrics.received(decided.length);
           for (const { reason } of decided) if (reason !== null) metrics.dropped(reason);
           const changed = decided.reduce((sum, { changes }) => sum + changes.length, 0) + evicted.length;
           if (changed > 0) metrics.sent("examples", changed);
+          if (placed.copied > 0) metrics.sent("examples", placed.copied);
+          if (placed.placed > 0) log.info({ ...placed }, "domains are whole on more partitions");
           const admitted = decided.filter(({ outcome }) => outcome === "admitted" || outcome === "replaced").length;
           if (admitted + evicted.length > 0) log.info({ admitted, evicted: evicted.length }, "examples changed");
           return more;
@@ -100,11 +135,17 @@ export async function startCurate(session: Session, instance: string): Promise<R
         { everyMs, signal: lease.signal, log },
       );
     } finally {
-      await (await held?.catch(() => undefined))?.stop();
+      await Promise.all([
+        place.stop(),
+        policies.close(),
+        held?.then(
+          (examples) => examples.stop(),
+          () => undefined,
+        ),
+      ]);
     }
   };
 
-  const group = groupName(prefix, curate.name);
   const singleton = createSingleton({
     group,
     topic: topic("locks"),
@@ -117,4 +158,28 @@ export async function startCurate(session: Session, instance: string): Promise<R
   });
   await singleton.start();
   return { name: curate.name, health: singleton.health, stop: singleton.stop };
+}
+
+const placeRules = ({ selection: { pool, shareAbove } }: Session["config"]): Omit<PlaceRules, "countEveryMs"> => ({
+  pool,
+  shareAbove,
+});
+
+/** Initialised when it is needed: before the first publication, and after every one that failed. */
+function keptWriter(lease: Lease): FencedProducer {
+  let isWriter = false;
+  const initialise = async (): Promise<void> => {
+    isWriter = false;
+    await lease.initialise();
+    isWriter = true;
+  };
+  return {
+    initialise,
+    async publish(messages, read) {
+      if (!isWriter) await initialise();
+      isWriter = false;
+      await lease.publish(messages, read);
+      isWriter = true;
+    },
+  };
 }

@@ -1,6 +1,5 @@
-// The examples as one process holds them: the embedder, the pool, and the topic that it follows.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+// The examples as one process holds them: the embedder, the pool, and the partitions of the topic that it follows. The pool's store lies under
+// the stack's folder, one for each instance and stage, so that a process started again reads only the tail of the topic.
 import { join } from "node:path";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
@@ -8,62 +7,83 @@ import type { Embedder } from "../connections/embedder/port.ts";
 import { createPool } from "../connections/pool/pool.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
 import { createVectorIndexes } from "../connections/vectors/create.ts";
-import { followTable, type TableChange } from "../runtime/table.ts";
+import type { PlacementMode } from "../operators/place/placement.ts";
+import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Session } from "./session.ts";
+import { createShare, type Share } from "./share.ts";
 
-export interface HeldExamples {
+/** Rebalances return a partition within seconds, a restarted process is back within a minute. */
+const graceMs = 60_000;
+/** Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for nearly as long is read anew. */
+const maxAgeMs = 0.9 * 86_400_000;
+
+export interface HeldExamples extends Omit<Share, "start" | "stop"> {
   embedder: Embedder;
   pool: ExamplePool;
-  /** Resolves when everything that was on the topic is in the pool. */
-  caughtUp: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Rejects when the embedding model is not there. */
-export async function holdExamples(session: Session, log: Session["log"]): Promise<HeldExamples> {
+export interface HoldOptions {
+  /** Stable id of this process, and which of its stages holds them: two pools can't share a folder. */
+  instance: string;
+  stage: string;
+  mode: PlacementMode;
+  log: Session["log"];
+}
+
+/** Follows what the mode says; restored() says when it is all there. Rejects when the embedding model is not there. */
+export async function holdExamples(
+  session: Session,
+  { instance, stage, mode, log }: HoldOptions,
+): Promise<HeldExamples> {
   const { config, kafka, codec } = session;
-  const folder = config.embedder.model ?? embeddingModelFolder();
-  const embedder = await createOnnxEmbedder({ ...config.embedder, folder, log });
-  const store = await mkdtemp(join(tmpdir(), "precedent-examples-"));
+  const topic = session.topic("examples");
+  const model = config.embedder.model ?? embeddingModelFolder();
+  const embedder = await createOnnxEmbedder({ ...config.embedder, folder: model, log });
   const pool = await createPool({
-    folder: store,
+    folder: join(config.stack.folder, "pools", topic, `${instance}.${stage}`),
     embedder,
     clusterId: await kafka.clusterId(),
-    maxAgeMs: 86_400_000,
+    maxAgeMs,
     openIndexes: () => createVectorIndexes(embedder.dimension, log),
     log,
+  }).catch(async (error: unknown) => {
+    await embedder.close();
+    throw error;
   });
-  const table = followTable({
+  const follower = followPartitions({
     kafka,
     codec,
     log,
-    topic: session.topic("examples"),
+    topic,
     record: "examples",
-    apply: (changes) => applyExamples(pool, changes, log),
+    async apply(changes, { partition, next }) {
+      const refused = await pool.apply(partition, changes.map(toChange), BigInt(next));
+      for (const { id, reason } of refused) log.warn({ example: id, reason }, "an example is left out of the pool");
+    },
+    async onRewound(partition) {
+      log.warn({ partition }, "the broker does not know the pool's position any more: the partition is read anew");
+      await pool.release(partition);
+    },
   });
+  const share = createShare({ follower, pool, spans: () => kafka.spans(topic), graceMs, log });
+  await share.start(mode);
   return {
+    ...share,
     embedder,
     pool,
-    caughtUp: table.caughtUp,
     async stop() {
-      await table.stop();
+      share.stop();
+      await follower.stop();
       await pool.close();
-      await Promise.all([embedder.close(), rm(store, { recursive: true, force: true })]);
+      await embedder.close();
     },
   };
 }
 
-async function applyExamples(
-  pool: ExamplePool,
-  changes: readonly TableChange<Example>[],
-  log: Session["log"],
-): Promise<void> {
-  // A key may come several times in a batch: the last change counts.
-  const latest = new Map(changes.map((change) => [change.key, change.value]));
-  const gone = [...latest].flatMap(([key, value]) => (value === null ? [key.slice(key.lastIndexOf("/") + 1)] : []));
-  const present = [...latest.values()].filter((value) => value !== null);
-  await pool.remove(gone);
-  for (const { id, reason } of await pool.upsert(present))
-    log.warn({ example: id, reason }, "an example is left out of the pool");
+/** Keys are tenant/domain/example id. */
+function toChange({ key, value }: TableChange<Example>): { id: string; domain: string; value: Example | null } {
+  const slash = key.lastIndexOf("/");
+  return { id: key.slice(slash + 1), domain: key.slice(0, Math.max(0, slash)), value };
 }

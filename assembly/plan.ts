@@ -1,8 +1,9 @@
-// What plan needs: the embedder, the example pool and the policies as global tables, the ids seen, the load of the dearer arms.
-// Its first request is taken only when both tables are restored.
+// What plan needs: the embedder, the example pool, whole or the share of its partitions, the policies as a global table, the ids seen, the load of
+// the dearer arms. The first request of a partition is taken only when the policies and its examples are restored.
 import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
+import { createPlacementTable, type PlacementMode } from "../operators/place/placement.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
@@ -13,7 +14,7 @@ import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
 import { createSelectionMetrics } from "../runtime/selection-metrics.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
-import { holdExamples } from "./examples.ts";
+import { holdExamples, type HeldExamples } from "./examples.ts";
 import { holdDocuments } from "./documents.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
 import type { Session } from "./session.ts";
@@ -28,13 +29,20 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
-  const examples = await holdExamples(session, log);
-  const { embedder, pool } = examples;
   const policies = createPolicyTable();
   const helpfulness = holdHelpfulness(session, log);
   const policyMetrics = createPolicyMetrics(session.metrics);
   const seen = createSeenIds();
   const documents = await holdDocuments(session, instance, log);
+
+  let examples: HeldExamples | undefined;
+  const { pool: poolMode } = config.selection;
+  const placements = createPlacementTable(
+    ({ mode }) => {
+      if (poolMode === "auto") examples?.setMode(mode);
+    },
+    (problem) => log.error({ problem }, "the examples stay where they are"),
+  );
 
   const policyTable = followTable({
     kafka,
@@ -44,8 +52,9 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     record: "policies",
     apply: (changes) => {
       for (const { key, value } of changes) {
-        if (value === null) policies.remove(key);
-        else policies.apply(value);
+        for (const table of [policies, placements])
+          if (value === null) table.remove(key);
+          else table.apply(value);
       }
       helpfulness.apply(changes);
       const { policy, problem } = policies.current();
@@ -53,7 +62,12 @@ export async function startPlan(session: Session, instance: string): Promise<Run
       policyMetrics.refused(ROUTER, problem !== null);
     },
   });
-  await Promise.all([examples.caughtUp, policyTable.caughtUp]);
+  await policyTable.caughtUp;
+  const mode = (): PlacementMode => (poolMode === "auto" ? placements.current().mode : poolMode);
+  const held = (examples = await holdExamples(session, { instance, stage: plan.name, mode: mode(), log }));
+  held.setMode(mode()); // it may have changed meanwhile
+  const { embedder, pool } = held;
+  await held.restored();
   await documents.caughtUp;
   await Promise.race([helpfulness.settled(), sleep(proxyMs, undefined, { ref: false })]);
   log.info(
@@ -74,6 +88,9 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     embedder,
     pool,
     selection: config.selection,
+    whole: (domain, requestPartition) =>
+      held.complete() ||
+      placements.isWhole(domain, held.examplesPartition(requestPartition), held.position(requestPartition)),
     onSelection: createSelectionMetrics(session.metrics).count,
     proxy: helpfulness.proxy,
     threshold: helpfulness.threshold,
@@ -88,8 +105,9 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     pipeline,
     instance,
     async onAdopt(partitions) {
+      const indexes = partitions.map(({ partition }) => partition);
+      await held.adopt(indexes);
       try {
-        const indexes = partitions.map(({ partition }) => partition);
         const found = await Promise.race([
           restoreSeen(clickhouse, requests, indexes, clock()),
           sleep(restoreMs, undefined, { ref: false }),
@@ -103,6 +121,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     },
     onDropped: ({ partition }) => {
       seen.drop(partition);
+      held.drop(partition);
     },
   });
   await stage.start();
@@ -113,7 +132,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
       await stage.stop();
       load.stop();
       await documents.stop();
-      await Promise.all([policyTable.stop(), examples.stop(), helpfulness.stop()]);
+      await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop()]);
     },
   };
 }

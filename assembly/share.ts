@@ -28,7 +28,9 @@ export interface Share {
   restored(): Promise<void>;
   /** Every partition of the topic is here and was restored. */
   complete(): boolean;
-  /** How far the partition of examples that belongs to one of requests was read; undefined: it is not followed. */
+  /** The partition of examples that belongs to one of requests. */
+  examplesPartition(requestPartition: number): number;
+  /** How far that was read; undefined: it is not followed. */
   position(requestPartition: number): number | undefined;
   stop(): void;
 }
@@ -148,6 +150,7 @@ export function createShare({ follower, pool, spans, graceMs, log }: ShareDepend
     },
     restored,
     complete: () => partitions > 0 && held.size === partitions && [...held.values()].every((entry) => entry.restored),
+    examplesPartition: exampleOf,
     position: (request) => follower.position(exampleOf(request)),
     stop() {
       stopped = true;

@@ -79,6 +79,10 @@ const selection = z.strictObject({
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
+  /** Where examples are held: all of them by every plan process (global), those of its partitions (shared), or shared above shareAbove (auto). */
+  pool: z.enum(["auto", "global", "shared"]).default("auto"),
+  /** Examples from which on each plan process holds only what its partitions need. */
+  shareAbove: z.number().int().min(0).default(100_000),
 });
 
 const documents = z.strictObject({

@@ -15,6 +15,7 @@ function setUp(options: { publish?: () => Promise<void>; found?: Candidate[]; ev
     candidates: () => Promise.resolve({ candidates: options.found ?? [candidate], cursors: [cursor], more: false }),
     admit: () => ({ decide: () => Promise.resolve(admission) }),
     evict: () => Promise.resolve([{ ...change, id: "e2", reason: "expired" as const }]),
+    place: () => Promise.resolve({ mode: "global", placed: 0, copied: 0, more: false }),
     async publish(changes) {
       await options.publish?.();
       done.push(`publish ${changes.map(({ id }) => id).join()}`);

@@ -1,15 +1,18 @@
-// curate: answers that proved good become examples, what is expired or worth too little leaves. One process of many (runtime/singleton.ts) does it,
+// curate: answers that proved good become examples, what is expired or worth too little leaves, and what stays lies where it is asked for. One process of many (runtime/singleton.ts) does it,
 // again and again (runtime/repeat.ts). Changes are published together, then what was decided is written down, then the cursor moves: a pass that breaks
 // off anywhere is done again, and finds as examples what it had published already.
 import type { Admission, ExampleChange } from "../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../operators/admit/candidates.ts";
 import type { Eviction } from "../operators/evict/evict.ts";
+import type { Placed } from "../operators/place/place.ts";
 
 export interface CurateDependencies {
   candidates: () => Promise<CandidateBatch>;
   /** Decides on one batch. */
   admit: () => { decide(candidate: Candidate): Promise<Admission> };
   evict: () => Promise<Eviction[]>;
+  /** After everything else of a pass, so that what it has published is on its way. */
+  place: () => Promise<Placed>;
   /** All changes or none; they are the pool's when it resolves. */
   publish: (changes: readonly ExampleChange[]) => Promise<void>;
   /** Writes decisions and cursors down. */
@@ -28,17 +31,19 @@ export interface CurateDependencies {
 export interface CurateReport {
   decided: readonly Admission[];
   evicted: readonly Eviction[];
+  placed: Placed;
   more: boolean;
 }
 
 export const curate = {
   name: "curate",
-  operators: ["admit", "evict"],
+  operators: ["admit", "evict", "place"],
   /** The function that does one pass. */
   bind({
     candidates,
     admit,
     evict,
+    place,
     publish,
     remember,
     evictEveryMs,
@@ -73,7 +78,13 @@ export const curate = {
         if (evicted.length > 0) await publish(evicted);
         evictedAt = now();
       }
-      return { decided: decided.map(({ admission }) => admission), evicted, more };
+      const placed = await timed("place", place);
+      return {
+        decided: decided.map(({ admission }) => admission),
+        evicted,
+        placed,
+        more: more || placed.more,
+      };
     };
   },
 } as const;

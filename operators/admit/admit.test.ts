@@ -38,7 +38,13 @@ async function shelfOf(...held: Example[]) {
         Promise.resolve(
           held.flatMap((example, i) =>
             example.domain === domain
-              ? [{ example, similarity: vector.reduce((sum, x, k) => sum + x * (vectors[i]?.[k] ?? 0), 0) }]
+              ? [
+                  {
+                    example,
+                    similarity: vector.reduce((sum, x, k) => sum + x * (vectors[i]?.[k] ?? 0), 0),
+                    vector: vectors[i] ?? new Float32Array(),
+                  },
+                ]
               : [],
           ),
         ),

@@ -5,7 +5,7 @@ import { exampleId } from "../../algorithms/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
-import type { ExamplePool } from "../../connections/pool/port.ts";
+import type { ExamplePool, HeldExample } from "../../connections/pool/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Candidate } from "./candidates.ts";
 import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";
@@ -80,13 +80,13 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
         const { pool, embedder } = await shelf();
         const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);
         const poor = candidate.quality === null ? "unrated" : quality < rules.minimumQuality ? "quality" : null;
-        if (held !== undefined) return settle(candidate, held, poor, note);
+        if (held !== undefined) return settle(candidate, held, poor, note, embedder);
         if (poor !== null) return refused(poor);
 
         const vector = await embedder.embed(request);
         const alike = await similar(domain, vector, pool, embedder.dimension);
         // A correction is better than what it corrects, whatever that is rated.
-        const corrected = (example: Example): boolean =>
+        const corrected = (example: HeldExample): boolean =>
           candidate.source === "correction" && example.source.requestId === candidate.requestId;
         const better = alike.find((example) => example.quality >= quality && !corrected(example));
         if (better !== undefined) return refused("near_duplicate", better.id);
@@ -106,12 +106,13 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
     };
 
     /** The same pair is an example already: its quality follows what is thought of the request that it came from. */
-    function settle(
+    async function settle(
       candidate: Candidate,
-      held: Example,
+      held: HeldExample,
       poor: "unrated" | "quality" | null,
       keep: (changes: ExampleChange[]) => ExampleChange[],
-    ): Admission {
+      embedder: Shelf["embedder"],
+    ): Promise<Admission> {
       const quality = candidate.quality ?? 0;
       const own = held.source.requestId === candidate.requestId && held.tenant === candidate.tenant;
       const { id, domain } = held;
@@ -124,7 +125,12 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
           changes: keep([{ id, domain, value: null }]),
         };
       const moved = own && Math.abs(held.quality - quality) >= qualityStep;
-      const changes = moved ? keep([{ id, domain, value: { ...held, quality } }]) : [];
+      if (!moved)
+        return { outcome: poor === null ? "kept" : "refused", reason: poor, exampleId: id, quality, changes: [] };
+      // The pool gives no vector with it, and may have had it from another model.
+      const embedding = embeddingToBytes(await embedder.embed(held.request));
+      const value: Example = { ...held, quality, embedding, embeddingModel: embedder.model };
+      const changes = keep([{ id, domain, value }]);
       return { outcome: poor === null ? "kept" : "refused", reason: poor, exampleId: id, quality, changes };
     }
 
@@ -133,7 +139,7 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
       vector: Float32Array,
       pool: Shelf["pool"],
       dimension: number,
-    ): Promise<Example[]> {
+    ): Promise<HeldExample[]> {
       const near = await pool.nearest(domain, vector, neighbours, clock());
       const standing = near
         .filter(({ similarity, example }) => similarity >= rules.nearDuplicate && !changed.has(example.id))

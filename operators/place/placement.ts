@@ -81,9 +81,11 @@ export interface PlacementTable {
   /** A tombstone: nothing is placed, everybody holds everything. */
   remove(name: string): void;
   current(): Placement;
+  /** Whether a domain is whole on a partition of examples that was read up to here; undefined: it is not followed. */
+  isWhole(domain: string, partition: number, position: number | undefined): boolean;
 }
 
-/** onChange: after every change, with the one before; onProblem: a version that can't be used. */
+/** onChange: after every change; onProblem: a version that can't be used. */
 export function createPlacementTable(
   onChange: (now: Placement) => void,
   onProblem: (problem: string) => void,
@@ -108,5 +110,9 @@ export function createPlacementTable(
       set(nothingPlaced());
     },
     current: () => current,
+    isWhole(domain, partition, position) {
+      const from = current.domains.get(domain)?.get(partition) ?? null;
+      return from !== null && position !== undefined && position >= from;
+    },
   };
 }

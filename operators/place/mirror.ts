@@ -1,0 +1,126 @@
+// Copies what happens to an example to the other partitions on which its domain is placed. Everybody writes an example to the home of its key
+// alone, so its home has its whole history in order; the copies follow it in that order, whatever is read twice, and so end as the home does.
+// How far the homes were read is committed with the copies. A copy says so in a header (or it would be copied in its turn) and keeps the time of
+// the original, by which ClickHouse tells the newest state of an example.
+import type { Kafka, OutgoingMessage, RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
+
+export const copyHeader = "precedent-copy";
+
+export interface ReadPosition {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+export interface MirrorDependencies {
+  kafka: Pick<Kafka, "followTopic" | "spans" | "lag">;
+  /** Full name of examples. */
+  topic: string;
+  /** The group with which positions are committed. */
+  group: string;
+  /** All messages and positions, or none. */
+  publish(messages: readonly OutgoingMessage[], read: readonly ReadPosition[]): Promise<void>;
+}
+
+export interface Mirror {
+  /** Copies what has come since; at most so much that it fits a few transactions. */
+  copy(placesOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
+  /** Next offset of a home that is not copied yet. */
+  position(partition: number): number;
+  stop(): Promise<void>;
+}
+
+/** What waits in memory, and what goes into one transaction. */
+const most = { records: 2_000, bytes: 8 * 1_048_576, publishBytes: 4 * 1_048_576 };
+
+const sizeOf = ({ key, value }: { key: string | Buffer | null; value: Buffer | null }): number =>
+  (key?.length ?? 0) + (value?.length ?? 0);
+
+/** `anew`: nothing was ever placed, so what lies on the topic needs no copies; otherwise a lost position means to read it all again. */
+export async function createMirror(dependencies: MirrorDependencies, anew: boolean): Promise<Mirror> {
+  const { kafka, topic, group, publish } = dependencies;
+  const waiting: { partition: number; record: RawRecord }[] = [];
+  let bytes = 0;
+  const drained: (() => void)[] = [];
+  const positions = new Map<number, number>();
+
+  const follower: TopicFollower = kafka.followTopic(topic, {
+    async onRecords(records, { partition, isStale }) {
+      for (const record of records) {
+        waiting.push({ partition, record });
+        bytes += sizeOf(record);
+      }
+      while ((waiting.length >= most.records || bytes >= most.bytes) && !isStale())
+        await new Promise<void>((resolve) => drained.push(resolve));
+    },
+  });
+  const [spans, committed] = await Promise.all([kafka.spans(topic), kafka.lag(group, topic)]);
+  for (const { partition, beginning, end } of spans) {
+    const known = committed.find((one) => one.partition === partition)?.committed;
+    const valid = known !== undefined && known >= beginning && known <= end;
+    const from = anew ? end : valid ? known : beginning;
+    positions.set(partition, from);
+  }
+  // Known from now on, or whoever comes after us would copy everything.
+  if (anew)
+    await publish(
+      [],
+      [...positions].map(([partition, offset]) => ({ topic, partition, offset })),
+    );
+  for (const [partition, from] of positions) follower.follow(partition, from);
+
+  return {
+    async copy(placesOf) {
+      const batch = waiting.slice(0, most.records);
+      if (batch.length === 0) return { copied: 0, more: false };
+      const messages = batch.flatMap(({ partition: home, record }): OutgoingMessage[] => {
+        if (copyHeader in record.headers) return [];
+        const { key, value, timestamp } = record;
+        const domain = domainOf(key?.toString() ?? "");
+        return [...placesOf(domain)]
+          .filter((partition) => partition !== home)
+          .map((partition) => ({ topic, key, value, partition, timestamp, headers: { [copyHeader]: "1" } }));
+      });
+      const read = new Map(batch.map(({ partition, record }) => [partition, record.offset + 1]));
+      await publishInParts(
+        messages,
+        [...read].map(([partition, offset]) => ({ topic, partition, offset })),
+        publish,
+      );
+      for (const [partition, offset] of read) positions.set(partition, offset);
+      waiting.splice(0, batch.length);
+      bytes -= batch.reduce((sum, { record }) => sum + sizeOf(record), 0);
+      for (const resume of drained.splice(0)) resume();
+      return { copied: messages.length, more: waiting.length > 0 };
+    },
+    position: (partition) => positions.get(partition) ?? 0,
+    async stop() {
+      for (const partition of positions.keys()) follower.unfollow(partition);
+      for (const resume of drained.splice(0)) resume();
+      await follower.stop();
+    },
+  };
+}
+
+/** Transactions of a bounded size, in order; the positions go with the last. */
+export async function publishInParts(
+  messages: readonly OutgoingMessage[],
+  read: readonly ReadPosition[],
+  publish: MirrorDependencies["publish"],
+): Promise<void> {
+  let part: OutgoingMessage[] = [];
+  let size = 0;
+  for (const message of messages) {
+    if (part.length > 0 && size + sizeOf(message) > most.publishBytes) {
+      await publish(part, []);
+      part = [];
+      size = 0;
+    }
+    part.push(message);
+    size += sizeOf(message);
+  }
+  if (part.length > 0 || read.length > 0) await publish(part, read);
+}
+
+/** Keys are tenant/domain/example id. */
+const domainOf = (key: string): string => key.slice(0, Math.max(0, key.lastIndexOf("/")));

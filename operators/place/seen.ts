@@ -1,0 +1,40 @@
+// On which partitions of requests which domains are asked, out of the decisions that ClickHouse has. Read forward, a little overlapping: of
+// different partitions record may be differently far. Rejects as the ClickHouse port does.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+
+export interface Pair {
+  domain: string;
+  /** Of examples. */
+  partition: number;
+}
+
+export interface SeenDependencies {
+  clickhouse: Pick<ClickHouse, "query">;
+  /** Full name of the topic decisions. */
+  decisions: string;
+  /** How far the first look goes back, and every other before the newest decision seen; milliseconds. */
+  lookBackMs: number;
+  overlapMs: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+/** Of one look; the most recent are kept. */
+const mostPairs = 20_000;
+
+const selectPairs = `
+  SELECT domain, requests_partition % {partitions:UInt32} AS partition, toUnixTimestamp64Milli(max(created_at)) AS newest
+  FROM decisions
+  WHERE topic = {decisions:String} AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+  GROUP BY domain, partition ORDER BY newest DESC LIMIT ${mostPairs}`;
+
+/** Resolves to the pairs seen lately, those of former looks among them. */
+export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock }: SeenDependencies) {
+  let newest: number | undefined;
+  return async function seen(partitions: number): Promise<Pair[]> {
+    const since = newest === undefined ? clock() - lookBackMs : newest - overlapMs;
+    const rows = await clickhouse.query<Pair & { newest: number }>(selectPairs, { partitions, decisions, since });
+    newest = rows.reduce((latest, row) => Math.max(latest, row.newest), newest ?? 0) || newest;
+    return rows.map(({ domain, partition }) => ({ domain, partition }));
+  };
+}
