@@ -65,12 +65,13 @@ export interface Layout {
   ahead: Database<Buffer, number>;
 }
 
-/**
- * Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more room. Resolving at the commit and not at
- * the flush to disk: a killed process loses nothing by it, a power cut the last transactions, whole.
- */
+/** Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more room. */
+export const pageSize = 16_384;
+export const storeFile = (folder: string): string => join(folder, "store", "data.mdb");
+
+/** Resolving at the commit and not at the flush to disk: a killed process loses nothing by it, a power cut the last transactions, whole. */
 export function openLayout(folder: string): Layout {
-  const options = { path: join(folder, "store"), encoding: "binary", pageSize: 16_384, maxDbs: 12 } as const;
+  const options = { path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
   const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });
   const byText = (name: string): Database<Buffer, string> => root.openDB<Buffer, string>({ name, encoding: "binary" });
   const byNumber = (name: string, keyEncoding: "uint32" | "ordered-binary"): Database<Buffer, number> =>

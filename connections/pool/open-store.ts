@@ -5,7 +5,17 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
-import { openLayout, readHeader, readPartitions, storeVersion, type Header, type Layout } from "./layout.ts";
+import { reasonAgainstFile } from "./store-file.ts";
+import {
+  openLayout,
+  pageSize,
+  readHeader,
+  storeFile,
+  readPartitions,
+  storeVersion,
+  type Header,
+  type Layout,
+} from "./layout.ts";
 import { createLedger, type Ledger } from "./ledger.ts";
 import { createUpkeep, type Upkeep } from "./upkeep.ts";
 
@@ -35,7 +45,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const attempts = join(folder, "opening");
   const attempt = 1 + Number(await readFile(attempts, "utf8").catch(() => "0"));
   await writeFile(attempts, String(attempt));
-  let refused = attempt > attemptsAllowed ? `${attemptsAllowed} processes died while they opened it` : null;
+  let refused =
+    attempt > attemptsAllowed
+      ? `${attemptsAllowed} processes died while they opened it`
+      : await reasonAgainstFile(storeFile(folder), pageSize);
   for (;;) {
     if (refused !== null) {
       log.warn({ folder, reason: refused }, "the local snapshot of the examples is refused: reading the topic anew");
@@ -88,9 +101,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 async function begin(layout: Layout, header: Header, options: StoreOptions): Promise<Store> {
   const { embedder, maxAgeMs, clock, log } = options;
   const onBroken = (reason: string): void => {
-    if (header.broken === null)
-      log.error({ reason }, "the store of the examples is damaged: it is made anew at the next start");
-    header.broken ??= reason;
+    if (header.broken !== null) return;
+    header.broken = reason;
+    header.damaged++;
+    log.error({ reason }, "the store of the examples is damaged: it is made anew at the next start");
   };
   const ledger = createLedger(layout, header, { clock, onBroken });
   const upkeep = createUpkeep({ layout, ledger, log });

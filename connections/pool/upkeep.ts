@@ -117,9 +117,9 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       for await (const chunk of holdings()) {
         for (const { id, holding } of chunk) {
           if (signal.aborted) return;
-          // Changed since the chunk was read, or damaged itself, which ledger tells.
-          const now = holding && ledger.holdingOf(id);
-          if (!now || now.key !== holding.key) continue;
+          // Damaged itself, which the ledger tells, or changed since the chunk was read.
+          const now = ledger.holdingOf(id);
+          if (!now || now.key !== holding?.key) continue;
           const { key, domain } = holding;
           const slot = slotOf(domain, key);
           const text = examples.getBinaryFast(key);
