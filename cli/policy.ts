@@ -1,25 +1,16 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
-import Table from "cli-table3";
 import { InvalidArgumentError, type Command } from "commander";
 import { policyHistory, resumePolicy, revertPolicy } from "../assembly/policies.ts";
-import { openSession, type Session } from "../assembly/session.ts";
-import { decodeRouterPolicy, ROUTER } from "../operators/route/policy.ts";
-import { createLog } from "../runtime/log.ts";
-import type { Policy } from "../schemas/types.ts";
+import type { Session } from "../assembly/session.ts";
+import { ROUTER } from "../operators/route/policy.ts";
+import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { printWithSession } from "./with-session.ts";
 
 export function addPolicy(program: Command, io: Io): void {
   const policy = program.command("policy").description("what was learnt: versions of the router policy and others");
-  const on = async (command: Command, work: (session: Session) => Promise<string>): Promise<void> => {
-    const { config } = configOf(command, io);
-    const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-    try {
-      io.out(await work(session));
-    } finally {
-      await session.close();
-    }
-  };
+  const on = (command: Command, work: (session: Session) => Promise<string>): Promise<void> =>
+    printWithSession(command, io, work);
 
   policy
     .command("show")
@@ -85,44 +76,3 @@ const missing = (name: string, version?: number): string =>
   version === undefined
     ? `nothing is published as ${name}: give feedback (precedent feedback), and let learn and record run (precedent up)`
     : `${name} has no version ${version}: precedent policy history ${name}`;
-
-const time = (milliseconds: number | null): string =>
-  milliseconds === null ? "-" : new Date(milliseconds).toISOString().replace("T", " ").slice(0, 19);
-const short = (value: number | undefined): string => (value === undefined ? "-" : String(Number(value.toPrecision(4))));
-
-export function describePolicy(policy: Policy): string {
-  const lines = [
-    `${policy.name} ${policy.version} (${policy.kind}, features ${policy.featureVersion})`,
-    `published     ${time(policy.createdAt)}`,
-    `trained with  ${short(policy.metrics.rewards)} rewarded requests, through ${time(policy.trainedThrough)}`,
-  ];
-  if (policy.revertOf !== null)
-    lines.push(`repeats       ${policy.revertOf}; learning is paused: precedent policy resume ${policy.name}`);
-  const decoded = decodeRouterPolicy(policy);
-  if ("problem" in decoded) return `${[...lines, decoded.problem].join("\n")}\n`;
-  const table = new Table({
-    head: ["arm", "model", "rewards", "weight", "mean reward"],
-    colAligns: ["left", "left", "right", "right", "right"],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const [arm, { model, count }] of decoded.arms)
-    table.push([
-      arm,
-      model,
-      short(policy.metrics[`rewards.${arm}`]),
-      short(count),
-      short(policy.metrics[`mean_reward.${arm}`]),
-    ]);
-  return `${lines.join("\n")}\n${table.toString()}\n`;
-}
-
-export function describeHistory(versions: readonly Policy[]): string {
-  const table = new Table({
-    head: ["version", "published", "rewards", "mean reward", "repeats"],
-    colAligns: ["right", "left", "right", "right", "right"],
-    style: { head: [], border: [], compact: true },
-  });
-  for (const { version, createdAt, metrics, revertOf } of versions)
-    table.push([version, time(createdAt), short(metrics.rewards), short(metrics.mean_reward), revertOf ?? ""]);
-  return `${table.toString()}\n`;
-}

@@ -11,6 +11,7 @@ import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKv } from "./kv.ts";
 import { addPolicy } from "./policy.ts";
+import { addProxy } from "./proxy.ts";
 import { addReplay } from "./replay.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
@@ -32,6 +33,7 @@ export function createProgram(io: Io): Command {
     addFeedback,
     addJudge,
     addPolicy,
+    addProxy,
     addExplain,
     addSql,
     addExamples,

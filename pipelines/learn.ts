@@ -1,8 +1,12 @@
-// learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a version of the router policy. One process of many
-// (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
+// learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a version of the router policy; how each threshold of
+// helpfulness did becomes a version of the threshold. One process of many (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every
+// pass may break off anywhere and be done twice.
 import type { Aggregate } from "../operators/aggregate/aggregate.ts";
 import type { Published } from "../operators/publish/publish.ts";
 import { solve, type SolveConfig, type Solved } from "../operators/solve/solve.ts";
+import type { ThresholdOutcome } from "../operators/aggregate/thresholds.ts";
+import { chooseThreshold, type ChosenThreshold, type ThresholdConfig } from "../operators/solve/threshold.ts";
+import type { Policy } from "../schemas/types.ts";
 
 export interface LearnDependencies {
   aggregate: Aggregate;
@@ -42,3 +46,22 @@ export const learn = {
     };
   },
 } as const;
+
+export interface LearnThresholdDependencies {
+  aggregate: () => Promise<ThresholdOutcome[]>;
+  /** tau of the newest version. */
+  inForce: () => number;
+  publish: (chosen: ChosenThreshold) => Promise<Policy | null>;
+  choosing: ThresholdConfig;
+  observe: (operator: string, milliseconds: number) => void;
+}
+
+/** One pass over the thresholds; gives the version that was published, if one was. */
+export function learnThreshold({ aggregate, inForce, publish, choosing, observe }: LearnThresholdDependencies) {
+  return async (): Promise<Policy | null> => {
+    const began = performance.now();
+    const published = await publish(chooseThreshold(await aggregate(), inForce(), choosing));
+    observe("threshold", performance.now() - began);
+    return published;
+  };
+}

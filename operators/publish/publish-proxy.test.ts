@@ -34,6 +34,8 @@ it("does not publish what is no better than similarity or was not measured, unle
   const { publish, records } = setUp();
   expect(await publish(trained(0.6), { trainedThrough: null })).toEqual({ outcome: "worse" });
   expect(await publish(trained(Number.NaN), { trainedThrough: null })).toEqual({ outcome: "worse" });
+  const guess = { ...trained(0.5), metrics: { auc: 0.5, auc_similarity: 0.4 } };
+  expect(await publish(guess, { trainedThrough: null })).toEqual({ outcome: "worse" });
   expect(records()).toEqual([]);
   await publish(trained(0.6), { trainedThrough: null, force: true });
   expect(records()).toHaveLength(1);

@@ -1,4 +1,4 @@
-// Publishes a trained proxy, unless it tells helpful from harmful examples no better than similarity does, or the newest version is a revert:
+// Publishes a trained proxy, unless it tells helpful from harmful examples no better than similarity or a guess does, or the newest version is a revert:
 // somebody chose that one on purpose, so nothing replaces it until `precedent policy resume proxy`.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "./policy-log.ts";
@@ -29,6 +29,9 @@ export interface PublishProxyDependencies {
   clock: () => number;
 }
 
+/** AUC of guessing. */
+const chance = 0.5;
+
 /** Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be made again. */
 export function createPublishProxy({ policies, clock }: PublishProxyDependencies) {
   return async function publishProxy(
@@ -38,7 +41,7 @@ export function createPublishProxy({ policies, clock }: PublishProxyDependencies
     const { body, hash } = encodeProxyBody(onnx);
     const { auc = Number.NaN, auc_similarity: similarity = Number.NaN } = metrics;
     // Also where one of them could not be measured.
-    if (!force && !(auc > similarity)) return { outcome: "worse" };
+    if (!force && !(auc > Math.max(similarity, chance))) return { outcome: "worse" };
     // What others published is known only to a writer.
     await policies.open();
     try {
