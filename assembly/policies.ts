@@ -68,11 +68,32 @@ export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: 
   };
 }
 
-/** Publishes the body of `version` under the next version. With revertOf learning of this policy pauses until resumePolicy. */
-export async function revertPolicy(session: Session, name: string, version: number, now: number): Promise<Policy> {
-  const [old] = await policyHistory(session.clickhouse, name, { version });
-  if (old === undefined) throw new Error(`there is no version ${version} of ${name}: precedent policy history ${name}`);
-  return append(session, name, (next) => ({ ...old, version: next, revertOf: version, createdAt: now }));
+/**
+ * Publishes the body of `version`, by default of the one before the newest that says something else, under the next version. With revertOf
+ * learning of this policy pauses until resumePolicy.
+ */
+export async function revertPolicy(
+  session: Session,
+  name: string,
+  version: number | undefined,
+  now: number,
+): Promise<Policy> {
+  const old =
+    version === undefined
+      ? await former(session.clickhouse, name)
+      : (await policyHistory(session.clickhouse, name, { version }))[0];
+  if (old === undefined)
+    throw new Error(
+      `there is no ${version === undefined ? "former version" : `version ${version}`} of ${name}: precedent policy history ${name}`,
+    );
+  return append(session, name, (next) => ({ ...old, version: next, revertOf: old.version, createdAt: now }));
+}
+
+/** What was in force before the newest; of a revert, before what it repeats. */
+async function former(clickhouse: Pick<ClickHouse, "query">, name: string): Promise<Policy | undefined> {
+  const [newest, ...older] = await policyHistory(clickhouse, name, { limit: 20 });
+  const repeated = newest?.revertOf ?? newest?.version ?? 0;
+  return older.find(({ version, body }) => version < repeated && body !== newest?.body);
 }
 
 /** Publishes the newest body once more, no longer as a revert: learning goes on from there. */

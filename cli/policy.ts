@@ -46,11 +46,11 @@ export function addPolicy(program: Command, io: Io): void {
     .command("revert")
     .description("publish an old version again, as the newest; learning of this policy then pauses until it is resumed")
     .argument("<name>", "which policy")
-    .argument("<version>", "the version to go back to", parseVersion)
-    .action(async (name: string, version: number, _options, command: Command) => {
+    .argument("[version]", "the version to go back to; by default the one before the newest", parseVersion)
+    .action(async (name: string, version: number | undefined, _options, command: Command) => {
       await on(command, async (session) => {
         const made = await revertPolicy(session, name, version, Date.now());
-        return `${name} ${made.version} repeats ${version}; learning is paused: precedent policy resume ${name}\n`;
+        return `${name} ${made.version} repeats ${made.revertOf}; learning is paused: precedent policy resume ${name}\n`;
       });
     });
 
