@@ -65,7 +65,6 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     threshold: 0.5,
     exploredThreshold: null,
     proxyVersion: 0,
-    helpfulnessFeatures: 1,
     ...change,
   };
 }

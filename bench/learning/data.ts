@@ -6,12 +6,13 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
+import { exampleTokens } from "../../algorithms/tokens.ts";
 import { createLlamaArm } from "../../arms/llama.ts";
 import { armSchema } from "../../config/schema.ts";
-import { chatTurns } from "../../operators/compose/pieces.ts";
-import { chooseExamples, similarityAsHelpfulness } from "../../operators/select/choose.ts";
+import { templates } from "../../operators/compose/templates.ts";
+import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { Example } from "../../schemas/types.ts";
+import type { Example, Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 
@@ -34,7 +35,8 @@ export interface LearningData {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const system = "Translate the request into one shell command. Answer with the command alone.";
-const limits = { examples: 5, threshold: 0.3, minimumSimilarity: 0.3, tokenBudget: 1_500 };
+// By similarity alone: this benchmark is about routing.
+const limits = { examples: 5, threshold: 0.3, tokenBudget: 1_500, nearDuplicate: Infinity, relevance: 1 };
 const dimension = 384;
 
 /** The first `count` of the sample; throws when the data is not there. */
@@ -76,15 +78,12 @@ export async function loadLearningData(context: BenchContext, count: number): Pr
   const shown = dev.map(({ request }, i) => {
     const vector = floats(asked.vectors[i] ?? Buffer.alloc(0));
     const candidates = vectors
-      .map((other, k) => ({ example: pool[k]!, similarity: similarity(vector, other) }))
+      .map((other, k) => rated(pool[k]!, similarity(vector, other), other))
       .sort((one, other) => other.similarity - one.similarity)
       .slice(0, 32);
+    const { examples } = chooseExamples(candidates, limits);
     return {
-      pieces: chatTurns(
-        [{ role: "user", content: request }],
-        system,
-        chooseExamples(candidates, "", "cheap", limits, similarityAsHelpfulness),
-      ),
+      pieces: templates["chat-turns"].pieces({ messages: [{ role: "user", content: request }], system, examples }),
       copy: candidates[0]?.example.response ?? "",
     };
   });
@@ -101,10 +100,20 @@ export async function loadLearningData(context: BenchContext, count: number): Pr
   return { items, pool };
 }
 
+const rated = (example: Example, similarity: number, vector: Float32Array): Rated => ({
+  example,
+  similarity,
+  vector,
+  tokens: exampleTokens(example.request, example.response),
+  helpfulness: similarity,
+  features: new Float32Array(0),
+  unfit: null,
+});
+
 /** Answers of the small model, greedy; each is kept as soon as it is there. */
 async function cheapAnswers(
   { folder, progress, signal }: BenchContext,
-  wanted: { request: string; pieces: ReturnType<typeof chatTurns> }[],
+  wanted: { request: string; pieces: Piece[] }[],
 ): Promise<Map<string, string>> {
   const file = join(folder, "cheap-answers.jsonl");
   const kept = existsSync(file) ? await lines<{ request: string; answer: string }>(file) : [];

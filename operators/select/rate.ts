@@ -21,6 +21,9 @@ export interface Ratings {
   failure: unknown;
 }
 
+/** Longest wait for the model, milliseconds: a request goes on without it rather than late. */
+const waitMs = 500;
+
 export type RatingModel = Pick<HelpfulnessModel, "version" | "score">;
 
 export async function rate(
@@ -46,11 +49,23 @@ export async function rate(
   if (model === null || count === 0) return standIn(null);
   try {
     // A copy: whoever scores may move the buffer to a worker, and the rows are logged with the decision.
-    const helpfulness = await model.score(rows.slice());
+    const helpfulness = await within(waitMs, model.score(rows.slice()));
     if (helpfulness.length !== count)
       throw new Error(`the proxy gave ${helpfulness.length} values for ${count} rows of features`);
     return { version: model.version, helpfulness, features: rows, width, failure: null };
   } catch (error) {
     return standIn(error);
+  }
+}
+
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`the proxy has not answered within ${milliseconds} ms`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -4,6 +4,7 @@ import { roomFor, tokensWithin } from "./room.ts";
 
 const request = {
   messages: [{ role: "user" as const, content: "x".repeat(350) }],
+  documents: [],
   question: "x".repeat(350),
   maxTokens: null,
 };
@@ -19,6 +20,7 @@ it("is at most four fifths of what the window leaves beside the conversation and
   expect(roomFor(small, request, 1_500)).toBe(160);
   expect(roomFor(small, { ...request, maxTokens: 102 }, 1_500)).toBe(240);
   expect(roomFor(small, { ...request, maxTokens: 5_000 }, 1_500)).toBe(160);
+  expect(roomFor(small, { ...request, documents: ["d".repeat(175)] }, 1_500)).toBe(116);
   // The guided template asks the question twice.
   expect(roomFor({ ...small, template: "guided" }, request, 1_500)).toBe(0);
   expect(roomFor({ ...small, contextTokens: 1_024, template: "guided" }, request, 1_500)).toBeLessThan(

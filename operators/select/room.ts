@@ -15,6 +15,8 @@ export interface RoomyArm {
 
 export interface RoomyRequest {
   messages: readonly Message[];
+  /** Texts of the documents that it names. */
+  documents: readonly string[];
   /** The last user turn. */
   question: string;
   /** Completion tokens that the request wants; null: the arm's. */
@@ -31,7 +33,7 @@ export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): n
   if (arm.contextTokens === undefined) return wanted;
   const completion = Math.min(request.maxTokens ?? arm.maxTokens, arm.maxTokens);
   const window = arm.contextTokens - completion;
-  const conversation = [...request.messages.map(({ content }) => content), arm.system ?? ""];
+  const conversation = [...request.messages.map(({ content }) => content), ...request.documents, arm.system ?? ""];
   // A conversation of a megabyte needs no exact count.
   const characters = conversation.reduce((sum, text) => sum + text.length, 0);
   if (characters > window * charactersPerToken) return 0;

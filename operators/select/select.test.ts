@@ -132,6 +132,7 @@ describe("with a proxy", () => {
 
   test.each([
     ["fails", { version: 3, score: () => Promise.reject(new ProxyError("unavailable", "gone")) }],
+    ["never answers", { version: 3, score: () => new Promise<never>(() => undefined) }],
     ["gives too few values", { version: 3, score: () => Promise.resolve(new Float32Array(1)) }],
   ])("when it %s similarity stands in, and degraded says so", async (_, model) => {
     const value = await select({ pool: poolOf(candidates), arms, proxy: () => model, threshold: () => 0.95 });

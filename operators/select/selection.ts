@@ -4,6 +4,7 @@
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { Config } from "../../config/schema.ts";
+import type { Documents } from "../../connections/documents/port.ts";
 import type { Candidate, ExamplePool } from "../../connections/pool/port.ts";
 import { VectorError } from "../../connections/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
@@ -35,6 +36,8 @@ export interface SelectionDependencies {
   proxy?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
+  /** The documents that requests name: they take room from examples. By default there are none. */
+  documents?: Documents;
   /** How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default nothing is known. */
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
 }
@@ -51,6 +54,8 @@ export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embeddin
 export interface Selection {
   /** Of every arm; arms that are shown no examples have an empty one. */
   byArm: ReadonlyMap<string, Chosen>;
+  /** Tokens that the examples of an arm may have; arms that are shown none are not in it. */
+  budgets: ReadonlyMap<string, number>;
   /** How many the pool gave. */
   candidates: number;
   /** tau in force, and the one tried instead. */
@@ -75,7 +80,7 @@ const noFeatures = new Float32Array(0);
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
-  const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined } = dependencies;
+  const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined, documents } = dependencies;
   const features = createHelpfulnessFeatures();
 
   const factsOf = ({ example, similarity, vector }: Candidate): CandidateFacts => {
@@ -103,7 +108,12 @@ export function createSelection(dependencies: SelectionDependencies) {
     const candidates = showing.length === 0 ? [] : await nearest(asked, log);
     const vector = asked.embedding ?? noFeatures;
     const asker = { requestId: request.id, tenant: request.tenant, domain, vector };
-    const space = { messages: request.messages, question, maxTokens: request.params.maxTokens };
+    const space = {
+      messages: request.messages,
+      documents: request.documents.flatMap((id) => documents?.get(request.tenant, id)?.pieces ?? []),
+      question,
+      maxTokens: request.params.maxTokens,
+    };
     const rooms = showing.map((arm) => roomFor(arm, space, selection.tokenBudget));
     const most = Math.max(0, ...rooms);
 
@@ -133,6 +143,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     });
     return {
       byArm,
+      budgets: new Map(showing.map(({ name }, a) => [name, rooms[a]!])),
       candidates: screened.length,
       threshold: inForce,
       exploredThreshold: exploration.threshold,
