@@ -1,0 +1,40 @@
+// How far two prefills of one prompt are apart (spec 50): both are made to say the same answer, and at each of its tokens their next-token
+// distributions are compared. The mean over tokens, for the first token alone misleads.
+
+export interface Comparison {
+  /** Mean Kullback-Leibler divergence of `other` from `reference`, nats, >= 0. */
+  kl: number;
+  /** Share of positions at which both find the same token most likely, [0, 1]. */
+  agreement: number;
+}
+
+/** Logits row by row, rows x vocabulary, both of the same shape. Throws RangeError when they are not, or have no row. */
+export function compareLogits(reference: Float32Array, other: Float32Array, vocabulary: number): Comparison {
+  const rows = reference.length / vocabulary;
+  if (!(rows >= 1) || !Number.isInteger(rows) || reference.length !== other.length)
+    throw new RangeError(`logits of ${reference.length} and ${other.length} are no rows of ${vocabulary}`);
+  let kl = 0;
+  let agreed = 0;
+  for (let row = 0; row < rows; row++) {
+    const [a, b] = [reference, other].map((all) => all.subarray(row * vocabulary, (row + 1) * vocabulary));
+    const [top, normal] = peak(a!);
+    const [otherTop, otherNormal] = peak(b!);
+    if (top === otherTop) agreed++;
+    for (let token = 0; token < vocabulary; token++) {
+      const logP = a![token]! - normal;
+      kl += Math.exp(logP) * (logP - (b![token]! - otherNormal));
+    }
+  }
+  // Rounding may leave a hair below zero.
+  return { kl: Math.max(0, kl / rows), agreement: agreed / rows };
+}
+
+/** The first most likely token, and the logarithm of the sum of exponentials. */
+function peak(logits: Float32Array): [token: number, normal: number] {
+  let top = 0;
+  for (let token = 1; token < logits.length; token++) if (logits[token]! > logits[top]!) top = token;
+  const highest = logits[top]!;
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp(logit - highest);
+  return [top, highest + Math.log(sum)];
+}
