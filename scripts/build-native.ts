@@ -1,39 +1,72 @@
 // Builds our FAISS addon (native/faiss) against the system's libfaiss, once. Where it can't be built, the caller goes on with the exact
-// index and says so.
+// index and says so. The addons of native/peers are built in the same way, when a benchmark asks for them.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL("..", import.meta.url));
-const sources = join(root, "native/faiss");
+const built = (name: string): string => join(root, "native/build", `${name}.node`);
 /** Where connections/vectors/native.ts looks for it. */
-export const faissAddonFile = join(root, "native/build/precedent-faiss.node");
+export const faissAddonFile = built("precedent-faiss");
+/** What bench -- selection compares with. */
+export const flatAddonFile = built("flat");
+export const hnswlibAddonFile = built("hnswlib");
+
 const debianPackages = ["libfaiss-dev", "libopenblas-dev", "g++", "make", "python3"];
 
 export type NativeBuild = { built: true; fresh: boolean } | { built: false; reason: string };
 
+interface Addons {
+  name: string;
+  /** Folders whose files are put together and built; the first holds binding.gyp. */
+  sources: readonly string[];
+  /** Files that come out of it, by faissAddonFile and the like. */
+  targets: readonly string[];
+  /** Shows in a process of its own that they can be loaded and used: a broken one can abort. */
+  trial: string;
+}
+
 /** Idempotent; `say` gets a line for every slow thing. Never rejects for what the machine lacks. */
-export async function buildNative(say: (line: string) => void): Promise<NativeBuild> {
-  const stamp = `${faissAddonFile}.txt`;
-  const identity = await fingerprint();
-  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === identity && existsSync(faissAddonFile))
+export const buildNative = (say: (line: string) => void): Promise<NativeBuild> =>
+  build(say, {
+    name: "FAISS addon",
+    sources: [join(root, "native/faiss")],
+    targets: [faissAddonFile],
+    trial: `const { Index } = require("./precedent-faiss.node"); const index = new Index(2);
+      index.add(Uint32Array.of(7, 8), Float32Array.of(1, 0, 0, 1)).then(() => {
+        if (index.search(Float32Array.of(0, 1), 1, 1).keys[0] !== 8) throw new Error("wrong neighbour"); });`,
+  });
+
+/** For bench -- selection alone. */
+export const buildPeers = (say: (line: string) => void): Promise<NativeBuild> =>
+  build(say, {
+    name: "peers' addons",
+    sources: [join(root, "native/peers"), join(dirname(require.resolve("hnswlib-node/package.json")), "src")],
+    targets: [flatAddonFile, hnswlibAddonFile],
+    trial: `new (require("./flat.node").Flat)(2); new (require("./hnswlib.node").HierarchicalNSW)("ip", 2)`,
+  });
+
+async function build(say: (line: string) => void, { name, sources, targets, trial }: Addons): Promise<NativeBuild> {
+  const stamp = `${targets[0]!}.txt`;
+  const identity = await fingerprint(sources);
+  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === identity && targets.every(existsSync))
     return { built: true, fresh: false };
 
   const missing = await installSystemPackages(say);
   if (missing !== null) return { built: false, reason: missing };
 
-  say("building our FAISS addon against the system's libfaiss (about 30 s)");
+  say(`building the ${name} against the system's libfaiss (about 30 s)`);
   await mkdir(join(root, "native/build"), { recursive: true });
-  const folder = await mkdtemp(join(root, "native/build/faiss-"));
+  const folder = await mkdtemp(join(root, "native/build/addon-"));
   try {
-    for (const file of await readdir(sources)) await copyFile(join(sources, file), join(folder, file));
+    for (const source of sources) await cp(source, folder, { recursive: true });
     // The headers of the node that runs, so that node-gyp downloads none.
     const nodePrefix = resolve(dirname(process.execPath), "..");
     const nodeGyp = require.resolve("node-gyp/bin/node-gyp.js");
@@ -42,30 +75,24 @@ export async function buildNative(say: (line: string) => void): Promise<NativeBu
       timeout: 300_000,
       maxBuffer: 32 * 1_048_576,
     });
-    const made = join(folder, "build/Release/precedent-faiss.node");
-    await tryToLoad(made);
+    const made = join(folder, "build/Release");
+    await run(process.execPath, ["-e", trial], { cwd: made, timeout: 30_000 });
     // A rename replaces a loaded file safely.
-    await rename(made, faissAddonFile);
+    for (const target of targets) await rename(join(made, basename(target)), target);
     await writeFile(stamp, identity);
     return { built: true, fresh: true };
   } catch (error) {
-    return { built: false, reason: `the build of the FAISS addon failed: ${complaint(error)}` };
+    return { built: false, reason: `the build of the ${name} failed: ${complaint(error)}` };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-/** Loads and uses the addon in a process of its own: a broken one can abort. */
-async function tryToLoad(addon: string): Promise<void> {
-  const program = `const { Index } = require(${JSON.stringify(addon)}); const index = new Index(2);
-    index.add(Uint32Array.of(7, 8), Float32Array.of(1, 0, 0, 1)).then(() => {
-      if (index.search(Float32Array.of(0, 1), 1, 1).keys[0] !== 8) throw new Error("wrong neighbour"); });`;
-  await run(process.execPath, ["-e", program], { cwd: root, timeout: 30_000 });
-}
-
-async function fingerprint(): Promise<string> {
+async function fingerprint(sources: readonly string[]): Promise<string> {
   const hash = createHash("sha256").update(`${process.version} ${process.arch}`);
-  for (const file of (await readdir(sources)).sort()) hash.update(file).update(await readFile(join(sources, file)));
+  for (const source of sources)
+    for (const file of await readdir(source, { recursive: true, withFileTypes: true }))
+      if (file.isFile()) hash.update(file.name).update(await readFile(join(file.path, file.name)));
   return hash.digest("hex");
 }
 
