@@ -23,7 +23,6 @@ const candidatesAtOnce = 200;
 /** How long a reward may wait for its response to be recorded. */
 const overlapMs = dayMs;
 
-const countEveryMs = 60_000;
 /** Pairs of domain and partition are looked for in decisions so far back at the start, and then a little before the newest. */
 const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
 
@@ -86,7 +85,7 @@ export async function startCurate(session: Session, instance: string): Promise<R
       encode: (example) => codec.encode("examples", example),
       policies,
       publish: writer.publish,
-      rules: { ...placeRules(config), countEveryMs },
+      rules: { ...placeRules(config), countEveryMs: evict.everyMs },
       clock,
       signal: lease.signal,
       log,

@@ -13,8 +13,6 @@ import type { Example } from "../schemas/types.ts";
 import type { Session } from "./session.ts";
 import { createShare, type Share } from "./share.ts";
 
-/** Rebalances return a partition within seconds, a restarted process is back within a minute. */
-const graceMs = 60_000;
 /** Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for nearly as long is read anew. */
 const maxAgeMs = 0.9 * 86_400_000;
 
@@ -67,7 +65,13 @@ export async function holdExamples(
       await pool.release(partition);
     },
   });
-  const share = createShare({ follower, pool, spans: () => kafka.spans(topic), graceMs, log });
+  const share = createShare({
+    follower,
+    pool,
+    spans: () => kafka.spans(topic),
+    graceMs: config.selection.graceMs,
+    log,
+  });
   await share.start(mode);
   return {
     ...share,

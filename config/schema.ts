@@ -83,6 +83,8 @@ const selection = z.strictObject({
   pool: z.enum(["auto", "global", "shared"]).default("auto"),
   /** Examples from which on each plan process holds only what its partitions need. */
   shareAbove: z.number().int().min(0).default(100_000),
+  /** Shared: examples of a partition that went to another process are kept up to date for so long, in ms; rebalances return it. */
+  graceMs: z.number().int().min(0).default(60_000),
 });
 
 const documents = z.strictObject({
