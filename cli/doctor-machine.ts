@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheFolder, embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
+import { probeLlama } from "../connections/llama/probe.ts";
 import { createFaissIndexes } from "../connections/vectors/faiss.ts";
 import { stackFolder } from "../stack/folder.ts";
 import { serversName } from "../stack/install.ts";
@@ -52,13 +53,14 @@ export async function machineChecks(
   const lost = llamas.filter((file) => !existsSync(file));
   const logs = config.arms.flatMap((arm) => (arm.type === "recorded" && !existsSync(arm.file) ? [arm.file] : []));
 
-  const [java, maven, python, compiler, make, faiss] = await Promise.all([
+  const [java, maven, python, compiler, make, faiss, linked] = await Promise.all([
     said("java", "-version"),
     said("mvn", "-v"),
     said("python3", "--version"),
     said("g++", "--version"),
     said("make", "--version"),
     faissProblem(),
+    llamas.length > 0 ? linkedPrefill() : null,
   ]);
   const checks: Check[] = [
     atLeast(process.version, "20.15")
@@ -84,7 +86,7 @@ export async function machineChecks(
       "compiler",
       compiler === null || make === null ? null : compiler,
       false,
-      "builds FAISS's addon",
+      "builds the addons for FAISS and llama.cpp",
       "apt-get install g++ make",
     ),
     faiss === null
@@ -126,6 +128,7 @@ export async function machineChecks(
             remedy: `${setup}, or name a GGUF file in arms.model`,
           },
     );
+  if (linked !== null) checks.push(linked);
   if (logs.length > 0)
     checks.push({
       name: "recorded answers",
@@ -157,5 +160,26 @@ async function faissProblem(): Promise<string | null> {
     return null;
   } catch (error) {
     return ((error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "").slice(0, 120);
+  }
+}
+
+/** Which devices llama.cpp found, or why there is no linked prefill. */
+async function linkedPrefill(): Promise<Check> {
+  const name = "linked prefill";
+  try {
+    const devices = await probeLlama();
+    return {
+      name,
+      state: "fine",
+      detail: devices.map((device) => `${device.name} (${device.description})`).join(", "),
+    };
+  } catch (error) {
+    const why = ((error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "").slice(0, 120);
+    return {
+      name,
+      state: "lacking",
+      detail: `the addon does not work (${why}): every prompt is prefilled in full`,
+      remedy: `apt-get install g++ git, then ${setup}`,
+    };
   }
 }

@@ -37,6 +37,12 @@ const clients = [
   },
   { packages: ["node-llama-cpp", "openai", "eventsource-parser"], rooms: ["arms/**"], use: "the port arms/arm.ts" },
   {
+    // Native code that may crash: it belongs into the llama arm's own process, and into programs.
+    packages: ["@huggingface/jinja", "**/connections/llama/*", "!**/connections/llama/port.ts"],
+    rooms: ["connections/llama/**", "arms/**", "bench/**", "scripts/**", "cli/**"],
+    use: "the port arms/arm.ts",
+  },
+  {
     packages: ["zod"],
     rooms: ["config/**", "cli/**", "arms/**", "operators/**", "schemas/**", "stack/**", "scripts/**", "demo/**"],
     use: "typed values",

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import lockfile from "proper-lockfile";
 import { cacheFolder } from "../config/assets.ts";
+import { buildLlama } from "./build-llama.ts";
 import { buildNative } from "./build-native.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
 import { fetchLlamaModel, hasLlamaModel, hasRequantisedModel, makeRequantisedModel } from "./llama-model.ts";
@@ -33,8 +34,10 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
       );
     if (hasEmbeddingModel()) progress.line("✓ embedding model: there");
     else await progress.task("embedding model", makeEmbeddingModel, (folder) => folder);
-    if (llama) await ensureLanguageModel(progress);
-    else progress.line("✓ language model: not asked for");
+    if (llama) {
+      await ensureLanguageModel(progress);
+      await ensureLlamaAddon(progress);
+    } else progress.line("✓ language model: not asked for");
     if (servers) await ensureEmbeddedServers(stackFolder, progress);
   });
 }
@@ -48,6 +51,15 @@ async function ensureLanguageModel(progress: Progress): Promise<void> {
     made.made
       ? "✓ language model as Q8_0: made"
       : `! language model as Q8_0: ${made.reason}\n  Going on with the model as fetched: as good, and half as fast.`,
+  );
+}
+
+async function ensureLlamaAddon(progress: Progress): Promise<void> {
+  const built = await buildLlama((line) => progress.line(`  linked prefill: ${line}`));
+  progress.line(
+    built.built
+      ? `✓ linked prefill: ${built.fresh ? "built" : "there"}`
+      : `! linked prefill: ${built.reason}\n  Going on without it: every prompt is prefilled in full.`,
   );
 }
 

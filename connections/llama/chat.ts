@@ -1,0 +1,102 @@
+// Chat messages to the tokens of a prompt by the model's own template, message by message: each message's tokens depend on its text
+// and its place among the roles only, so that an example's turns are the same chunk in every prompt. What users write never becomes a
+// control token.
+import { Template } from "@huggingface/jinja";
+import { LRUCache } from "lru-cache";
+import { LlamaError, type LlamaModel, type Range } from "./port.ts";
+
+export interface ChatMessage {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+export interface ChatTokens {
+  /** The whole prompt; it ends where the answer begins. */
+  tokens: Int32Array;
+  /** Of each message; they follow each other without a gap, the first from position 0. Null when the template mixes messages. */
+  messages: Range[] | null;
+}
+
+/** What a template makes of a sequence of roles: texts of its own as tokens, and between them the messages' contents. */
+interface Skeleton {
+  parts: ({ kind: "tokens"; tokens: Int32Array } | { kind: "content"; message: number })[];
+  /** Parts before the end of each message; null when messages can't be told apart. */
+  ends: number[] | null;
+}
+
+/** Prompts of different numbers of examples have different roles; a service uses a few dozen. */
+const keptSkeletons = 256;
+
+// Letters and digits only: no template trims, escapes or looks for them.
+const placeholder = (message: number): string => `PRECEDENTmessage${message}CONTENT`;
+const placeholders = /PRECEDENTmessage(\d+)CONTENT/g;
+
+/** Throws LlamaError model_unsupported where the model has no template that can be run. */
+export function createChat({
+  facts,
+  tokenize,
+  detokenize,
+}: Pick<LlamaModel, "facts" | "tokenize" | "detokenize">): (messages: readonly ChatMessage[]) => ChatTokens {
+  if (facts.chatTemplate === "") throw new LlamaError("model_unsupported", `${facts.name} has no chat template`);
+  const template = new Template(facts.chatTemplate);
+  const textOf = (token: number): string => (token < 0 ? "" : detokenize(Int32Array.of(token), { control: true }));
+  const special = { bos_token: textOf(facts.bos), eos_token: textOf(facts.eos) };
+  const skeletons = new LRUCache<string, Skeleton>({ max: keptSkeletons });
+
+  function render(roles: readonly ChatMessage["role"][], answer: boolean): string {
+    const messages = roles.map((role, i) => ({ role, content: placeholder(i) }));
+    try {
+      return template.render({ messages, add_generation_prompt: answer, ...special });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new LlamaError("model_unsupported", `the chat template of ${facts.name} refuses ${roles.join()}: ${why}`, {
+        cause: error,
+      });
+    }
+  }
+
+  function skeletonOf(roles: readonly ChatMessage["role"][]): Skeleton {
+    const whole = render(roles, true);
+    const ends = roles.map((_, i) => render(roles.slice(0, i + 1), false));
+    const piecewise = ends.every((text, i) => whole.startsWith(text) && text.includes(placeholder(i)));
+    const cuts = piecewise ? ends.map((text) => text.length) : [];
+    const found = [...whole.matchAll(placeholders)].map((match) => Number(match[1]));
+    if (found.length !== roles.length || found.some((message, i) => message !== i))
+      throw new LlamaError("model_unsupported", `the chat template of ${facts.name} leaves out or repeats messages`);
+
+    const parts: Skeleton["parts"] = [];
+    const counts: number[] = [];
+    let start = 0;
+    for (const end of [...cuts, whole.length]) {
+      for (const [i, text] of whole.slice(start, end).split(placeholders).entries())
+        if (i % 2 === 1) parts.push({ kind: "content", message: Number(text) });
+        else if (text !== "") parts.push({ kind: "tokens", tokens: tokenize(text, { control: true }) });
+      counts.push(parts.length);
+      start = end;
+    }
+    const [first] = parts;
+    const hasBos = first?.kind === "tokens" && first.tokens[0] === facts.bos;
+    if (facts.addBos && !hasBos && first?.kind === "tokens") first.tokens = Int32Array.of(facts.bos, ...first.tokens);
+    return { parts, ends: piecewise ? counts.slice(0, -1) : null };
+  }
+
+  return (messages) => {
+    const roles = messages.map(({ role }) => role);
+    const key = roles.join();
+    let skeleton = skeletons.get(key);
+    if (skeleton === undefined) skeletons.set(key, (skeleton = skeletonOf(roles)));
+
+    const pieces = skeleton.parts.map((part) =>
+      part.kind === "tokens" ? part.tokens : tokenize(messages[part.message]?.content ?? ""),
+    );
+    const tokens = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    const offsets = [0];
+    for (const piece of pieces) {
+      const offset = offsets.at(-1) ?? 0;
+      tokens.set(piece, offset);
+      offsets.push(offset + piece.length);
+    }
+    const ends = skeleton.ends?.map((end) => offsets[end] ?? 0) ?? null;
+    return { tokens, messages: ends?.map((end, i) => ({ begin: ends[i - 1] ?? 0, end })) ?? null };
+  };
+}

@@ -1,0 +1,25 @@
+// Where our addon and the prebuilt libraries of llama.cpp lie. Paths only; scripts/build-llama.ts makes what is ours.
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const require = createRequire(import.meta.url);
+const built = fileURLToPath(new URL("../../native/build/llama", import.meta.url));
+
+/** The addon, there once set-up could build it. */
+export const llamaAddonFile = join(built, "precedent-llama.node");
+
+/** Program of native/llama/gpu-check: generates models and checks the core without Node. */
+export const llamaCheckFile = join(built, "llama-check");
+
+/** Folder of the libraries that node-llama-cpp brings for this platform, one CPU backend for each instruction set among them. */
+export function llamaBackendsFolder(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  try {
+    return resolve(require.resolve(`@node-llama-cpp/${platform}`), "../../bins", platform);
+  } catch (error) {
+    throw new Error(`node-llama-cpp has no prebuilt library for ${platform} in node_modules: run npm install`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,74 @@
+// Opens a GGUF model through our addon, and says what the addon finds on this machine.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { createLlamaContext } from "./context.ts";
+import { llamaBackendsFolder } from "./library.ts";
+import { calling, llamaError, native, type NativeModel } from "./native.ts";
+import { type ChunkFacts, type Device, LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
+
+/** The model stays in memory until it is closed and so are its contexts. Rejects with LlamaError. */
+export async function openLlamaModel({ path, fingerprint, device = "cpu" }: ModelInput): Promise<LlamaModel> {
+  if (!/^[0-9a-f]{64}$/.test(fingerprint))
+    throw new LlamaError("invalid_argument", `"${fingerprint}" is no SHA-256 in hexadecimal digits`);
+  const addon = native();
+  const model: NativeModel = await addon
+    .loadModel({
+      path,
+      fingerprint: Buffer.from(fingerprint, "hex"),
+      gpu: device === "gpu",
+      backends: llamaBackendsFolder(),
+    })
+    .catch((error: unknown) => {
+      throw llamaError(error);
+    });
+  const facts = model.facts();
+  return {
+    facts: { ...facts, fingerprint, rope: model.rope(facts.trainContext) },
+    tokenize: (text, { control = false } = {}) => calling(() => model.tokenize(text, control)),
+    detokenize: (tokens, { control = false } = {}) => calling(() => model.detokenize(tokens, control)).toString("utf8"),
+    isEnd: (token) => calling(() => model.isEnd(token)),
+    openContext: async ({
+      contextTokens,
+      sequences = 4,
+      threads = 1,
+      flashAttention = true,
+      kvType = "f16",
+      batchTokens = 512,
+      partTokens = Math.min(128, batchTokens),
+      mostWaiting = 256,
+    }) => {
+      const options = {
+        contextTokens,
+        sequences,
+        threads,
+        flashAttention,
+        kvType,
+        batchTokens,
+        partTokens,
+        mostWaiting,
+      };
+      const context = await calling(() => addon.createContext(model, options)).catch((error: unknown) => {
+        throw llamaError(error);
+      });
+      return createLlamaContext(context);
+    },
+    close: () => model.close(),
+  };
+}
+
+/** What llama.cpp found on this machine; a GPU that is missing here can't be used. Throws LlamaError. */
+export const llamaDevices = (): Device[] => calling(() => native().devices(llamaBackendsFolder()));
+
+/** Throws LlamaError blob_corrupt. Reads the header only: that the rest is what it was is for a checksum to say. */
+export const describeChunk = (blob: Uint8Array): ChunkFacts => calling(() => native().describeBlob(blob));
+
+/** SHA-256 of a file, hex. */
+export async function fingerprintOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  try {
+    for await (const part of createReadStream(path, { highWaterMark: 1_048_576 })) hash.update(part as Buffer);
+  } catch (error) {
+    throw new LlamaError("model_missing", `${path} can't be read`, { cause: error });
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,13 @@
+// Whether the addon works here and which devices it finds, asked in a process of its own: a broken one can abort.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { llamaAddonFile, llamaBackendsFolder } from "./library.ts";
+import type { Device } from "./port.ts";
+
+/** Rejects where it was not built or does not work. */
+export async function probeLlama(): Promise<Device[]> {
+  const program = `process.stdout.write(JSON.stringify(require(process.argv[1]).devices(process.argv[2])))`;
+  const given = ["-e", program, llamaAddonFile, llamaBackendsFolder()];
+  const { stdout } = await promisify(execFile)(process.execPath, given, { timeout: 30_000 });
+  return JSON.parse(stdout) as Device[];
+}

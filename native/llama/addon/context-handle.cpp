@@ -1,0 +1,179 @@
+#include "context-handle.hpp"
+
+#include "instance.hpp"
+#include "model-handle.hpp"
+#include "task.hpp"
+#include "values.hpp"
+
+namespace precedent {
+
+struct ContextHandle::Event {
+  enum Kind { text, progress, done, failed } kind;
+  uint64_t job;
+  std::string one, other;  // text; or code and message
+  int tokens = 0;
+  JobResult result;
+};
+
+void ContextHandle::define(Napi::Env env, Napi::Object exports) {
+  const Napi::Function constructor =
+      DefineClass(env, "ContextHandle",
+                  {InstanceMethod<&ContextHandle::format>("format"), InstanceMethod<&ContextHandle::run>("run"),
+                   InstanceMethod<&ContextHandle::cancel>("cancel"), InstanceMethod<&ContextHandle::close>("close")});
+  env.GetInstanceData<Instance>()->context = Napi::Persistent(constructor);
+  exports.Set("createContext", Napi::Function::New(env, create));
+}
+
+Napi::Value ContextHandle::create(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  std::shared_ptr<Model> model;
+  ContextOptions options;
+  SchedulerOptions scheduler;
+  guarded(env, [&] {
+    model = ModelHandle::of(info[0]);
+    require(info[1].IsObject(), "createContext takes options");
+    const Napi::Object given = info[1].As<Napi::Object>();
+    options = contextOptionsOf(given);
+    scheduler.partTokens = static_cast<int>(numberOf(given, "partTokens"));
+    scheduler.mostWaiting = static_cast<int>(numberOf(given, "mostWaiting"));
+  });
+  auto engine = std::make_shared<std::unique_ptr<Engine>>();
+  return Task::start(
+      env, [=] { *engine = std::make_unique<Engine>(model, options, scheduler); },
+      [engine](Napi::Env to) -> Napi::Value {
+        const Napi::Object handle = to.GetInstanceData<Instance>()->context.New({});
+        auto state = std::make_shared<State>();
+        state->engine = std::move(*engine);
+        state->events = Napi::ThreadSafeFunction::New(to, Napi::Function(), "precedent-llama", 0, 1);
+        state->events.Unref(to);
+        // Runs before the thread-safe function's own hook, which was added earlier.
+        to.AddCleanupHook([state] {
+          state->stop();
+          state->pending.clear();
+        });
+        Unwrap(handle)->state_ = state;
+        return handle;
+      });
+}
+
+ContextHandle::~ContextHandle() {
+  if (state_ != nullptr) state_->stop();
+}
+
+// Waits for the owner thread; what was under way has failed when it returns, and its events are delivered later or never.
+void ContextHandle::State::stop() {
+  if (stopped) return;
+  stopped = true;
+  engine.reset();
+  events.Release();
+}
+
+void ContextHandle::State::say(std::unique_ptr<Event> event, const std::shared_ptr<State>& self) {
+  Event* owned = event.release();
+  const napi_status status = events.BlockingCall(owned, [self](Napi::Env env, Napi::Function, Event* given) {
+    const std::unique_ptr<Event> delivered(given);
+    if (static_cast<napi_env>(env) != nullptr) self->deliver(env, *delivered);
+  });
+  if (status != napi_ok) delete owned;
+}
+
+void ContextHandle::State::deliver(Napi::Env env, Event& event) {
+  const auto found = pending.find(event.job);
+  if (found == pending.end()) return;
+  Napi::HandleScope scope(env);
+  if (event.kind == Event::text) {
+    found->second.onEvent.Call({Napi::String::New(env, "text"), Napi::String::New(env, event.one)});
+    return;
+  }
+  if (event.kind == Event::progress) {
+    found->second.onEvent.Call({Napi::String::New(env, "progress"), Napi::Number::New(env, event.tokens)});
+    return;
+  }
+  const Pending over = std::move(found->second);
+  pending.erase(found);
+  if (pending.empty() && !stopped) events.Unref(env);
+  if (event.kind == Event::done)
+    over.onDone.Call({env.Null(), resultValue(env, event.result)});
+  else
+    over.onDone.Call({errorOf(env, event.one, event.other).Value(), env.Undefined()});
+}
+
+Engine& ContextHandle::open() const {
+  if (state_ == nullptr || state_->engine == nullptr) fail("closed", "the context was closed");
+  return *state_->engine;
+}
+
+Napi::Value ContextHandle::format(const Napi::CallbackInfo& info) {
+  return guarded(info.Env(), [&]() -> Napi::Value {
+    Napi::Object value = formatValue(info.Env(), open().format()).As<Napi::Object>();
+    value.Set("cells", open().cells());
+    return value;
+  });
+}
+
+Napi::Value ContextHandle::run(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  return guarded(env, [&]() -> Napi::Value {
+    Engine& engine = open();
+    require(info[0].IsObject() && info[1].IsFunction() && info[2].IsFunction(), "run takes a job and two functions");
+    Pending pending;
+    Job job = jobOf(info[0].As<Napi::Object>(), pending.blobs);
+    pending.onEvent = Napi::Persistent(info[1].As<Napi::Function>());
+    pending.onDone = Napi::Persistent(info[2].As<Napi::Function>());
+
+    const std::shared_ptr<State> state = state_;
+    const uint64_t id = engine.reserve();
+    const auto event = [id](Event::Kind kind) {
+      auto made = std::make_unique<Event>();
+      made->kind = kind;
+      made->job = id;
+      return made;
+    };
+    JobEvents events;
+    events.text = [=](const std::string& text) {
+      auto made = event(Event::text);
+      made->one = text;
+      state->say(std::move(made), state);
+    };
+    if (booleanOf(info[0].As<Napi::Object>(), "progress"))
+      events.progress = [=](int tokens) {
+        auto made = event(Event::progress);
+        made->tokens = tokens;
+        state->say(std::move(made), state);
+      };
+    events.done = [=](JobResult result) {
+      auto made = event(Event::done);
+      made->result = std::move(result);
+      state->say(std::move(made), state);
+    };
+    events.failed = [=](const std::string& code, const std::string& message) {
+      auto made = event(Event::failed);
+      made->one = code;
+      made->other = message;
+      state->say(std::move(made), state);
+    };
+    if (state->pending.empty()) state->events.Ref(env);
+    state->pending.emplace(id, std::move(pending));
+    engine.submit(id, std::move(job), std::move(events));
+    return Napi::Number::New(env, static_cast<double>(id));
+  });
+}
+
+Napi::Value ContextHandle::cancel(const Napi::CallbackInfo& info) {
+  if (state_ != nullptr && state_->engine != nullptr) state_->engine->cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
+  return info.Env().Undefined();
+}
+
+// Resolves when the owner thread is gone.
+Napi::Value ContextHandle::close(const Napi::CallbackInfo& info) {
+  const std::shared_ptr<State> state = state_;
+  auto engine = std::make_shared<std::unique_ptr<Engine>>(state == nullptr ? nullptr : std::move(state->engine));
+  return Task::start(
+      info.Env(), [engine] { engine->reset(); },
+      [state](Napi::Env env) {
+        if (state != nullptr) state->stop();
+        return env.Undefined();
+      });
+}
+
+}  // namespace precedent

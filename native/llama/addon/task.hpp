@@ -1,0 +1,71 @@
+// Long work on a thread of libuv's pool, as a promise; a Failure becomes an Error with its code.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include <napi.h>
+
+#include "../core/failure.hpp"
+
+namespace precedent {
+
+inline Napi::Error errorOf(Napi::Env env, const std::string& code, const std::string& message) {
+  Napi::Error error = Napi::Error::New(env, message);
+  error.Set("code", Napi::String::New(env, code));
+  return error;
+}
+
+// work() runs on the other thread, answer() makes its result for JavaScript.
+class Task : public Napi::AsyncWorker {
+ public:
+  using Work = std::function<void()>;
+  using Answer = std::function<Napi::Value(Napi::Env)>;
+
+  static Napi::Promise start(Napi::Env env, Work work, Answer answer) {
+    auto* task = new Task(env, std::move(work), std::move(answer));
+    Napi::Promise promise = task->deferred_.Promise();
+    task->Queue();
+    return promise;
+  }
+
+ protected:
+  void Execute() override {
+    try {
+      work_();
+    } catch (const Failure& failure) {
+      code_ = failure.code;
+      SetError(failure.what());
+    }
+  }
+  void OnOK() override {
+    try {
+      deferred_.Resolve(answer_(Env()));
+    } catch (const Napi::Error& error) {
+      deferred_.Reject(error.Value());
+    }
+  }
+  void OnError(const Napi::Error& error) override {
+    deferred_.Reject(errorOf(Env(), code_.empty() ? "decode_failed" : code_, error.Message()).Value());
+  }
+
+ private:
+  Task(Napi::Env env, Work work, Answer answer)
+      : AsyncWorker(env), deferred_(env), work_(std::move(work)), answer_(std::move(answer)) {}
+  Napi::Promise::Deferred deferred_;
+  Work work_;
+  Answer answer_;
+  std::string code_;
+};
+
+// Runs what may throw a Failure in the caller's thread.
+template <typename Work>
+auto guarded(Napi::Env env, Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const Failure& failure) {
+    throw errorOf(env, failure.code, failure.what());
+  }
+}
+
+}  // namespace precedent

@@ -1,0 +1,241 @@
+#include "values.hpp"
+
+#include <cmath>
+
+#include "../core/failure.hpp"
+
+namespace precedent {
+
+namespace {
+
+Napi::Value get(const Napi::Object& from, const char* key) { return from.Get(key); }
+
+std::string hexOf(const uint8_t* bytes, size_t count) {
+  static const char digits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = 0; i < count; ++i) {
+    text += digits[bytes[i] >> 4];
+    text += digits[bytes[i] & 15];
+  }
+  return text;
+}
+
+std::string hexOf(uint64_t number) {
+  uint8_t bytes[8];
+  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(number >> (56 - 8 * i));
+  return hexOf(bytes, 8);
+}
+
+std::string kvTypeName(uint32_t type) { return ggml_type_name(static_cast<ggml_type>(type)); }
+
+}  // namespace
+
+double numberOf(const Napi::Object& from, const char* key) {
+  const Napi::Value value = get(from, key);
+  require(value.IsNumber(), std::string(key) + " must be a number");
+  return value.As<Napi::Number>().DoubleValue();
+}
+
+bool booleanOf(const Napi::Object& from, const char* key) {
+  const Napi::Value value = get(from, key);
+  require(value.IsBoolean(), std::string(key) + " must be true or false");
+  return value.As<Napi::Boolean>().Value();
+}
+
+std::string textOf(const Napi::Object& from, const char* key) {
+  const Napi::Value value = get(from, key);
+  require(value.IsString(), std::string(key) + " must be a string");
+  return value.As<Napi::String>().Utf8Value();
+}
+
+Napi::Object objectOf(const Napi::Object& from, const char* key) {
+  const Napi::Value value = get(from, key);
+  require(value.IsObject(), std::string(key) + " must be an object");
+  return value.As<Napi::Object>();
+}
+
+std::vector<int32_t> integersOf(const Napi::Value& value, const char* what) {
+  require(value.IsTypedArray() && value.As<Napi::TypedArray>().TypedArrayType() == napi_int32_array,
+          std::string(what) + " must be an Int32Array");
+  const Napi::Int32Array array = value.As<Napi::Int32Array>();
+  return std::vector<int32_t>(array.Data(), array.Data() + array.ElementLength());
+}
+
+std::vector<int32_t> integersOf(const Napi::Object& from, const char* key) { return integersOf(get(from, key), key); }
+
+std::vector<Range> rangesOf(const Napi::Object& from, const char* key) {
+  const std::vector<int32_t> flat = integersOf(from, key);
+  require(flat.size() % 2 == 0, std::string(key) + " must hold pairs");
+  std::vector<Range> ranges;
+  for (size_t i = 0; i < flat.size(); i += 2) ranges.push_back({flat[i], flat[i + 1]});
+  return ranges;
+}
+
+std::vector<Link> linksOf(const Napi::Object& from, const char* key, std::vector<Napi::ObjectReference>& kept) {
+  const Napi::Value value = get(from, key);
+  require(value.IsArray(), std::string(key) + " must be an array");
+  const Napi::Array array = value.As<Napi::Array>();
+  std::vector<Link> links;
+  for (uint32_t i = 0; i < array.Length(); ++i) {
+    const Napi::Object link = static_cast<Napi::Value>(array[i]).As<Napi::Object>();
+    const Napi::Value blob = link.Get("blob");
+    require(blob.IsTypedArray() && blob.As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array, "a blob must be a Uint8Array");
+    const Napi::Uint8Array bytes = blob.As<Napi::Uint8Array>();
+    links.push_back({BlobView(bytes.Data(), bytes.ByteLength()), static_cast<int>(numberOf(link, "position"))});
+    kept.push_back(Napi::Persistent(blob.As<Napi::Object>()));
+  }
+  return links;
+}
+
+ggml_type kvTypeOf(const std::string& name) {
+  if (name == "f32") return GGML_TYPE_F32;
+  if (name == "f16") return GGML_TYPE_F16;
+  require(name == "q8_0", "the KV type must be f32, f16 or q8_0");
+  return GGML_TYPE_Q8_0;
+}
+
+ContextOptions contextOptionsOf(const Napi::Object& from) {
+  ContextOptions options;
+  options.contextTokens = static_cast<int>(numberOf(from, "contextTokens"));
+  options.sequences = static_cast<int>(numberOf(from, "sequences"));
+  options.threads = static_cast<int>(numberOf(from, "threads"));
+  options.flashAttention = booleanOf(from, "flashAttention");
+  options.kvType = kvTypeOf(textOf(from, "kvType"));
+  options.batchTokens = static_cast<int>(numberOf(from, "batchTokens"));
+  return options;
+}
+
+Job jobOf(const Napi::Object& from, std::vector<Napi::ObjectReference>& kept) {
+  Job job;
+  job.tokens = integersOf(from, "tokens");
+  job.links = linksOf(from, "links", kept);
+  job.recompute = rangesOf(from, "recompute");
+  job.exports = rangesOf(from, "exports");
+  job.logitsAt = integersOf(from, "logitsAt");
+  job.maxTokens = static_cast<int>(numberOf(from, "maxTokens"));
+  job.sampling.temperature = static_cast<float>(numberOf(from, "temperature"));
+  job.sampling.topP = static_cast<float>(numberOf(from, "topP"));
+  job.sampling.seed = static_cast<uint32_t>(static_cast<int64_t>(numberOf(from, "seed")));
+  const Napi::Value stops = from.Get("stops");
+  require(stops.IsArray(), "stops must be an array");
+  for (uint32_t i = 0; i < stops.As<Napi::Array>().Length(); ++i)
+    job.stops.push_back(static_cast<Napi::Value>(stops.As<Napi::Array>()[i]).ToString().Utf8Value());
+  return job;
+}
+
+Napi::Value floatsValue(Napi::Env env, const std::vector<float>& values) {
+  Napi::Float32Array array = Napi::Float32Array::New(env, values.size());
+  if (!values.empty()) std::memcpy(array.Data(), values.data(), values.size() * sizeof(float));
+  return array;
+}
+
+Napi::Value integersValue(Napi::Env env, const std::vector<int32_t>& values) {
+  Napi::Int32Array array = Napi::Int32Array::New(env, values.size());
+  if (!values.empty()) std::memcpy(array.Data(), values.data(), values.size() * sizeof(int32_t));
+  return array;
+}
+
+// Not copied: the buffer owns the core's memory from now on.
+Napi::Value blobValue(Napi::Env env, Bytes& blob) {
+  const size_t size = blob.size;
+  uint8_t* data = blob.data.release();
+  return Napi::Buffer<uint8_t>::New(env, data, size, [](Napi::Env, uint8_t* owned) { delete[] owned; });
+}
+
+Napi::Value resultValue(Napi::Env env, JobResult& result) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("text", result.text);
+  value.Set("generated", integersValue(env, result.generated));
+  value.Set("finish", result.finish == Finish::none ? "none" : result.finish == Finish::stop ? "stop" : "length");
+  value.Set("linked", result.linked);
+  value.Set("recomputed", result.recomputed);
+  value.Set("prefilled", result.prefilled);
+  value.Set("runs", result.runs);
+  Napi::Array blobs = Napi::Array::New(env, result.blobs.size());
+  for (uint32_t i = 0; i < result.blobs.size(); ++i) blobs.Set(i, blobValue(env, result.blobs[i]));
+  value.Set("blobs", blobs);
+  value.Set("logits", floatsValue(env, result.logits));
+  Napi::Object timings = Napi::Object::New(env);
+  const Timings& times = result.timings;
+  timings.Set("queuedMs", times.queued);
+  timings.Set("linkedMs", times.linked);
+  timings.Set("prefilledMs", times.prefilled);
+  timings.Set("firstMs", times.first);
+  timings.Set("totalMs", times.total);
+  timings.Set("cpuFirstMs", times.cpuFirst);
+  timings.Set("exportedMs", times.exported);
+  value.Set("timings", timings);
+  return value;
+}
+
+Napi::Value ropeValue(Napi::Env env, const Rope& rope) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("type", rope.neox ? "neox" : "norm");
+  value.Set("dimensions", rope.dimensions);
+  value.Set("base", rope.base);
+  value.Set("scale", rope.scale);
+  value.Set("scaling", rope.scaling);
+  value.Set("extrapolation", rope.extrapolation);
+  value.Set("betaFast", rope.betaFast);
+  value.Set("betaSlow", rope.betaSlow);
+  value.Set("originalContext", rope.originalContext);
+  value.Set("factors", rope.factors);
+  value.Set("hash", hexOf(rope.hash()));
+  return value;
+}
+
+Napi::Value factsValue(Napi::Env env, const ModelFacts& facts) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("name", facts.name);
+  value.Set("architecture", facts.architecture);
+  value.Set("description", facts.description);
+  value.Set("chatTemplate", facts.chatTemplate);
+  value.Set("layers", facts.layers);
+  value.Set("heads", facts.heads);
+  value.Set("keyHeads", facts.keyHeads);
+  value.Set("headDimension", facts.headDimension);
+  value.Set("valueDimension", facts.valueDimension);
+  value.Set("embedding", facts.embedding);
+  value.Set("vocabulary", facts.vocabulary);
+  value.Set("trainContext", facts.trainContext);
+  value.Set("parameters", static_cast<double>(facts.parameters));
+  value.Set("bytes", static_cast<double>(facts.bytes));
+  value.Set("bos", facts.bos);
+  value.Set("eos", facts.eos);
+  value.Set("addBos", facts.addBos);
+  Napi::Array devices = Napi::Array::New(env);
+  for (uint32_t i = 0; i < facts.devices.size(); ++i) devices.Set(i, facts.devices[i]);
+  value.Set("devices", devices);
+  return value;
+}
+
+Napi::Value formatValue(Napi::Env env, const BlobFormat& format) {
+  Napi::Object value = Napi::Object::New(env);
+  value.Set("fingerprint", hexOf(format.fingerprint.data(), format.fingerprint.size()));
+  value.Set("ropeHash", hexOf(format.ropeHash));
+  value.Set("kvType", kvTypeName(format.kvType));
+  value.Set("flashAttention", format.flashAttention != 0);
+  value.Set("layers", format.layers);
+  value.Set("tokenBytes", static_cast<double>(format.layers) * (format.keyRowBytes + format.valueRowBytes));
+  return value;
+}
+
+Napi::Value headerValue(Napi::Env env, const BlobView& blob) {
+  const BlobHeader& header = blob.header();
+  BlobFormat format;
+  std::memcpy(format.fingerprint.data(), header.fingerprint, sizeof(header.fingerprint));
+  format.ropeHash = header.ropeHash;
+  format.kvType = header.kvType;
+  format.flashAttention = header.flashAttention;
+  format.layers = header.layers;
+  format.keyRowBytes = header.keyRowBytes;
+  format.valueRowBytes = header.valueRowBytes;
+  Napi::Object value = formatValue(env, format).As<Napi::Object>();
+  value.Set("first", header.first);
+  std::vector<int32_t> tokens;
+  for (int i = 0; i < blob.tokens(); ++i) tokens.push_back(blob.token(i));
+  value.Set("tokens", integersValue(env, tokens));
+  return value;
+}
+
+}  // namespace precedent

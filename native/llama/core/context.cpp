@@ -1,0 +1,234 @@
+#include "context.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "failure.hpp"
+
+namespace precedent {
+
+namespace {
+
+constexpr int mostSequences = 120;  // LLAMA_MAX_SEQ is 256, and each takes two
+
+void checkOptions(const Model & model, const ContextOptions & options) {
+  require(options.contextTokens >= 1 && options.contextTokens <= (1 << 24), "contextTokens must be 1 to 16777216");
+  require(options.sequences >= 1 && options.sequences <= mostSequences, "sequences must be 1 to 120");
+  require(options.threads >= 1 && options.threads <= 512, "threads must be 1 to 512");
+  require(options.batchTokens >= options.sequences && options.batchTokens <= 8192, "batchTokens must be sequences to 8192");
+  const bool known = options.kvType == GGML_TYPE_F32 || options.kvType == GGML_TYPE_F16 || options.kvType == GGML_TYPE_Q8_0;
+  require(known, "the KV type must be f32, f16 or q8_0");
+  if (!ggml_is_quantized(options.kvType)) return;
+  require(options.flashAttention, "quantised values need flash attention");
+  const ModelFacts & facts = model.facts();
+  if (facts.headDimension % 64 != 0 || facts.valueDimension % 64 != 0)
+    fail("model_unsupported", "a quantised cache needs heads of a multiple of 64 dimensions; this model's have " +
+                    std::to_string(facts.headDimension));
+}
+
+}  // namespace
+
+Context::Context(std::shared_ptr<Model> model, const ContextOptions & options)
+  : model_(std::move(model)), options_(options), keys_(options.kvType, model_->facts().keyHeads, model_->facts().headDimension) {
+  checkOptions(*model_, options_);
+  options_.contextTokens = (options.contextTokens + 255) / 256 * 256;
+  rope_ = model_->rope(options_.contextTokens);
+  create();
+  try {
+    probe();
+  } catch (...) {
+    llama_free(context_);
+    throw;
+  }
+}
+
+Context::~Context() { llama_free(context_); }
+
+void Context::create() {
+  llama_context_params params = llama_context_default_params();
+  const int sequenceIds = 2 * options_.sequences + 1;
+  params.n_ctx = static_cast<uint32_t>(options_.contextTokens);
+  params.n_batch = params.n_ubatch = static_cast<uint32_t>(std::min(options_.batchTokens, options_.contextTokens));
+  params.n_seq_max = static_cast<uint32_t>(sequenceIds);
+  params.n_threads = params.n_threads_batch = options_.threads;
+  params.flash_attn_type = options_.flashAttention ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
+  params.type_k = params.type_v = options_.kvType;
+  params.kv_unified = true;
+  params.offload_kqv = params.op_offload = model_->onGpu();
+  params.cb_eval = options_.callback;
+  params.cb_eval_user_data = options_.callbackData;
+  takeLog();
+  context_ = llama_init_from_model(model_->handle(), params);
+  if (context_ == nullptr) fail("context_failed", "no context of " + std::to_string(options_.contextTokens) + " tokens" + because());
+  options_.batchTokens = static_cast<int>(llama_n_batch(context_));
+  cells_ = static_cast<int>(llama_n_ctx(context_));
+  for (int sequence = sequenceIds; sequence-- > 0;) freeSequences_.push_back(sequence);
+}
+
+// A token alone attends to itself only, wherever it stands: its values are the same at every position, and its keys differ by the
+// rotation. So one token at a few positions shows the layout of the cache and that our rotation is the model's, in every layer.
+void Context::probe() {
+  const Token token = model_->facts().vocabulary / 2;
+  const int sequence = acquire();
+  const int farthest = std::min(4095, std::max(64, model_->facts().trainContext - 1));
+  std::vector<std::vector<float>> atZero;
+  for (const int position : {0, 1, 37, farthest}) {
+    decode({{token, position, sequence, false}});
+    if (position == 0) {
+      const size_t size = llama_state_seq_get_size(context_, sequence);
+      scratch_.resize(size);
+      if (size == 0 || llama_state_seq_get_data(context_, scratch_.data(), size, sequence) != size)
+        fail("context_failed", "llama.cpp gives no state of a sequence" + because());
+      layout_ = readLayout(scratch_.data(), size);
+      if (layout_.keyType != options_.kvType || layout_.valueType != options_.kvType ||
+        layout_.keyRowBytes != keys_.rowBytes() || layout_.transposed == options_.flashAttention)
+        fail("model_unsupported", "the cache is not laid out as its settings say");
+    } else {
+      readState(sequence, 1);
+    }
+    const StateReader state(layout_, scratch_.data(), layout_.bytes(1));
+    std::vector<uint8_t> row(keys_.rowBytes());
+    std::vector<float> values(static_cast<size_t>(keys_.width()));
+    const Rotation rotation(rope_, position);
+    for (uint32_t layer = 0; layer < layout_.layers; ++layer) {
+      state.copyKeys(static_cast<int>(layer), row.data());
+      keys_.decode(row.data(), values.data());
+      if (position == 0) {
+        atZero.push_back(values);
+        continue;
+      }
+      std::vector<float> moved = atZero[layer];
+      rotateRow(rotation, moved.data(), model_->facts().keyHeads, model_->facts().headDimension);
+      double error = 0, size = 1e-12;
+      for (size_t i = 0; i < moved.size(); ++i) {
+        error += (moved[i] - values[i]) * (moved[i] - values[i]);
+        size += moved[i] * moved[i];
+      }
+      const double most = ggml_is_quantized(options_.kvType) ? 0.05 : 0.01;
+      if (!(std::sqrt(error / size) <= most))
+        fail("model_unsupported", "keys of layer " + std::to_string(layer) + " moved by " + std::to_string(position) +
+                        " positions are not those that the model computes there: its RoPE is not understood");
+    }
+    remove(sequence, 0, -1);
+  }
+  release(sequence);
+  clear();
+  format_.fingerprint = model_->fingerprint();
+  format_.ropeHash = rope_.hash();
+  format_.kvType = static_cast<uint32_t>(options_.kvType);
+  format_.flashAttention = options_.flashAttention ? 1 : 0;
+  format_.layers = layout_.layers;
+  format_.keyRowBytes = layout_.keyRowBytes;
+  format_.valueRowBytes = layout_.valueRowBytes;
+}
+
+int Context::acquire() {
+  if (freeSequences_.empty()) fail("context_full", "all sequences are in use");
+  const int sequence = freeSequences_.back();
+  freeSequences_.pop_back();
+  return sequence;
+}
+
+void Context::release(int sequence) {
+  remove(sequence, 0, -1);
+  freeSequences_.push_back(sequence);
+}
+
+void Context::decode(const std::vector<BatchToken> & batch) {
+  const int count = static_cast<int>(batch.size());
+  require(count > 0 && count <= options_.batchTokens, "a batch has 1 to " + std::to_string(options_.batchTokens) + " tokens");
+  std::vector<Token> tokens(batch.size());
+  std::vector<llama_pos> positions(batch.size());
+  std::vector<int32_t> numbers(batch.size(), 1);
+  std::vector<llama_seq_id> sequences(batch.size());
+  std::vector<llama_seq_id *> pointers(batch.size());
+  std::vector<int8_t> wanted(batch.size());
+  for (size_t i = 0; i < batch.size(); ++i) {
+    tokens[i] = batch[i].token;
+    positions[i] = batch[i].position;
+    sequences[i] = batch[i].sequence;
+    pointers[i] = &sequences[i];
+    wanted[i] = batch[i].logits ? 1 : 0;
+  }
+  takeLog();
+  const int result = llama_decode(
+    context_, {count, tokens.data(), nullptr, positions.data(), numbers.data(), pointers.data(), wanted.data()});
+  if (result == 0) return;
+  if (result == 1) fail("context_full", "no free cells for " + std::to_string(count) + " tokens");
+  fail("decode_failed", "llama_decode gave " + std::to_string(result) + because());
+}
+
+const float * Context::logits(int i) const {
+  const float * found = llama_get_logits_ith(context_, i);
+  if (found == nullptr) fail("decode_failed", "llama.cpp has no logits of token " + std::to_string(i));
+  return found;
+}
+
+void Context::share(int from, int to, int begin, int end) {
+  if (begin < end) llama_memory_seq_cp(llama_get_memory(context_), from, to, begin, end);
+}
+
+void Context::remove(int sequence, int begin, int end) { llama_memory_seq_rm(llama_get_memory(context_), sequence, begin, end); }
+
+void Context::clear() { llama_memory_clear(llama_get_memory(context_), false); }
+
+void Context::link(int sequence, const std::vector<LinkPart> & parts, bool anyAttention) {
+  std::vector<int32_t> positions;
+  std::vector<Rotation> rotations;
+  for (const LinkPart & part : parts) {
+    part.blob.check(format_, anyAttention);
+    require(part.from >= 0 && part.count > 0 && part.from + part.count <= part.blob.tokens() && part.position >= 0,
+        "a part to be linked lies outside its chunk cache");
+    for (int i = 0; i < part.count; ++i) positions.push_back(part.position + i);
+    rotations.emplace_back(rope_, static_cast<int64_t>(part.position) - part.blob.header().first - part.from);
+  }
+  if (positions.empty()) return;
+  StateWriter state(layout_, positions, scratch_);
+  const size_t keyRow = layout_.keyRowBytes, valueRow = layout_.valueRowBytes;
+  for (int layer = 0; layer < static_cast<int>(layout_.layers); ++layer) {
+    int first = 0;
+    uint8_t * keys = state.keys(layer);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const LinkPart & part = parts[i];
+      const size_t from = static_cast<size_t>(part.from);
+      keys_.move(rotations[i], part.blob.keys(layer) + from * keyRow, keys + static_cast<size_t>(first) * keyRow, part.count);
+      state.putValues(layer, first, part.count, part.blob.values(layer) + from * valueRow);
+      first += part.count;
+    }
+  }
+  takeLog();
+  if (llama_state_seq_set_data(context_, state.data(), state.size(), sequence) != state.size())
+    fail("context_full", "no free cells to link " + std::to_string(positions.size()) + " tokens" + because());
+}
+
+void Context::readState(int sequence, size_t cells) {
+  const size_t size = layout_.bytes(cells);
+  if (scratch_.size() < size) scratch_.resize(size);
+  if (llama_state_seq_get_data(context_, scratch_.data(), size, sequence) != size)
+    fail("decode_failed", "a sequence does not hold the " + std::to_string(cells) + " cells that it should" + because());
+}
+
+Bytes Context::exportRange(int sequence, int begin, int end, const Token * tokens) {
+  require(begin >= 0 && begin < end, "an empty range can't be exported");
+  const int count = end - begin, range = acquire();
+  Bytes blob;
+  try {
+    share(sequence, range, begin, end);
+    readState(range, static_cast<size_t>(count));
+    const StateReader state(layout_, scratch_.data(), layout_.bytes(static_cast<size_t>(count)));
+    if (state.position(0) != begin || state.position(count - 1) != end - 1)
+      fail("decode_failed", "a sequence does not hold positions " + std::to_string(begin) + " to " + std::to_string(end));
+    blob = createBlob(format_, tokens, count, begin);
+    for (int layer = 0; layer < static_cast<int>(layout_.layers); ++layer) {
+      state.copyKeys(layer, blobKeys(blob, format_, count, layer));
+      state.copyValues(layer, blobValues(blob, format_, count, layer));
+    }
+  } catch (...) {
+    release(range);
+    throw;
+  }
+  release(range);
+  return blob;
+}
+
+}  // namespace precedent

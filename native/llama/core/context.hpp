@@ -1,0 +1,91 @@
+// One llama.cpp context: a unified cache of cells that several sequences share. Owned by one thread. Everything that goes into
+// llama.cpp from here on is checked first, because llama.cpp aborts the process on most of what it does not expect.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "blob.hpp"
+#include "key-mover.hpp"
+#include "model.hpp"
+#include "state.hpp"
+
+namespace precedent {
+
+struct ContextOptions {
+  int contextTokens = 4096;  // cells, shared by all sequences; rounded up to a multiple of 256
+  int sequences = 8;         // at a time; each takes two of llama.cpp's sequence ids
+  int threads = 1;
+  bool flashAttention = true;
+  ggml_type kvType = GGML_TYPE_F16;  // f32, f16, or q8_0 (with flash attention only)
+  int batchTokens = 512;     // most tokens of one decode
+  ggml_backend_sched_eval_callback callback = nullptr;  // sees every node; for scoring, never when serving
+  void * callbackData = nullptr;
+};
+
+struct BatchToken {
+  Token token;
+  int position, sequence;
+  bool logits;
+};
+
+// Rows [from, from + count) of a chunk cache, to stand at `position` and after.
+struct LinkPart {
+  BlobView blob;
+  int from, count, position;
+};
+
+class Context {
+public:
+  // Throws invalid_argument, context_failed, model_unsupported. Costs a few one-token decodes: it reads the layout of the cache
+  // and shows that moving a key by our RoPE table gives the key that the model computes there.
+  Context(std::shared_ptr<Model> model, const ContextOptions & options);
+  ~Context();
+  Context(const Context &) = delete;
+  Context & operator=(const Context &) = delete;
+
+  Model & model() const { return *model_; }
+  const ContextOptions & options() const { return options_; }
+  const BlobFormat & format() const { return format_; }
+  const Rope & rope() const { return rope_; }
+  KeyMover & keys() { return keys_; }
+  llama_context * handle() const { return context_; }
+  int cells() const { return cells_; }
+
+  // Sequence ids. Throws context_full when none is free; release removes what the sequence held.
+  int acquire();
+  void release(int sequence);
+
+  // Computes them together. Positions of a sequence must follow what it holds. Throws context_full, decode_failed.
+  void decode(const std::vector<BatchToken> & batch);
+  // Of the i-th token of the last batch, which must have asked for it; facts().vocabulary floats.
+  const float * logits(int i) const;
+
+  // Cells of `from` at positions [begin, end) belong to `to` as well; nothing is copied.
+  void share(int from, int to, int begin, int end);
+  void remove(int sequence, int begin, int end);
+  void clear();
+
+  // Puts the parts into an empty sequence, keys moved. Throws context_full, blob_foreign. `anyAttention`: for scoring.
+  void link(int sequence, const std::vector<LinkPart> & parts, bool anyAttention = false);
+  // Cells [begin, end) of a sequence as a chunk cache; `tokens` are those of the range.
+  Bytes exportRange(int sequence, int begin, int end, const Token * tokens);
+
+private:
+  void create();
+  void probe();
+  void readState(int sequence, size_t cells);
+
+  std::shared_ptr<Model> model_;
+  ContextOptions options_;
+  Rope rope_;
+  KeyMover keys_;
+  llama_context * context_ = nullptr;
+  int cells_ = 0;
+  StateLayout layout_;
+  BlobFormat format_;
+  std::vector<int> freeSequences_;
+  std::vector<uint8_t> scratch_;  // a state under way; kept, because fresh memory costs more than the copy
+};
+
+}  // namespace precedent

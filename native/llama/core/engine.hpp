@@ -1,0 +1,46 @@
+// The owner thread of a context. Everything that touches the context happens on it; other threads only put jobs into its queue.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "scheduler.hpp"
+
+namespace precedent {
+
+class Engine {
+public:
+  // Blocks until the context is there (a second for a small model). Throws what Context throws.
+  Engine(std::shared_ptr<Model> model, const ContextOptions & context, const SchedulerOptions & scheduler);
+  // Blocks until the batch under way is done; what is left fails with "closed".
+  ~Engine();
+
+  // From any thread; events come on the owner thread.
+  uint64_t reserve() { return ++lastId_; }  // a number for a job
+  void submit(uint64_t id, Job job, JobEvents events);
+  void cancel(uint64_t id);
+  const BlobFormat & format() const { return format_; }
+  int cells() const { return cells_; }
+
+private:
+  using Command = std::function<void(Scheduler &)>;
+  void run(std::shared_ptr<Model> model, ContextOptions context, SchedulerOptions scheduler);
+  void post(Command command);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Command> commands_;
+  bool closing_ = false, started_ = false;
+  std::unique_ptr<std::pair<std::string, std::string>> failure_;  // of the start: code, message
+  BlobFormat format_;
+  int cells_ = 0;
+  std::atomic<uint64_t> lastId_{0};
+  std::thread thread_;
+};
+
+}  // namespace precedent

@@ -1,0 +1,142 @@
+#include "model.hpp"
+
+#include "failure.hpp"
+#include "gguf-file.hpp"
+
+namespace precedent {
+
+namespace {
+
+std::string metadata(const llama_model * model, const char * key) {
+  char value[256];
+  return llama_model_meta_val_str(model, key, value, sizeof(value)) < 0 ? "" : value;
+}
+
+// Null-terminated, as llama.cpp wants it; only the terminator is the CPU alone.
+std::vector<ggml_backend_dev_t> chosenDevices(const std::vector<Device> & found, bool gpu) {
+  std::vector<ggml_backend_dev_t> chosen;
+  std::string names;
+  for (const Device & device : found) {
+    names += (names.empty() ? "" : ", ") + device.name;
+    if (gpu && device.kind == "gpu") chosen.push_back(device.handle);
+  }
+  if (gpu && chosen.empty()) fail("device_missing", "a GPU was asked for; found only " + names);
+  chosen.push_back(nullptr);
+  return chosen;
+}
+
+}  // namespace
+
+std::shared_ptr<Model> Model::load(const ModelOptions & options) {
+  const std::vector<Device> & devices = loadBackends(options.backends);
+  std::shared_ptr<Model> self(new Model());
+  self->path_ = options.path;
+  self->fingerprint_ = options.fingerprint;
+  self->gpu_ = options.gpu;
+  // First, so that what no context can serve is refused before gigabytes are read.
+  { const GgufFile file(options.path); }
+
+  std::vector<ggml_backend_dev_t> chosen = chosenDevices(devices, options.gpu);
+  llama_model_params params = llama_model_default_params();
+  params.devices = chosen.data();
+  params.n_gpu_layers = options.gpu ? 999 : 0;
+  params.split_mode = LLAMA_SPLIT_MODE_LAYER;
+  takeLog();
+  self->model_ = llama_model_load_from_file(options.path.c_str(), params);
+  if (self->model_ == nullptr) fail("model_failed", options.path + " does not load" + because());
+  self->vocabulary_ = llama_model_get_vocab(self->model_);
+  self->guard();
+  self->readFacts();
+  for (const Device & device : devices)
+    if (device.kind == (options.gpu ? "gpu" : "cpu")) self->facts_.devices.push_back(device.name + " (" + device.description + ")");
+  return self;
+}
+
+Model::~Model() { llama_model_free(model_); }
+
+void Model::guard() const {
+  const auto refuse = [this](const std::string & why) { fail("model_unsupported", path_ + ": " + why); };
+  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) refuse("recurrent models have no cache of keys and values to link");
+  if (llama_model_is_diffusion(model_) || llama_model_has_encoder(model_)) refuse("only causal decoders can be linked");
+  if (llama_model_n_swa(model_) > 0) refuse("sliding-window attention forgets cells that a link needs");
+  const llama_rope_type type = llama_model_rope_type(model_);
+  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX)
+    refuse(type == LLAMA_ROPE_TYPE_NONE ? "without rotary positions a key can't be moved" : "M-RoPE keys can't be moved");
+  const GgufFile file(path_);
+  if (file.has("attention.key_length_mla")) refuse("latent attention (MLA) is not supported");
+  for (const char * key : {"attention.head_count_kv", "attention.head_count"})
+    if (!file.uniform(key)) refuse(std::string(key) + " differs between layers");
+}
+
+void Model::readFacts() {
+  const GgufFile file(path_);
+  ModelFacts & facts = facts_;
+  facts.name = metadata(model_, "general.name");
+  facts.architecture = file.architecture();
+  char description[128];
+  llama_model_desc(model_, description, sizeof(description));
+  facts.description = description;
+  const char * chatTemplate = llama_model_chat_template(model_, nullptr);
+  facts.chatTemplate = chatTemplate == nullptr ? "" : chatTemplate;
+  facts.layers = llama_model_n_layer(model_);
+  facts.heads = llama_model_n_head(model_);
+  facts.keyHeads = llama_model_n_head_kv(model_);
+  facts.embedding = llama_model_n_embd(model_);
+  if (facts.heads <= 0 || facts.keyHeads <= 0) fail("model_unsupported", path_ + " has no attention heads");
+  facts.headDimension = static_cast<int>(file.number("attention.key_length", facts.embedding / facts.heads));
+  facts.valueDimension = static_cast<int>(file.number("attention.value_length", facts.embedding / facts.heads));
+  facts.vocabulary = llama_vocab_n_tokens(vocabulary_);
+  facts.trainContext = llama_model_n_ctx_train(model_);
+  facts.parameters = llama_model_n_params(model_);
+  facts.bytes = llama_model_size(model_);
+  facts.bos = llama_vocab_bos(vocabulary_);
+  facts.eos = llama_vocab_eos(vocabulary_);
+  facts.addBos = llama_vocab_get_add_bos(vocabulary_);
+  neox_ = llama_model_rope_type(model_) == LLAMA_ROPE_TYPE_NEOX;
+  rope(facts.trainContext);  // throws where it can't be read
+}
+
+Rope Model::rope(int contextTokens) const {
+  return readRope(GgufFile(path_), neox_, facts_.headDimension, facts_.trainContext, contextTokens);
+}
+
+std::vector<Token> Model::tokenize(const std::string & text, bool special) const {
+  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) fail("model_unsupported", path_ + " has no vocabulary");
+  if (text.empty()) return {};
+  std::vector<Token> tokens(text.size() + 16);
+  const int length = static_cast<int>(text.size());
+  int count = llama_tokenize(vocabulary_, text.data(), length, tokens.data(), static_cast<int>(tokens.size()), false, special);
+  if (count < 0) {
+    require(count != INT32_MIN, "the text is too long to be tokenised");
+    tokens.resize(static_cast<size_t>(-count));
+    count = llama_tokenize(vocabulary_, text.data(), length, tokens.data(), static_cast<int>(tokens.size()), false, special);
+  }
+  tokens.resize(static_cast<size_t>(count < 0 ? 0 : count));
+  return tokens;
+}
+
+std::string Model::piece(Token token, bool special) const {
+  std::string text(32, '\0');
+  int length = llama_token_to_piece(vocabulary_, token, text.data(), static_cast<int>(text.size()), 0, special);
+  if (length < 0) {
+    text.resize(static_cast<size_t>(-length));
+    length = llama_token_to_piece(vocabulary_, token, text.data(), static_cast<int>(text.size()), 0, special);
+  }
+  text.resize(static_cast<size_t>(length < 0 ? 0 : length));
+  return text;
+}
+
+std::string Model::detokenize(const std::vector<Token> & tokens, bool special) const {
+  checkTokens(tokens);
+  std::string text;
+  for (const Token token : tokens) text += piece(token, special);
+  return text;
+}
+
+void Model::checkTokens(const std::vector<Token> & tokens) const {
+  for (const Token token : tokens)
+    require(token >= 0 && token < facts_.vocabulary,
+        "there is no token " + std::to_string(token) + " in a vocabulary of " + std::to_string(facts_.vocabulary));
+}
+
+}  // namespace precedent

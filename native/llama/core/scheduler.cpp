@@ -1,0 +1,280 @@
+#include "scheduler.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <optional>
+
+#include "failure.hpp"
+#include "sequence.hpp"
+#include "text.hpp"
+
+namespace precedent {
+
+namespace {
+
+double nowMs() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double cpuMs() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+}
+
+constexpr size_t mostLogits = 4096;
+
+// Throws invalid_argument, context_full.
+Plan checkedPlan(const Job & job, const Context & context) {
+  context.model().checkTokens(job.tokens);
+  require(job.maxTokens >= 0, "maxTokens must not be negative");
+  require(job.logitsAt.size() <= mostLogits, "logits of at most 4096 positions at a time");
+  const int count = static_cast<int>(job.tokens.size());
+  if (count + static_cast<int64_t>(job.maxTokens) > context.cells())
+    fail("context_full", std::to_string(count) + " tokens and up to " + std::to_string(job.maxTokens) + " generated ones don't fit into " +
+                 std::to_string(context.cells()));
+  for (const Link & link : job.links) link.blob.check(context.format());
+  const Plan plan = makePlan(job.tokens, job.links, job.recompute, job.maxTokens > 0);
+  for (const Range & range : job.exports)
+    require(range.begin >= 0 && range.begin < range.end && range.end <= count, "a range to be exported lies outside the prompt");
+  int last = -1;
+  size_t segment = 0;
+  for (const int position : job.logitsAt) {
+    require(position > last && position < count, "logitsAt must be ascending positions of the prompt");
+    while (plan.segments[segment].end <= position) ++segment;
+    require(plan.segments[segment].link < 0, "logits of position " + std::to_string(position) + " are wanted, but it is linked: recompute it");
+    last = position;
+  }
+  return plan;
+}
+
+}  // namespace
+
+struct Scheduler::Waiting {
+  uint64_t id;
+  Job job;
+  JobEvents events;
+  Plan plan;
+  double since;
+  int cells() const { return static_cast<int>(job.tokens.size()) + job.maxTokens; }
+};
+
+struct Scheduler::Active {
+  Active(Context & context, Waiting && waiting)
+    : id(waiting.id), cells(waiting.cells()), job(std::move(waiting.job)), events(std::move(waiting.events)),
+      sequence(context, job.tokens, std::move(waiting.plan)), sampler(job.sampling), stops(job.stops) {}
+  uint64_t id;
+  int cells;
+  Job job;
+  JobEvents events;
+  Sequence sequence;
+  Sampler sampler;
+  Utf8 characters;
+  StopMatcher stops;
+  JobResult result;
+  double admitted = 0, admittedCpu = 0;
+  size_t nextLogits = 0;
+  bool generating = false, over = false;
+};
+
+Scheduler::Scheduler(Context & context, const SchedulerOptions & options) : context_(context), options_(options) {
+  require(options.partTokens >= 1 && options.partTokens <= context.options().batchTokens, "partTokens must be 1 to batchTokens");
+  options_.partTokens = std::min(options.partTokens, context.options().batchTokens - context.options().sequences + 1);
+  options_.partTokens = std::max(options_.partTokens, 1);
+}
+
+Scheduler::~Scheduler() {
+  for (const auto & active : active_) active->events.failed("closed", "the context was closed");
+  for (const Waiting & waiting : waiting_) waiting.events.failed("closed", "the context was closed");
+}
+
+void Scheduler::submit(uint64_t id, Job job, JobEvents events) {
+  try {
+    if (static_cast<int>(waiting_.size()) >= options_.mostWaiting)
+      fail("context_full", std::to_string(waiting_.size()) + " requests wait for the context already");
+    Sampler check(job.sampling);
+    Plan plan = checkedPlan(job, context_);
+    waiting_.push_back({id, std::move(job), std::move(events), std::move(plan), nowMs()});
+  } catch (const Failure & failure) {
+    events.failed(failure.code, failure.what());
+  }
+}
+
+void Scheduler::cancel(uint64_t id) {
+  for (auto & active : active_)
+    if (active->id == id && !active->over) {
+      active->over = true;
+      active->events.failed("cancelled", "the request was cancelled");
+    }
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end(); ++waiting)
+    if (waiting->id == id) {
+      waiting->events.failed("cancelled", "the request was cancelled");
+      waiting_.erase(waiting);
+      return;
+    }
+}
+
+bool Scheduler::idle() const { return active_.empty() && waiting_.empty(); }
+
+bool Scheduler::step() {
+  const auto clean = [this] {
+    for (const auto & active : active_)
+      if (active->over) reserved_ -= active->cells;
+    active_.erase(std::remove_if(active_.begin(), active_.end(), [](const auto & active) { return active->over; }), active_.end());
+  };
+  clean();
+  admit();
+  compute();
+  clean();
+  return !idle();
+}
+
+void Scheduler::admit() {
+  while (!waiting_.empty() && static_cast<int>(active_.size()) < context_.options().sequences &&
+       reserved_ + waiting_.front().cells() <= context_.cells()) {
+    Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    start(next);
+  }
+}
+
+void Scheduler::start(Waiting & waiting) {
+  const double since = waiting.since;
+  auto active = std::make_unique<Active>(context_, std::move(waiting));
+  active->admitted = nowMs();
+  active->admittedCpu = cpuMs();
+  JobResult & result = active->result;
+  result.timings.queued = active->admitted - since;
+  const Plan & plan = active->sequence.plan();
+  result.linked = plan.linked;
+  result.recomputed = plan.recomputed;
+  result.prefilled = plan.prefilled;
+  for (const Segment & segment : plan.segments) result.runs += segment.link < 0 ? 1 : 0;
+  try {
+    active->sequence.link(active->job.links);
+  } catch (const Failure & failure) {
+    active->events.failed(failure.code, failure.what());
+    return;
+  }
+  result.timings.linked = nowMs() - active->admitted;
+  reserved_ += active->cells;
+  active_.push_back(std::move(active));
+  if (active_.back()->sequence.pending() == 0) promptDone(*active_.back());
+}
+
+void Scheduler::compute() {
+  struct Share {
+    Active * active;
+    int first, count;
+  };
+  std::vector<BatchToken> batch;
+  std::vector<Share> shares;
+  bool generating = false;
+  for (const auto & active : active_)
+    if (active->generating && !active->over) {
+      shares.push_back({active.get(), static_cast<int>(batch.size()), 1});
+      active->sequence.add(batch, 1, [](int) { return true; });
+      generating = true;
+    }
+  int room = generating ? options_.partTokens : context_.options().batchTokens;
+  for (const auto & active : active_) {
+    if (active->generating || active->over || room == 0) continue;
+    const int count = std::min(room, active->sequence.pending());
+    const int last = static_cast<int>(active->job.tokens.size()) - 1;
+    shares.push_back({active.get(), static_cast<int>(batch.size()), count});
+    active->sequence.add(batch, count, [&](int position) {
+      const std::vector<int> & wanted = active->job.logitsAt;
+      return (position == last && active->job.maxTokens > 0) || std::binary_search(wanted.begin(), wanted.end(), position);
+    });
+    room -= count;
+  }
+  if (batch.empty()) return;
+  try {
+    context_.decode(batch);
+    for (const Share & share : shares) collect(*share.active, share.first, share.count);
+  } catch (const Failure & failure) {
+    // What the sequences of this batch hold now is not known.
+    for (const Share & share : shares) {
+      if (share.active->over) continue;
+      share.active->over = true;
+      share.active->events.failed(failure.code, failure.what());
+    }
+  }
+}
+
+void Scheduler::collect(Active & active, int firstInBatch, int count) {
+  const int position = active.sequence.position();
+  active.sequence.computed(count);
+  active.events.progress(count);
+  if (active.generating) return takeToken(active, context_.logits(firstInBatch));
+  const size_t vocabulary = static_cast<size_t>(context_.model().facts().vocabulary);
+  const std::vector<int> & wanted = active.job.logitsAt;
+  for (; active.nextLogits < wanted.size() && wanted[active.nextLogits] < position + count; ++active.nextLogits) {
+    const float * row = context_.logits(firstInBatch + wanted[active.nextLogits] - position);
+    active.result.logits.insert(active.result.logits.end(), row, row + vocabulary);
+  }
+  if (active.sequence.pending() > 0) return;
+  active.result.timings.prefilled = nowMs() - active.admitted;
+  if (active.job.maxTokens > 0) {
+    active.generating = true;
+    takeToken(active, context_.logits(firstInBatch + count - 1));
+  }
+  promptDone(active);
+}
+
+// After the first token, which somebody waits for.
+void Scheduler::promptDone(Active & active) {
+  Timings & timings = active.result.timings;
+  if (timings.cpuFirst == 0) timings.cpuFirst = cpuMs() - active.admittedCpu;
+  if (active.over) return;
+  const double before = nowMs();
+  try {
+    for (const Range & range : active.job.exports) active.result.blobs.push_back(active.sequence.exportRange(range.begin, range.end));
+  } catch (const Failure & failure) {
+    active.over = true;
+    return active.events.failed(failure.code, failure.what());
+  }
+  timings.exported = nowMs() - before;
+  if (active.result.finish != Finish::none || active.job.maxTokens == 0) finish(active, active.result.finish);
+}
+
+void Scheduler::takeToken(Active & active, const float * logits) {
+  JobResult & result = active.result;
+  const Model & model = context_.model();
+  const Token token = active.sampler.sample(logits, model.facts().vocabulary);
+  const bool first = result.generated.empty() && result.timings.first == 0;
+  if (first) {
+    result.timings.first = nowMs() - active.admitted;
+    result.timings.cpuFirst = cpuMs() - active.admittedCpu;
+  }
+  const auto say = [&](const std::string & text) {
+    if (text.empty()) return;
+    result.text += text;
+    active.events.text(text);
+  };
+  const bool ended = model.isEnd(token);
+  if (!ended) {
+    result.generated.push_back(token);
+    say(active.stops.push(active.characters.push(model.piece(token, false))));
+  }
+  if (ended || active.stops.stopped() || static_cast<int>(result.generated.size()) >= active.job.maxTokens) {
+    const bool cut = !ended && !active.stops.stopped();
+    if (!active.stops.stopped()) say(active.stops.push(active.characters.flush()));
+    if (!active.stops.stopped()) say(active.stops.flush());
+    result.finish = cut && !active.stops.stopped() ? Finish::length : Finish::stop;
+    // With exports of its prompt to be taken still, promptDone finishes it.
+    if (!first) finish(active, result.finish);
+    return;
+  }
+  active.sequence.append(token);
+}
+
+void Scheduler::finish(Active & active, Finish why) {
+  active.over = true;
+  active.result.finish = why;
+  active.result.timings.total = nowMs() - active.admitted;
+  active.events.done(std::move(active.result));
+}
+
+}  // namespace precedent

@@ -1,0 +1,52 @@
+// Carries out a plan in a context. Two of llama.cpp's sequences are used: `now` holds the prompt from its start without a gap, `later`
+// the linked cells that are not reached yet. Computing a run appends to `now`, as llama.cpp wants it, and linked cells move over when
+// it has reached them (cells are shared, so nothing is copied). At every moment `now` is an ordinary sequence: what several requests
+// compute next goes into one batch. Rows that will be recomputed are never put into the cache, so nothing can read a stale one.
+#pragma once
+
+#include <vector>
+
+#include "context.hpp"
+#include "plan.hpp"
+
+namespace precedent {
+
+class Sequence {
+public:
+  // The plan must be of these tokens and links; the links' memory must last until link() returns. Throws context_full.
+  Sequence(Context & context, std::vector<Token> tokens, Plan plan);
+  ~Sequence();
+  Sequence(const Sequence &) = delete;
+  Sequence & operator=(const Sequence &) = delete;
+
+  // Once, first. Throws context_full, blob_foreign.
+  void link(const std::vector<Link> & links, bool anyAttention = false);
+  // Tokens that can be computed in the next batch; 0 when all are there.
+  int pending() const;
+  int position() const { return position_; }
+  const std::vector<Token> & tokens() const { return tokens_; }
+  const Plan & plan() const { return plan_; }
+  // The next `count` tokens; wantsLogits is asked with positions.
+  template <typename WantsLogits>
+  void add(std::vector<BatchToken> & batch, int count, WantsLogits wantsLogits) const {
+    for (int position = position_; position < position_ + count; ++position)
+      batch.push_back({tokens_[static_cast<size_t>(position)], position, now_, wantsLogits(position)});
+  }
+  // The batch with them was decoded.
+  void computed(int count);
+  // One more token at the end, to be computed next. All before it must be there.
+  void append(Token token);
+  Bytes exportRange(int begin, int end);
+
+private:
+  void reach();
+
+  Context & context_;
+  std::vector<Token> tokens_;
+  Plan plan_;
+  int now_, later_;
+  size_t segment_ = 0;
+  int position_ = 0;  // all before it are in `now`
+};
+
+}  // namespace precedent
