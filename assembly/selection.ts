@@ -1,0 +1,75 @@
+// Selection outside of plan: what a request would be shown now, and why, by the same code and the same tables, in a pool of its own.
+import { sharingDomain } from "../algorithms/identity.ts";
+import { createSelection, type Selection } from "../operators/select/selection.ts";
+import { followTable } from "../runtime/table.ts";
+import { readExampleOutcomes } from "../operators/aggregate/thresholds.ts";
+import type { IdentifiedRequest } from "../operators/flow.ts";
+import { acquireInstance } from "../stack/instance.ts";
+import { holdExamples } from "./examples.ts";
+import { holdHelpfulness } from "./helpfulness.ts";
+import type { Session } from "./session.ts";
+
+const mostOutcomes = 100_000;
+
+export interface Inspected extends Selection {
+  /** Sharing domain, tenant/domain. */
+  domain: string;
+  /** Examples in the pool, of all domains. */
+  pool: number;
+  embeddingModel: string;
+}
+
+export interface HeldSelection {
+  /** Nothing is left to chance: neither trials nor other thresholds. */
+  select(request: IdentifiedRequest, signal: AbortSignal): Promise<Inspected>;
+  stop(): Promise<void>;
+}
+
+/** Resolves when every example and policy that was published is here: reads the whole topic the first time, its tail later. */
+export async function holdSelection(session: Session): Promise<HeldSelection> {
+  const { config, kafka, codec, clickhouse, log } = session;
+  const instance = await acquireInstance(config.stack.folder, "select");
+  const closers: (() => Promise<void>)[] = [() => instance.release()];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const helpfulness = holdHelpfulness(session, log);
+    closers.push(helpfulness.stop);
+    const policies = followTable({
+      ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },
+      apply: helpfulness.apply,
+    });
+    closers.push(() => policies.stop());
+    const examples = await holdExamples(session, { instance: instance.id, stage: "select", mode: "global", log });
+    closers.push(examples.stop);
+    await Promise.all([examples.restored(), policies.caughtUp]);
+    await helpfulness.settled();
+    // plan reads them now and again; here once, so that they are there.
+    const outcomes = await readExampleOutcomes(clickhouse, mostOutcomes);
+
+    const choose = createSelection({
+      pool: examples.pool,
+      selection: { ...config.selection, explore: { ...config.selection.explore, trials: 0, thresholds: 0 } },
+      arms: session.arms.routed,
+      clock: Date.now,
+      random: () => 0,
+      proxy: helpfulness.proxy,
+      threshold: helpfulness.threshold,
+      outcomes: (id) => outcomes.get(id),
+    });
+    return {
+      async select(request, signal) {
+        const question = request.messages.findLast(({ role }) => role === "user")?.content ?? "";
+        const domain = sharingDomain(request.tenant, request.domain);
+        const embedding = await examples.embedder.embed(question, signal);
+        const selection = await choose({ request, domain, question, embedding }, log);
+        return { ...selection, domain, pool: examples.pool.size(), embeddingModel: examples.embedder.model };
+      },
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
