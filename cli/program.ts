@@ -13,6 +13,7 @@ import { addKv } from "./kv.ts";
 import { addPolicy } from "./policy.ts";
 import { addProxy } from "./proxy.ts";
 import { addReplay } from "./replay.ts";
+import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
 import { addTopology } from "./topology.ts";
@@ -35,6 +36,7 @@ export function createProgram(io: Io): Command {
     addPolicy,
     addProxy,
     addExplain,
+    addSelect,
     addSql,
     addExamples,
     addDocuments,
