@@ -6,22 +6,33 @@ export interface ChatMessage {
   content: string;
 }
 
+/** A message, and the pieces that it is made of. */
+export interface MessageParts {
+  role: Piece["role"];
+  /** Put together they are the content; what stands between two texts belongs to the second. */
+  parts: { piece: Piece; text: string }[];
+}
+
 /**
  * One message a piece, in order; an example in chat turns is a user and an assistant piece. Neighbours of the same role become one message,
  * a blank line between them, where they are system texts, documents, or examples with the guidance around them: chat templates want turns
  * to alternate.
  */
-export function chatMessages(pieces: readonly Piece[]): ChatMessage[] {
-  const messages: ChatMessage[] = [];
+export function messageParts(pieces: readonly Piece[]): MessageParts[] {
+  const messages: MessageParts[] = [];
   let previous: Piece | undefined;
   for (const piece of pieces) {
     const last = messages.at(-1);
-    if (last !== undefined && previous !== undefined && joins(previous, piece)) last.content += `\n\n${piece.text}`;
-    else messages.push({ role: piece.role, content: piece.text });
+    if (last !== undefined && previous !== undefined && joins(previous, piece))
+      last.parts.push({ piece, text: `\n\n${piece.text}` });
+    else messages.push({ role: piece.role, parts: [{ piece, text: piece.text }] });
     previous = piece;
   }
   return messages;
 }
+
+export const chatMessages = (pieces: readonly Piece[]): ChatMessage[] =>
+  messageParts(pieces).map(({ role, parts }) => ({ role, content: parts.map(({ text }) => text).join("") }));
 
 /** The text of the last user turn, what a log is looked up by; undefined when there is none. */
 export function lastUserTurn(pieces: readonly Piece[]): string | undefined {
