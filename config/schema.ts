@@ -53,6 +53,8 @@ const embedder = z.strictObject({
   threads: z.number().int().min(1).max(16).default(1),
   maxBatch: z.number().int().min(1).max(256).default(8),
   cacheEntries: z.number().int().min(0).default(50_000),
+  /** Texts of requests that may wait for the model; a request that finds more goes on without examples and says so. */
+  maxWaiting: z.number().int().min(1).max(16_384).default(1_024),
 });
 
 const selection = z.strictObject({

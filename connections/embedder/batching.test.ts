@@ -85,7 +85,7 @@ test("NaN and infinity are refused, for that text alone", async () => {
   ]);
 });
 
-test("a batch of the wrong size, a full queue and a closed embedder are embedder_unavailable", async () => {
+test("a batch of the wrong size and a closed embedder are embedder_unavailable, a full queue is embedder_busy at once", async () => {
   expect(await codeOf(create({ run: async () => new Float32Array(1) }).embedder.embed("x"))).toBe(
     "embedder_unavailable",
   );
@@ -94,7 +94,8 @@ test("a batch of the wrong size, a full queue and a closed embedder are embedder
   void codeOf(hanging.embed("a"));
   await new Promise((resolve) => setTimeout(resolve, 10));
   const waiting = codeOf(hanging.embed("b"));
-  expect(await codeOf(hanging.embed("c"))).toBe("embedder_unavailable");
+  expect(await codeOf(hanging.embed("c"))).toBe("embedder_busy");
+  expect(hanging.figures()).toEqual({ waiting: 1, background: 0, computed: 0, cached: 0, refused: 1 });
   await hanging.close();
   expect(await waiting).toBe("embedder_unavailable");
   expect(await codeOf(hanging.embed("d"))).toBe("embedder_unavailable");
@@ -111,6 +112,57 @@ test("an aborted caller stops waiting; others who asked the same still get it", 
   await expect(impatient).rejects.toThrow("deadline");
   release();
   expect((await patient)[0]).toBe(3);
+});
+
+/** An embedder whose model does nothing until opened. */
+function gated(options: Partial<BatchingOptions> = {}) {
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  return { ...create({ ...options, run: (texts) => gate.then(() => lengths(texts)) }), open };
+}
+const aTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
+
+test("what nobody waits for any more is not computed", async () => {
+  const { embedder, batches, open } = gated({ maxBatch: 1 });
+  const first = embedder.embed("first");
+  await aTurn();
+  const [gone, shared] = [new AbortController(), new AbortController()];
+  const left = codeOf(embedder.embed("left", gone.signal));
+  const leaver = codeOf(embedder.embed("wanted", shared.signal));
+  const wanted = embedder.embed("wanted");
+  expect(embedder.figures().waiting).toBe(2);
+  gone.abort(new Error("deadline"));
+  shared.abort(new Error("deadline"));
+  await Promise.all([left, leaver]);
+  expect(embedder.figures().waiting).toBe(1);
+  open();
+  await Promise.all([first, wanted]);
+  expect(batches).toEqual([["first"], ["wanted"]]);
+  expect((await embedder.embed("left"))[0]).toBe(4);
+});
+
+test("requests go before the background, which is computed all the same", async () => {
+  const { embedder, batches, open } = gated({ maxBatch: 4 });
+  const slow = embedder.embedAll(Array.from({ length: 30 }, (_, i) => `b${i}`));
+  await aTurn();
+  const requests = Array.from({ length: 100 }, (_, i) => embedder.embed(`r${i}`));
+  // Asked by a request, too, it has no time any more.
+  const promoted = embedder.embed("b7");
+  open();
+  await Promise.all([slow, promoted, ...requests]);
+  const kinds = batches.map((batch) => [...new Set(batch.map((text) => (text === "b7" ? "r" : text[0])))].join());
+  // The one that was under way; then requests, and one in sixteen for the others, small.
+  expect(kinds[0]).toBe("b");
+  expect(kinds.slice(1, 15).every((kind) => kind === "r")).toBe(true);
+  expect([kinds[15], batches[15]?.length]).toEqual(["b", 1]);
+  const lastRequest = kinds.lastIndexOf("r");
+  expect(kinds.slice(lastRequest + 1).every((kind) => kind === "b")).toBe(true);
+  expect(embedder.figures()).toEqual({ waiting: 0, background: 0, computed: 130, cached: 0, refused: 0 });
+});
+
+test("the background is not bounded by the requests' queue", async () => {
+  const { embedder } = create({ maxWaiting: 1 });
+  expect((await embedder.embedAll(["a", "bb", "ccc"])).map((vector) => vector[0])).toEqual([1, 2, 3]);
 });
 
 test("progress is told for every text", async () => {

@@ -22,6 +22,7 @@ export function createHashEmbedder(dimension = 64): Embedder {
         onProgress?.(i + 1);
         return embed(text);
       }),
+    figures: () => ({ waiting: 0, background: 0, computed: 0, cached: 0, refused: 0 }),
     close: async () => undefined,
   };
 }

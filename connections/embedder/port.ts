@@ -1,19 +1,36 @@
 // Texts to unit vectors. Implementations: onnx.ts (worker threads) and hash.ts (unit tests only).
 
+export interface EmbedderFigures {
+  /** Texts of requests, and of the background, that wait for the model. */
+  waiting: number;
+  background: number;
+  /** Since the start: texts that the model computed, that the cache had, and that found the queue full. */
+  computed: number;
+  cached: number;
+  refused: number;
+}
+
 export interface Embedder {
   /** Names the model and its dimension, e.g. all-MiniLM-L6-v2; a pool never mixes two. */
   readonly model: string;
   readonly dimension: number;
-  /** One vector of unit length; what waits is batched, what was seen is cached by text. Rejects with EmbedderError. */
+  /**
+   * One vector of unit length, for a request: what waits is batched, what was seen is cached by the hash of the text. Rejects with EmbedderError,
+   * at once when the queue is full; with the signal's reason when nobody waits for it any more, and then it is not computed either.
+   */
   embed(text: string, signal?: AbortSignal): Promise<Float32Array>;
+  /** For what has time: requests go first. */
   embedAll(texts: readonly string[], onProgress?: (done: number) => void): Promise<Float32Array[]>;
+  figures(): EmbedderFigures;
   close(): Promise<void>;
 }
 
-/** code: embedder_unavailable, not_finite. */
+/** embedder_busy: more texts wait than may. */
+export type EmbedderErrorCode = "embedder_unavailable" | "embedder_busy" | "not_finite";
+
 export class EmbedderError extends Error {
   constructor(
-    readonly code: "embedder_unavailable" | "not_finite",
+    readonly code: EmbedderErrorCode,
     message: string,
   ) {
     super(message);

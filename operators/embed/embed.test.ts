@@ -21,7 +21,7 @@ const hanging: Pick<Embedder, "embed"> = {
       signal?.addEventListener("abort", () => reject(signal.reason as Error));
     }),
 };
-const degradedOnce = { kind: "ok", value: { embedding: null, degraded: ["cache", "embedder"] } };
+const degradedBy = (reason: string) => ({ kind: "ok", value: { embedding: null, degraded: ["cache", reason] } });
 
 test("adds the vector of the question and keeps everything else", async () => {
   const embedder = createHashEmbedder();
@@ -32,22 +32,29 @@ test("adds the vector of the question and keeps everything else", async () => {
   });
 });
 
-test.each(["embedder_unavailable", "not_finite"] as const)(
-  "%s: goes on without a vector, and says so",
-  async (code) => {
-    const input = recalled({ degraded: ["cache"] });
-    const outcome = await createEmbed({ embedder: failing(new EmbedderError(code, "x")) })(input, context());
-    expect(outcome).toMatchObject(degradedOnce);
-    expect(input.degraded).toEqual(["cache"]);
-  },
-);
+test.each([
+  ["embedder_unavailable", "embedder"],
+  ["not_finite", "embedder"],
+  ["embedder_busy", "embedder_busy"],
+] as const)("%s: goes on without a vector, and says so", async (code, reason) => {
+  const input = recalled({ degraded: ["cache"] });
+  const outcome = await createEmbed({ embedder: failing(new EmbedderError(code, "x")) })(input, context());
+  expect(outcome).toMatchObject(degradedBy(reason));
+  expect(input.degraded).toEqual(["cache"]);
+});
 
 test("waits no longer than it may, nor than half of the time left", async () => {
   const input = recalled({ degraded: ["cache"] });
-  expect(await createEmbed({ embedder: hanging, waitMs: 5 })(input, context())).toMatchObject(degradedOnce);
+  expect(await createEmbed({ embedder: hanging, waitMs: 5 })(input, context())).toMatchObject(
+    degradedBy("embedder_slow"),
+  );
   const late = context({ deadline: 1_010 });
-  expect(await createEmbed({ embedder: hanging, clock: () => 1_000 })(input, late)).toMatchObject(degradedOnce);
-  expect(await createEmbed({ embedder: hanging, clock: () => 5_000 })(input, late)).toMatchObject(degradedOnce);
+  expect(await createEmbed({ embedder: hanging, clock: () => 1_000 })(input, late)).toMatchObject(
+    degradedBy("embedder_slow"),
+  );
+  expect(await createEmbed({ embedder: hanging, clock: () => 5_000 })(input, late)).toMatchObject(
+    degradedBy("embedder_slow"),
+  );
 });
 
 test("when the record is taken away it gives up at once", async () => {

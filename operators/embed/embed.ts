@@ -1,5 +1,7 @@
-// Embeds the question, so that select can compare it with examples. Needs validate before it. Without the embedder (down, too slow,
-// or giving NaN) the request goes on without a vector and says so in degraded: it is answered, only without examples.
+// Embeds the question, so that select can compare it with examples. Needs validate before it. Under load a request waits here, and with it,
+// by the stage's limit of requests in flight, the topic: the queue of the embedder is bounded, and only who finds it full goes on at once
+// without a vector ("embedder_busy" in degraded). So does who got none in time ("embedder_slow"), and everybody while the embedder is down or
+// gives NaN ("embedder"): they are answered, only without examples.
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Recalled } from "../flow.ts";
@@ -8,14 +10,14 @@ export interface EmbedDependencies {
   embedder: Pick<Embedder, "embed">;
   /** Milliseconds since the epoch. */
   clock?: () => number;
-  /** Milliseconds to wait for a vector, and never more than half of what is left until the deadline. Default 5,000. */
+  /** Milliseconds to wait for a vector, and never more than half of what is left until the deadline. Default 30,000. */
   waitMs?: number;
 }
 
 export function createEmbed({
   embedder,
   clock = Date.now,
-  waitMs = 5_000,
+  waitMs = 30_000,
 }: EmbedDependencies): Step<Recalled, Embedded> {
   return async function embed(input, context) {
     const wait = Math.min(waitMs, Math.max(0, (context.deadline - clock()) / 2));
@@ -31,12 +33,17 @@ export function createEmbed({
       if (context.signal.aborted) return retryLater(error instanceof Error ? error : new Error(String(error)));
       if (!(error instanceof EmbedderError || error instanceof TooSlow)) throw error;
       context.log.warn({ err: error }, "no embedding: the request goes on without examples");
-      return ok({ ...input, embedding: null, degraded: [...input.degraded, "embedder"] });
+      return ok({ ...input, embedding: null, degraded: [...input.degraded, degradedBy(error)] });
     } finally {
       clearTimeout(timer);
       context.signal.removeEventListener("abort", stop);
     }
   };
+}
+
+function degradedBy(error: EmbedderError | TooSlow): string {
+  if (error instanceof TooSlow) return "embedder_slow";
+  return error.code === "embedder_busy" ? "embedder_busy" : "embedder";
 }
 
 class TooSlow extends Error {
