@@ -48,7 +48,10 @@ export function proxyPass({ session, policies: all, metrics, log }: Learning, ev
     const { outcome, kinds } = training;
     if (outcome === "trained" && training.published.outcome === "published") {
       metrics.sent("policies", 1);
-      log.info({ policy: PROXY, version: training.published.policy.version, ...training.metrics }, "published");
+      log.info(
+        { policy: PROXY, version: training.published.policy.version, kind: training.kind, ...training.metrics },
+        "published",
+      );
     } else {
       const why = outcome === "trained" ? training.published.outcome : outcome;
       log.info({ policy: PROXY, why, ...kinds }, "no proxy was published");

@@ -13,8 +13,11 @@ export interface TrainProxyDependencies {
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** jobs/train-proxy.ts by default. */
-  train?: (rows: ProxyRow[], options: { log: Logger }) => Promise<TrainedProxy>;
+  train?: (rows: readonly ProxyRow[], options: { log: Logger }) => Promise<Trained>;
 }
+
+/** kind: trees, network or linear. */
+type Trained = TrainedProxy & { kind: string };
 
 export interface TrainProxyOptions {
   /** Rows trained on at most, and at least. */
@@ -31,7 +34,7 @@ export type ProxyTraining = Evidence &
   (
     | { outcome: "few" }
     | { outcome: "paused" }
-    | { outcome: "trained"; metrics: Record<string, number>; published: PublishedProxy }
+    | { outcome: "trained"; kind: string; metrics: Record<string, number>; published: PublishedProxy }
   );
 
 /** Rows as the features of this version make them. */
@@ -43,7 +46,7 @@ export const proxyRows = (clickhouse: Pick<ClickHouse, "query">, limit: number):
   })(limit);
 
 /** Loaded when it is needed: a job's tools are none of a running stage's. */
-async function runJob(rows: ProxyRow[], options: { log: Logger }): Promise<TrainedProxy> {
+async function runJob(rows: readonly ProxyRow[], options: { log: Logger }): Promise<Trained> {
   const { trainProxy } = await import("../jobs/train-proxy.ts");
   return trainProxy(rows, options);
 }
@@ -58,7 +61,7 @@ export async function trainAndPublishProxy(
   if (isPaused(policies)) return { outcome: "paused", kinds, trainedThrough };
   if (rows.length < minimumRows) return { outcome: "few", kinds, trainedThrough };
   log.info({ rows: rows.length, ...kinds }, "the proxy is being trained");
-  const trained = await train([...rows], { log });
+  const trained = await train(rows, { log });
   const published = await createPublishProxy({ policies, clock })(trained, { trainedThrough, force });
-  return { outcome: "trained", kinds, trainedThrough, metrics: trained.metrics, published };
+  return { outcome: "trained", kinds, trainedThrough, kind: trained.kind, metrics: trained.metrics, published };
 }

@@ -63,9 +63,9 @@ it("a training says what it rests on and what came of it", () => {
   const kinds = { trial: 3, direct: 2, observed: 1 };
   const base = { kinds, trainedThrough: null };
   const metrics = { auc: 0.7, auc_similarity: 0.6 };
-  const trained = { ...base, outcome: "trained", metrics } as const;
+  const trained = { ...base, outcome: "trained", kind: "trees", metrics } as const;
   expect(describeTraining({ ...trained, published: { outcome: "published", policy: policy({}) } }, 5)).toBe(
-    "trained on 3 trials, 2 comparisons, 1 observed uses: AUC 0.700 on requests held out, similarity 0.600\n" +
+    "trained on 3 trials, 2 comparisons, 1 observed uses: trees, AUC 0.700 on requests held out, similarity 0.600\n" +
       "proxy 3 is published; plan takes it up while it runs\n",
   );
   expect(describeTraining({ ...trained, published: { outcome: "worse" } }, 5)).toContain("not published");

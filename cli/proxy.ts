@@ -75,9 +75,9 @@ export function describeTraining(training: ProxyTraining, minimumRows: number): 
     throw new CommandError(
       `there are ${evidence(kinds)}, fewer than learn.proxy.minimumRows (${minimumRows}): let examples be used and give feedback, or --force`,
     );
-  const { metrics, published } = training;
+  const { kind, metrics, published } = training;
   const figure = (name: string): string => metrics[name]?.toFixed(3) ?? "unknown";
-  const told = `trained on ${evidence(kinds)}: AUC ${figure("auc")} on requests held out, similarity ${figure("auc_similarity")}\n`;
+  const told = `trained on ${evidence(kinds)}: ${kind}, AUC ${figure("auc")} on requests held out, similarity ${figure("auc_similarity")}\n`;
   switch (published.outcome) {
     case "published":
       return `${told}${PROXY} ${published.policy.version} is published; plan takes it up while it runs\n`;

@@ -1,6 +1,6 @@
 // Rows that the helpfulness proxy learns from, out of ClickHouse: bounded, the newest of the best evidence first. Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { selectDirect, selectObserved, selectTrials } from "./proxy-statements.ts";
+import { selectDirect, selectObserved, selectSince, selectTrials } from "./proxy-statements.ts";
 
 /** One example and one arm on one request. */
 export interface ProxyRow {
@@ -32,10 +32,12 @@ type Selected = ProxyRow & { newestAt: number };
 
 /** The function gives at most `limit` rows. Trials go before direct comparisons, those before what was merely observed. */
 export function createProxyRows({ clickhouse, featureVersion, featureCount }: ProxyRowsDependencies) {
-  const select = (sql: string, rows: number): Promise<Selected[]> =>
-    rows === 0 ? Promise.resolve([]) : clickhouse.query<Selected>(sql, { rows, featureVersion, featureCount });
-
   return async function proxyRows(limit: number): Promise<ProxyRows> {
+    const [oldest] = await clickhouse.query<{ since: number }>(selectSince, { rows: limit });
+    const select = (sql: string, rows: number): Promise<Selected[]> =>
+      rows === 0
+        ? Promise.resolve([])
+        : clickhouse.query<Selected>(sql, { rows, since: oldest?.since ?? 0, featureVersion, featureCount });
     const trial = await select(selectTrials, limit);
     const direct = await select(selectDirect, limit - trial.length);
     const observed = await select(selectObserved, limit - trial.length - direct.length);

@@ -65,37 +65,51 @@ SELECT
 FROM judged LEFT JOIN (${conversation("trials")}) AS question USING (request_id, tenant)
 ${tail}`;
 
-/** Shown to the arm that answered, with its reward and the hash of the other examples in the prompt. */
-const uses = `
-  uses AS (
+/** Decided when, in milliseconds, the oldest of the newest {rows} rewarded requests was: a long history costs no more than a short one. */
+export const selectSince = `
+SELECT toUnixTimestamp64Milli(min(created_at)) AS since FROM (
+  SELECT created_at FROM decisions FINAL
+  WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM rewards FINAL WHERE weight > 0)
+  ORDER BY created_at DESC LIMIT {rows:UInt32}
+)
+SETTINGS distributed_product_mode = 'local'`;
+
+const isRecent = "created_at >= fromUnixTimestamp64Milli({since:Int64})";
+
+/** Rewarded decisions with what the arm that answered was shown, and those uses themselves. */
+const recent = `
+  answered AS (
     SELECT
-      use.example_id AS example_id, use.request_id AS request_id, use.tenant AS tenant, use.arm AS arm, use.model AS model,
-      use.features AS features, use.features_version AS features_version, use.explored AS explored, use.arm_mean AS arm_mean,
-      use.created_at AS created_at, reward, reward_weight, newest_at,
-      groupArray(example_id) OVER (PARTITION BY request_id, tenant) AS shown
-    FROM example_uses AS use FINAL INNER JOIN (${rewarded}) AS rewarded USING (request_id, tenant)
+      decision.request_id AS request_id, decision.tenant AS tenant, decision.arm AS decided_arm, policy_version,
+      decision.arms.model[indexOf(decision.arms.arm, decision.arm)] AS decided_model,
+      arraySort(decision.arms.examples[indexOf(decision.arms.arm, decision.arm)].id) AS shown,
+      reward, reward_weight, newest_at
+    FROM decisions AS decision FINAL INNER JOIN (${rewarded}) AS rewarded USING (request_id, tenant)
+    WHERE ${isRecent}
+  ),
+  asked AS (
+    SELECT request_id, tenant, cityHash64(domain, messages) AS conversation_hash FROM requests FINAL
+    WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM decisions WHERE ${isRecent})
+  ),
+  uses AS (
+    SELECT request_id, tenant, example_id, arm, model, features, explored, arm_mean, created_at
+    FROM example_uses AS use FINAL WHERE ${isRecent} AND ${usable("use")}
   )`;
 
 export const selectDirect = `
 WITH
   current_models AS (${currentModels}),
-  ${uses},
-  answered AS (
-    SELECT
-      decision.request_id AS request_id, decision.tenant AS tenant, decision.arm AS arm,
-      decision.arms.model[indexOf(decision.arms.arm, decision.arm)] AS model,
-      arraySort(decision.arms.examples[indexOf(decision.arms.arm, decision.arm)].id) AS prompt, conversation_hash, reward
-    FROM decisions AS decision FINAL
-    INNER JOIN (${rewarded}) AS rewarded USING (request_id, tenant)
-    INNER JOIN (SELECT request_id, tenant, cityHash64(domain, messages) AS conversation_hash FROM requests FINAL) AS question USING (request_id, tenant)
-  ),
+  ${recent},
+  rated AS (SELECT * FROM answered INNER JOIN asked USING (request_id, tenant)),
   withouts AS (
-    SELECT tenant, arm, model, conversation_hash, prompt, avg(reward) AS reward_without FROM answered GROUP BY tenant, arm, model, conversation_hash, prompt
+    SELECT tenant, decided_arm AS arm, decided_model AS model, conversation_hash, shown AS prompt, avg(reward) AS reward_without
+    FROM rated GROUP BY tenant, arm, model, conversation_hash, prompt
   ),
   withs AS (
-    SELECT *, arraySort(arrayFilter(id -> id != example_id, shown)) AS prompt
-    FROM uses INNER JOIN (SELECT request_id, tenant, conversation_hash FROM answered) AS question USING (request_id, tenant)
-    WHERE ${usable("uses")}
+    SELECT *, arrayFilter(id -> id != example_id, shown) AS prompt
+    FROM uses INNER JOIN rated USING (request_id, tenant)
+    -- Of questions that were asked once there is nothing to compare.
+    WHERE conversation_hash IN (SELECT conversation_hash FROM rated GROUP BY conversation_hash HAVING count() > 1)
   )
 SELECT
   ${group}, features, reward - reward_without AS effect, ${weights.direct} * reward_weight * ${modelWeight} AS weight, ${newest}
@@ -106,16 +120,10 @@ ${tail}`;
 export const selectObserved = `
 WITH
   current_models AS (${currentModels}),
-  ${uses},
-  shown_uses AS (
-    SELECT * FROM uses
-    WHERE NOT explored AND isFinite(arm_mean) AND ${usable("uses")} AND (request_id, tenant) IN (
-      SELECT request_id, tenant FROM decisions WHERE policy_version > 0
-    )
-    ORDER BY created_at DESC, request_id, example_id LIMIT {rows:UInt32}
-  )
+  ${recent}
 SELECT
   ${group}, features, reward - least(greatest(arm_mean, 0), 1) AS effect,
-  ${weights.observed} * reward_weight / length(shown) * ${modelWeight} AS weight, ${newest}
-FROM shown_uses LEFT JOIN (${conversation("shown_uses")}) AS question USING (request_id, tenant)
+  ${weights.observed} * reward_weight / greatest(length(shown), 1) * ${modelWeight} AS weight, ${newest}
+FROM uses INNER JOIN answered USING (request_id, tenant) LEFT JOIN asked USING (request_id, tenant)
+WHERE NOT explored AND isFinite(arm_mean) AND policy_version > 0
 ${tail}`;
