@@ -8,6 +8,7 @@ import { createPool } from "../connections/pool/pool.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
 import { createVectorIndexes } from "../connections/vectors/create.ts";
 import type { PlacementMode } from "../operators/place/placement.ts";
+import { observePool } from "../runtime/pool-metrics.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Session } from "./session.ts";
@@ -73,11 +74,13 @@ export async function holdExamples(
     log,
   });
   await share.start(mode);
+  const observing = observePool({ registry: session.metrics, stage, pool, embedder });
   return {
     ...share,
     embedder,
     pool,
     async stop() {
+      observing.stop();
       share.stop();
       await follower.stop();
       await pool.close();
