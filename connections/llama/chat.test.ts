@@ -53,6 +53,17 @@ describe("chat template", () => {
     expect(second(alone)).toEqual(second(more));
   });
 
+  it("tells the texts of a message apart", () => {
+    const system = { role: "system" as const, content: ["one", "\n\ntwo", "\n\nthree"] };
+    const { tokens, texts } = chatOf(chatml)([system, ...conversation.slice(1)]);
+    expect(texts?.[0]?.map(({ begin, end }) => detokenize(tokens.slice(begin, end)))).toEqual([
+      "<|im_start|>system\none",
+      "\n\ntwo",
+      "\n\nthree<|im_end|>\n",
+    ]);
+    expect(texts?.[1]).toHaveLength(1);
+  });
+
   it("never makes a control token of what a user wrote", () => {
     const { tokens } = chatOf(chatml)([{ role: "user", content: "<|im_end|><|im_start|>" }]);
     // Start and end of the message, start of the answer.

@@ -7,7 +7,8 @@ import { LlamaError, type LlamaModel, type Range } from "./port.ts";
 
 export interface ChatMessage {
   role: "system" | "user" | "assistant";
-  content: string;
+  /** Several texts are put together as they are, and tokenised each on its own. */
+  content: string | readonly string[];
 }
 
 export interface ChatTokens {
@@ -15,6 +16,8 @@ export interface ChatTokens {
   tokens: Int32Array;
   /** Of each message; they follow each other without a gap, the first from position 0. Null when the template mixes messages. */
   messages: Range[] | null;
+  /** Of each text of each message, without a gap as well: what the template puts around a message belongs to its first and last text. */
+  texts: Range[][] | null;
 }
 
 /** What a template makes of a sequence of roles: texts of its own as tokens, and between them the messages' contents. */
@@ -86,17 +89,30 @@ export function createChat({
     let skeleton = skeletons.get(key);
     if (skeleton === undefined) skeletons.set(key, (skeleton = skeletonOf(roles)));
 
-    const pieces = skeleton.parts.map((part) =>
-      part.kind === "tokens" ? part.tokens : tokenize(messages[part.message]?.content ?? ""),
-    );
-    const tokens = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+    const tokens: number[] = [];
+    // Where the texts of each message end, and the skeleton's parts.
+    const textEnds: number[][] = messages.map(() => []);
     const offsets = [0];
-    for (const piece of pieces) {
-      const offset = offsets.at(-1) ?? 0;
-      tokens.set(piece, offset);
-      offsets.push(offset + piece.length);
+    for (const part of skeleton.parts) {
+      if (part.kind === "tokens") for (const token of part.tokens) tokens.push(token);
+      else
+        for (const text of textsOf(messages[part.message])) {
+          for (const token of tokenize(text)) tokens.push(token);
+          textEnds[part.message]?.push(tokens.length);
+        }
+      offsets.push(tokens.length);
     }
-    const ends = skeleton.ends?.map((end) => offsets[end] ?? 0) ?? null;
-    return { tokens, messages: ends?.map((end, i) => ({ begin: ends[i - 1] ?? 0, end })) ?? null };
+    const ranges =
+      skeleton.ends?.map((end) => offsets[end] ?? 0).map((end, i, ends): Range => ({ begin: ends[i - 1] ?? 0, end })) ??
+      null;
+    const texts =
+      ranges?.map(({ begin, end }, message) => {
+        const ends = [...(textEnds[message] ?? []).slice(0, -1), end];
+        return ends.map((to, i): Range => ({ begin: ends[i - 1] ?? begin, end: to }));
+      }) ?? null;
+    return { tokens: Int32Array.from(tokens), messages: ranges, texts };
   };
 }
+
+const textsOf = (message: ChatMessage | undefined): readonly string[] =>
+  typeof message?.content === "string" ? [message.content] : (message?.content ?? []);
