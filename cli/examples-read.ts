@@ -1,4 +1,4 @@
-// precedent examples list, show, rank, export: the pool as ClickHouse has it, and what bettering an example would gain.
+// precedent examples list, rank, export: the pool as ClickHouse has it, and what bettering an example would gain.
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { once } from "node:events";
@@ -7,13 +7,13 @@ import { sharingDomain } from "../algorithms/identity.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount } from "./options.ts";
-import { ago, oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
+import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
 
 interface Where {
   tenant?: string;
   domain?: string;
 }
-interface Listed {
+export interface Listed {
   id: string;
   tenant: string;
   domain: string;
@@ -23,13 +23,15 @@ interface Listed {
   bytes: number;
   source: string;
   model: string;
+  /** Whose vector it has. */
+  embeddingModel: string;
   requestId: string | null;
   replays: number;
   createdAt: number;
   expiresAt: number | null;
 }
 
-const columns = `example_id AS id, tenant, domain, request, response, quality, bytes, source_arm AS source, source_model AS model,
+const columns = `example_id AS id, tenant, domain, request, response, quality, bytes, source_arm AS source, source_model AS model, embedding_model AS embeddingModel,
   source_request_id AS requestId, replays, toUnixTimestamp64Milli(created_at) AS createdAt, toUnixTimestamp64Milli(expires_at) AS expiresAt`;
 
 /** With parameters tenant and domain; empty ones mean any. */
@@ -60,16 +62,6 @@ export function addReadingExamples(examples: Command, io: Io): void {
       );
       if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
       else io.out(describeList(rows, Date.now()));
-    });
-
-  examples
-    .command("show")
-    .description("one example: its texts, where it came from, how it was used")
-    .argument("<id>", "of the example; its first digits will do")
-    .option("--json", "as JSON")
-    .action(async (id: string, { json }: { json?: boolean }, command: Command) => {
-      const found = await withClickHouse(command, io, (clickhouse) => readExample(clickhouse, id));
-      io.out(json === true ? `${JSON.stringify(found, null, 2)}\n` : describeExample(found, Date.now()));
     });
 
   reading(
@@ -135,25 +127,6 @@ export async function findExamples(clickhouse: ClickHouse, id: string): Promise<
   return rows;
 }
 
-interface Use {
-  uses: number;
-  rated: number;
-  meanQuality: number | null;
-  gain: number | null;
-}
-async function readExample(clickhouse: ClickHouse, id: string): Promise<Listed & Use> {
-  const [example, ...others] = await findExamples(clickhouse, id);
-  if (example === undefined || others.length > 0)
-    throw new CommandError(`${id} begins the ids of several examples: give more of it`);
-  const [use] = await clickhouse.query<Use>(
-    `SELECT count() AS uses, countIf(rated) AS rated, if(uses = 0, NULL, avg(quality)) AS meanQuality,
-            (SELECT any(gain) FROM example_gain WHERE example_id = {id:String}) AS gain
-     FROM example_use_quality WHERE example_id = {id:String}`,
-    { id: example.id },
-  );
-  return { ...example, ...(use ?? { uses: 0, rated: 0, meanQuality: null, gain: null }) };
-}
-
 export function describeList(rows: readonly Listed[], now: number): string {
   return tableOf(
     ["id", "domain", "quality", "bytes", "age", "source", "request", "response"],
@@ -168,27 +141,6 @@ export function describeList(rows: readonly Listed[], now: number): string {
       oneLine(row.response, 40),
     ]),
   );
-}
-
-function describeExample(example: Listed & Use, now: number): string {
-  const { uses, rated, meanQuality, gain, expiresAt } = example;
-  const used =
-    uses === 0
-      ? "never used in two weeks"
-      : `${uses} uses in two weeks (${rated} rated), mean quality ${(meanQuality ?? 0).toFixed(2)}`;
-  return [
-    `example  ${example.id}`,
-    `domain   ${example.domain}`,
-    `source   ${example.source} (${example.model})${example.requestId === null ? "" : `, request ${example.requestId}`}`,
-    `quality  ${example.quality}, ${example.bytes} bytes, ${ago(now - example.createdAt)} old, replayed ${example.replays} times` +
-      (expiresAt === null ? "" : `, expires ${new Date(expiresAt).toISOString()}`),
-    `use      ${used}${gain === null ? "" : `, gain ${gain.toPrecision(3)}`}`,
-    "",
-    plain(example.request),
-    "",
-    plain(example.response),
-    "",
-  ].join("\n");
 }
 
 const page = 1_000;

@@ -14,6 +14,7 @@ import type { Example } from "../schemas/types.ts";
 import { startProgress } from "../stack/progress.ts";
 import { addReadingExamples } from "./examples-read.ts";
 import { addRemovingExamples } from "./examples-remove.ts";
+import { addShowingExamples } from "./examples-show.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
@@ -30,6 +31,7 @@ const batchSize = 256;
 export function addExamples(program: Command, io: Io): void {
   const examples = program.command("examples").description("the examples that help to answer");
   addReadingExamples(examples, io);
+  addShowingExamples(examples, io);
   addRemovingExamples(examples, io);
   examples
     .command("import")

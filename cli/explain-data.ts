@@ -10,6 +10,12 @@ export interface Conversation {
         arm: string;
         probability: number;
         policyVersion: number;
+        template: string;
+        /** 0: similarity stood in for helpfulness. */
+        proxyVersion: number;
+        threshold: number;
+        /** Tried instead. */
+        exploredThreshold: number | null;
         arms: ArmScore[];
         degraded: string[];
         timings: StepTiming[];
@@ -17,6 +23,8 @@ export interface Conversation {
     | undefined;
   /** Those of the shown ones that the table still has. */
   examples: { id: string; request: string; response: string }[];
+  /** The example that chance forced into the prompt or kept out of it. */
+  trial?: { id: string; shown: boolean; probability: number } | undefined;
   response?:
     | {
         status: string;
@@ -67,9 +75,10 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
   const parameters = { id, tenant: request.tenant };
   const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
-  const [decision, response, feedback, reward, admission] = await Promise.all([
+  const [decision, response, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision">>(
-      `SELECT arm, probability, policy_version AS policyVersion, arms, degraded, timings FROM decisions FINAL WHERE ${its}`,
+      `SELECT arm, probability, policy_version AS policyVersion, arms, degraded, timings, template, proxy_version AS proxyVersion,
+              threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
       `SELECT status, text, arm, model, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
@@ -84,6 +93,7 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
     one<Of<"admission">>(
       `SELECT outcome, reason, example_id AS exampleId FROM admissions FINAL WHERE ${its} AND source = 'response'`,
     ),
+    one<Of<"trial">>(`SELECT example_id AS id, shown, probability FROM example_trials FINAL WHERE ${its}`),
   ]);
   const ids = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples.map((example) => example.id) ?? [];
   const examples =
@@ -94,5 +104,5 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
            WHERE NOT deleted AND domain = {domain:String} AND example_id IN {ids:Array(String)}`,
           { ids, domain: request.domain },
         );
-  return { request, decision, examples, response, feedback, reward, admission };
+  return { request, decision, examples, trial, response, feedback, reward, admission };
 }

@@ -30,6 +30,7 @@ export function describeConversation({
   request,
   decision,
   examples,
+  trial,
   response,
   feedback,
   reward,
@@ -55,6 +56,12 @@ export function describeConversation({
         ]),
       ).trimEnd(),
     );
+    const { template, proxyVersion, threshold, exploredThreshold } = decision;
+    const tau =
+      exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;
+    lines.push(
+      `  template ${template}, helpfulness by ${proxyVersion === 0 ? "similarity" : `proxy version ${proxyVersion}`}, ${tau}`,
+    );
     if (decision.timings.length > 0)
       lines.push(
         pc.dim(`  ms: ${decision.timings.map(({ operator, ms }) => `${operator} ${ms.toFixed(1)}`).join(", ")}`),
@@ -75,6 +82,13 @@ export function describeConversation({
       );
     }
   }
+
+  if (trial !== undefined)
+    lines.push(
+      pc.dim(
+        `  trial: ${trial.id.slice(0, 12)} was ${trial.shown ? "forced in" : "kept out"} by chance (${trial.probability})`,
+      ),
+    );
 
   lines.push("", pc.bold("response"));
   if (response === undefined) lines.push("  none recorded yet");

@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../algorithms/helpfulness-features.ts";
 import { holdSelection } from "../assembly/selection.ts";
 import { importPairs } from "../cli/examples.ts";
-import { describeSelection } from "../cli/select.ts";
+import { createProgram } from "../cli/program.ts";
+import { runProgram } from "../cli/run.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
@@ -15,9 +16,10 @@ const objects = "files folders links sockets devices pipes archives images logs 
 const questionOf = (object: string, i: number): string => `list the newest ${object} of ${i} days`;
 const asked = Array.from({ length: 48 }, (_, i) => questionOf(objects[i % objects.length] ?? "", i));
 let system: TestSystem;
+let folder = "";
 
 beforeAll(async () => {
-  const folder = await mkdtemp(join(tmpdir(), "precedent-select-"));
+  folder = await mkdtemp(join(tmpdir(), "precedent-select-"));
   const file = join(folder, "log.jsonl");
   const ready = "are the examples there";
   const line = (request: string): string => JSON.stringify({ request, response: `answer to ${request}` });
@@ -107,8 +109,46 @@ test("the selection that is looked at is the one that is served, with a reason f
     expect(examples.at(-1)).toMatchObject({ request: "list the images", response: "ls images" });
     expect(verdicts.filter(({ reason }) => reason === "shown")).toHaveLength(3);
     expect(verdicts.filter(({ reason }) => reason === "too_many")).toHaveLength(9);
-    expect(describeSelection(found)).toContain("shown, 1 from the question");
   } finally {
     await held.stop();
   }
+});
+
+test("the commands tell what was shown and tried", async () => {
+  const file = join(folder, "precedent.yaml");
+  await writeFile(file, JSON.stringify(system.config));
+  const run = async (...argv: string[]): Promise<string> => {
+    let said = "";
+    const io = {
+      out: (text: string) => (said += text),
+      note: (text: string) => (said += text),
+      environment: process.env,
+      cwd: folder,
+      signal: new AbortController().signal,
+    };
+    expect(await runProgram(createProgram(io), ["--config", file, ...argv], io), said).toBe(0);
+    return said;
+  };
+  const { clickhouse } = system.session;
+  const [tried] = await clickhouse.query<{ id: string; request: string }>(
+    "SELECT example_id AS id, request_id AS request FROM example_trials FINAL WHERE shown LIMIT 1",
+  );
+  expect(await run("examples", "show", tried!.id)).toMatch(
+    /trials {3}shown by chance [1-9]\d* times, no reward yet; kept out/,
+  );
+  expect(await run("examples", "domains")).toMatch(/default\/default.*12.*all-MiniLM/s);
+  expect(await run("explain", tried!.request)).toContain(
+    `trial: ${tried!.id.slice(0, 12)} was forced in by chance (0.5)`,
+  );
+
+  const text = await run("select", "list the images", "--arm", "cheap");
+  expect(text).toContain("shown, 1 from the question");
+  expect(text).not.toContain("guided");
+  const found = JSON.parse(await run("select", "list the images", "--json")) as {
+    arms: { arm: string; shown: string[]; candidates: { id: string; reason: string }[] }[];
+  };
+  expect(found.arms.map(({ arm, shown, candidates }) => [arm, shown.length, candidates.length])).toEqual([
+    ["cheap", 3, 12],
+    ["guided", 3, 12],
+  ]);
 });
