@@ -2,6 +2,8 @@
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,
   learning: async () => (await import("./learning/learning.ts")).learning,
   loop: async () => (await import("./loop/loop.ts")).loop,
+  selection: async () => (await import("./selection/selection.ts")).selection,
 };

@@ -6,6 +6,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLlamaArm } from "../../arms/llama.ts";
 import { armSchema } from "../../config/schema.ts";
+import { templates } from "../../operators/compose/templates.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
@@ -33,7 +34,8 @@ interface Kept extends Answer {
 }
 
 export interface Answers {
-  of(prompt: Prompt): Answer | undefined;
+  /** Throws when it was not asked. */
+  of(prompt: Prompt): Answer;
   /** Asks the model what is not kept yet. */
   ask(prompts: readonly Prompt[], title: string): Promise<void>;
 }
@@ -44,14 +46,12 @@ const keyOf = ({ request, examples }: Prompt): string =>
     .digest("hex")
     .slice(0, 24);
 
-const pieces = ({ request, examples }: Prompt): Piece[] => [
-  { kind: "system", id: null, role: "system", text: system },
-  ...examples.flatMap((one): Piece[] => [
-    { kind: "example", id: null, role: "user", text: one.request },
-    { kind: "example", id: null, role: "assistant", text: one.response },
-  ]),
-  { kind: "turn", id: null, role: "user", text: request },
-];
+const piecesOf = ({ request, examples }: Prompt): Piece[] =>
+  templates["chat-turns"].pieces({
+    messages: [{ role: "user", content: request }],
+    system,
+    examples: examples.map((pair, i) => ({ id: String(i), ...pair })),
+  });
 
 export async function openAnswers({
   folder,
@@ -87,7 +87,7 @@ export async function openAnswers({
         const result = await arm.answer(
           {
             requestId: key,
-            pieces: pieces(prompt),
+            pieces: piecesOf(prompt),
             params: { maxTokens, temperature: 0, topP: null, seed: 1, stop: ["\n"] },
             deadline: Date.now() + 300_000,
           },
@@ -108,5 +108,10 @@ export async function openAnswers({
     }
   }
 
-  return { of: (prompt) => kept.get(keyOf(prompt)), ask };
+  function of(prompt: Prompt): Answer {
+    const answer = kept.get(keyOf(prompt));
+    if (answer === undefined) throw new Error(`"${prompt.request}" was not asked with these examples`);
+    return answer;
+  }
+  return { of, ask };
 }

@@ -1,0 +1,119 @@
+// bench -- helpfulness: what choosing by predicted helpfulness is worth beside random examples, the nearest by similarity, none at all, and copying
+// an answer; nl2bash, SmolLM2, token F1 against the references. The proxy learns from training requests alone; the development requests are
+// asked once, with the settings of the configuration. Answers are kept: a run that was broken off goes on.
+import { createHelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
+import { splitmix64 } from "../../algorithms/random.ts";
+import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { pairedBootstrap } from "../support/bootstrap.ts";
+import { mean, significant } from "../support/statistics.ts";
+import { type Answers, openAnswers, type Prompt } from "./answers.ts";
+import { type HelpfulnessData, loadHelpfulnessData, type Neighbour, type Question } from "./data.ts";
+import { benchProxy, labelRows, qualityOf } from "./proxy.ts";
+import { exampleCounts, withExamples, withNearest, withoutExamples, withRandom } from "./treatments.ts";
+import { chooseTwoStage } from "./two-stage.ts";
+
+const trained = 150;
+const sample = { quick: 60, full: 200 };
+
+export const helpfulness: Benchmark = {
+  name: "helpfulness",
+  about: "examples chosen by predicted helpfulness beside similarity, chance, none and copying",
+  run,
+};
+
+/** The prompts of one way to choose, one a question. */
+type Prompts = Record<"random" | "similar" | "two_stage", Prompt[]>;
+
+async function run(context: BenchContext): Promise<Measured> {
+  const size = context.quick ? sample.quick : sample.full;
+  const data = await loadHelpfulnessData(context, { train: trained, dev: size });
+  const answers = await openAnswers(context);
+  const features = createHelpfulnessFeatures();
+  const { model, kind, metrics } = await benchProxy(context, await labelRows(data, answers, features));
+  try {
+    const none = data.dev.map(withoutExamples);
+    await answers.ask(none, "without examples");
+    const prompts = new Map<number, Prompts>();
+    let best: Neighbour[] = [];
+    // The default first: what matters most is there soonest.
+    for (const count of [...exampleCounts].reverse()) {
+      const choices = await Promise.all(
+        data.dev.map((question) => chooseTwoStage(data, question, count, features, model)),
+      );
+      best = choices.map((choice) => choice.best);
+      const chosen: Prompts = {
+        similar: data.dev.map((question) => withNearest(data, question, count)),
+        two_stage: data.dev.map((question, i) => withExamples(data, question, choices[i]!.shown)),
+        random: data.dev.map((question, i) => withRandom(data, question, i, count)),
+      };
+      for (const way of ["similar", "two_stage"] as const) await answers.ask(chosen[way], `${way}, ${count} examples`);
+      prompts.set(count, chosen);
+    }
+    for (const [count, { random }] of prompts) await answers.ask(random, `random, ${count} examples`);
+    const rows = exampleCounts.map((count) => figuresOf(count, data.dev, answers, none, prompts.get(count)!));
+    const { examples, ...headline } = rows.at(-1)!;
+    return {
+      figures: {
+        n: size,
+        examples,
+        f1_none: significant(mean(qualities(data.dev, answers, none))),
+        f1_copy: significant(
+          mean(
+            copies(
+              data,
+              data.dev.map(({ candidates }) => candidates[0]!),
+            ),
+          ),
+        ),
+        f1_copy_most_helpful: significant(mean(copies(data, best))),
+        ...headline,
+        by_examples: rows,
+        proxy: {
+          kind,
+          ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, significant(value)])),
+        },
+      },
+    };
+  } finally {
+    await model.close();
+  }
+}
+
+const qualities = (questions: readonly Question[], answers: Answers, prompts: readonly Prompt[]): number[] =>
+  questions.map((question, i) => qualityOf(answers.of(prompts[i]!).text, question));
+
+const copies = ({ pool, dev }: HelpfulnessData, copied: readonly Neighbour[]): number[] =>
+  dev.map((question, i) => qualityOf(pool[copied[i]!.index]!.response, question));
+
+function figuresOf(
+  examples: number,
+  questions: readonly Question[],
+  answers: Answers,
+  none: readonly Prompt[],
+  prompts: Prompts,
+) {
+  const base = qualities(questions, answers, none);
+  const [random, similar, twoStage] = [prompts.random, prompts.similar, prompts.two_stage].map((each) =>
+    qualities(questions, answers, each),
+  );
+  const hurt = (treated: readonly number[]): number =>
+    significant(mean(treated.map((quality, i) => (quality < base[i]! ? 1 : 0))));
+  const added = (each: readonly Prompt[]): number =>
+    significant(mean(each.map((prompt, i) => answers.of(prompt).promptTokens - answers.of(none[i]!).promptTokens)));
+  const { difference, low, high } = pairedBootstrap(twoStage!, similar!, { random: splitmix64(3) });
+  return {
+    examples,
+    f1_random: significant(mean(random!)),
+    f1_similar: significant(mean(similar!)),
+    f1_two_stage: significant(mean(twoStage!)),
+    difference: significant(difference),
+    ci_low: significant(low),
+    ci_high: significant(high),
+    hurt_random: hurt(random!),
+    hurt_similar: hurt(similar!),
+    hurt_two_stage: hurt(twoStage!),
+    shown: significant(mean(prompts.two_stage.map((prompt) => prompt.examples.length))),
+    /** Added to the prompt, as the model counts them. */
+    tokens: { similar: added(prompts.similar), two_stage: added(prompts.two_stage) },
+  };
+}

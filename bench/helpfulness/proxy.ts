@@ -1,0 +1,90 @@
+// The proxy of the helpfulness benchmark: labels by the real model (the same request with one example and without any), rows by the features that
+// are served, training by the job that `precedent proxy train` runs. What came out is kept under a hash of the rows.
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type CandidateFacts,
+  HELPFULNESS_FEATURES,
+  type HelpfulnessFeatures,
+} from "../../algorithms/helpfulness-features.ts";
+import { bestTokenF1 } from "../../algorithms/token-f1.ts";
+import { loadProxy } from "../../connections/proxy/onnx.ts";
+import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
+import { type ProxyRow, trainProxy } from "../../jobs/train-proxy.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { BenchContext } from "../benchmark.ts";
+import type { Answers } from "./answers.ts";
+import type { HelpfulnessData, Question } from "./data.ts";
+import { labelled, withExamples, withoutExamples } from "./treatments.ts";
+
+/** Of the arm that is measured, as in bench -- learning. */
+export const arm = { cost: 0.05 };
+
+/** Nothing is known of the pool's pairs but their texts. */
+export const factsOf = ({ pool, vectors }: HelpfulnessData, { candidates }: Question): CandidateFacts[] =>
+  candidates.map(({ index, similarity }) => ({
+    ...pool[index]!,
+    vector: vectors[index]!,
+    similarity,
+    quality: 1,
+    sourceCost: null,
+    uses: 0,
+    outcome: null,
+  }));
+
+/** Asks the model for what is missing. */
+export async function labelRows(
+  data: HelpfulnessData,
+  answers: Answers,
+  features: HelpfulnessFeatures,
+): Promise<ProxyRow[]> {
+  await answers.ask(
+    data.train.flatMap((question, i) => [
+      withoutExamples(question),
+      ...labelled(question, i).map((neighbour) => withExamples(data, question, [neighbour])),
+    ]),
+    "labels: training requests with one example and without",
+  );
+  return data.train.flatMap((question, i) => {
+    const all = features({ text: question.request, vector: question.vector }, factsOf(data, question), [arm]);
+    const without = qualityOf(answers.of(withoutExamples(question)).text, question);
+    return labelled(question, i).map((neighbour): ProxyRow => {
+      const row = question.candidates.indexOf(neighbour);
+      const given = answers.of(withExamples(data, question, [neighbour]));
+      return {
+        group: question.request,
+        features: all.slice(row * HELPFULNESS_FEATURES, (row + 1) * HELPFULNESS_FEATURES),
+        effect: qualityOf(given.text, question) - without,
+        weight: 1,
+      };
+    });
+  });
+}
+
+export const qualityOf = (answer: string, { references }: Pick<Question, "references">): number =>
+  bestTokenF1(answer, references);
+
+export interface BenchProxy {
+  model: HelpfulnessModel;
+  kind: string;
+  /** On training requests held out. */
+  metrics: Record<string, number>;
+}
+
+export async function benchProxy({ folder, note }: BenchContext, rows: readonly ProxyRow[]): Promise<BenchProxy> {
+  const log = createLog({ level: "error" });
+  const plain = rows.map(({ features, ...row }) => ({ ...row, features: [...features] }));
+  const programs = ["train-proxy.py", "proxy_onnx.py"].map((name) => new URL(`../../jobs/${name}`, import.meta.url));
+  const hash = createHash("sha256").update(JSON.stringify(plain));
+  for (const program of programs) hash.update(await readFile(program));
+  const file = join(folder, `proxy-${hash.digest("hex").slice(0, 16)}.json`);
+  if (!existsSync(file)) {
+    note(`training the proxy on ${rows.length} rows`);
+    const { onnx, kind, metrics } = await trainProxy(rows, { log });
+    await writeFile(file, JSON.stringify({ onnx: Buffer.from(onnx).toString("base64"), kind, metrics }));
+  }
+  const { onnx, ...rest } = JSON.parse(await readFile(file, "utf8")) as Omit<BenchProxy, "model"> & { onnx: string };
+  return { model: await loadProxy({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), ...rest };
+}

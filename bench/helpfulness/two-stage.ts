@@ -1,0 +1,68 @@
+// Both stages as plan runs them: the 32 nearest, their features, the proxy, the chooser with the defaults of the configuration. At equal token cost:
+// the examples may have no more tokens together, as selection estimates them, than those that similarity alone would have shown.
+import type { HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
+import { exampleTokens } from "../../algorithms/tokens.ts";
+import { configSchema } from "../../config/schema.ts";
+import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
+import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
+import { rate } from "../../operators/select/rate.ts";
+import type { HelpfulnessData, Neighbour, Question } from "./data.ts";
+import { arm, factsOf } from "./proxy.ts";
+
+/** tau until one is learnt: neither helps nor hurts. */
+const threshold = 0.5;
+const { nearDuplicate, relevance } = configSchema.parse({}).selection;
+
+export interface Choice {
+  /** The most helpful first. */
+  shown: Neighbour[];
+  /** The candidate with the highest prediction. */
+  best: Neighbour;
+}
+
+/** model null: similarity stands in, as it does in plan until a proxy is learnt. */
+export async function chooseTwoStage(
+  data: HelpfulnessData,
+  question: Question,
+  count: number,
+  features: HelpfulnessFeatures,
+  model: HelpfulnessModel | null,
+): Promise<Choice> {
+  const { candidates, request, vector } = question;
+  const facts = factsOf(data, question);
+  const { helpfulness, failure } = await rate(features, { text: request, vector }, facts, [arm], model);
+  if (failure !== null) throw new Error("the proxy failed", { cause: failure });
+  const tokens = facts.map((one) => exampleTokens(one.request, one.response));
+  const rated = facts.map((one, i): Rated => ({
+    example: heldExample(String(i), one),
+    similarity: one.similarity,
+    vector: one.vector,
+    tokens: tokens[i]!,
+    helpfulness: helpfulness[i]!,
+    features: new Float32Array(),
+    unfit: null,
+  }));
+  const { examples } = chooseExamples(rated, {
+    examples: count,
+    threshold: model === null ? 0 : threshold,
+    tokenBudget: tokens.slice(0, count).reduce((sum, value) => sum + value, 0),
+    nearDuplicate,
+    relevance,
+  });
+  const best = helpfulness.indexOf(Math.max(...helpfulness));
+  return { shown: examples.map(({ id }) => candidates[Number(id)]!).reverse(), best: candidates[best]! };
+}
+
+const heldExample = (id: string, { request, response }: { request: string; response: string }): Rated["example"] => ({
+  id,
+  tenant: "default",
+  domain: "default/shell",
+  request,
+  response,
+  source: { arm: "import", model: "unknown", requestId: null },
+  quality: 1,
+  bytes: 0,
+  expiresAt: null,
+  replays: 0,
+  createdAt: 0,
+});
