@@ -5,7 +5,7 @@ import { join } from "node:path";
 import Table from "cli-table3";
 import type { Command } from "commander";
 import { formatsIn, openDisk } from "../connections/kv/disk.ts";
-import { KvError, type KvListed, type KvStore } from "../connections/kv/port.ts";
+import { type Convention, KvError, type KvListed, type KvStore } from "../connections/kv/port.ts";
 import { openKvStore } from "../connections/kv/store.ts";
 import { createLog } from "../runtime/log.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -113,6 +113,9 @@ function findCache(folders: readonly Folder[], name: string): { folder: Folder; 
   return first;
 }
 
+const madeBehind: Readonly<Record<Convention, string>> = {
+  ...{ alone: "nothing", system: "system", context: "first context", seen: "as first seen", linked: "linked" },
+};
 const time = (at: number | null): string =>
   at === null ? "" : new Date(at).toISOString().replace("T", " ").slice(0, 19);
 const mebibytes = (bytes: number): string => (bytes / 1_048_576).toFixed(1);
@@ -130,7 +133,7 @@ function describeCaches(rows: Row[], limit: number): string {
     table.push([
       `${row.key.slice(0, 12)}${row.pinned ? " pinned" : ""}`,
       row.arm,
-      { alone: "nothing", system: "system", context: "first context", seen: "as first seen" }[row.convention],
+      madeBehind[row.convention],
       row.ids.join(" "),
       time(row.createdAt),
       time(row.expiresAt),

@@ -1,7 +1,7 @@
 // A chunk cache as a file: magic, lengths, a JSON header that says what it is, the blob, and a SHA-256 of all before it. What does not fit its
 // header, its checksum or the format that is asked for is refused with the reason, never used.
 import { createHash } from "node:crypto";
-import type { Convention, KvEntry, PrefixChunk } from "./port.ts";
+import { type Convention, conventions, type KvEntry, type PrefixChunk } from "./port.ts";
 import { isKey } from "./keys.ts";
 
 // "PKV" and the version of this layout.
@@ -79,8 +79,7 @@ function entryOf(fields: ReadonlyMap<string, unknown>): KvEntry | undefined {
   return { key, chunk, convention, prefix, tokens, bytes, createdAt };
 }
 
-const isConvention = (value: unknown): value is Convention =>
-  value === "alone" || value === "system" || value === "context" || value === "seen";
+const isConvention = (value: unknown): value is Convention => conventions.some((known) => known === value);
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isPrefixChunk = (value: unknown): value is PrefixChunk =>
   typeof value === "object" &&

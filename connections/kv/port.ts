@@ -4,9 +4,11 @@ import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 
 /**
  * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and one similar chunk (its first context);
- * whatever stood before it in the prompt that it was first seen in.
+ * whatever stood before it in the prompt that it was first seen in. "linked" is the last, where a part of that was linked itself, so that
+ * the numbers are not quite those of its prefix.
  */
-export type Convention = "alone" | "system" | "context" | "seen";
+export const conventions = ["alone", "system", "context", "seen", "linked"] as const;
+export type Convention = (typeof conventions)[number];
 
 /** A chunk of the prefix, by its content. */
 export interface PrefixChunk {
