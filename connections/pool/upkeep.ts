@@ -1,6 +1,6 @@
 // Work over the whole store, in chunks, so that requests are served in between: what only one partition brought is forgotten, what was held
 // ahead of the topic is dropped at the start, vectors of another model are forgotten, and damaged records are found and taken out.
-import { setImmediate as yieldToOthers } from "node:timers/promises";
+import { setImmediate as yieldToOthers, setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Layout } from "./layout.ts";
 import type { Ledger, Touched } from "./ledger.ts";
@@ -13,6 +13,9 @@ export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** A few milliseconds of work. */
 const atOnce = 1_000;
+/** About a millisecond. */
+const inspectedAtOnce = 100;
+const inspectPauseMs = 20;
 
 export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: Ledger; log: Logger }) {
   const { ids, examples, vectors, pending, ahead } = layout;
@@ -111,11 +114,14 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       await follow(touched);
     },
 
-    /** Reads everything once, at its leisure, and tells what is damaged. */
+    /** Reads everything once, at its leisure (a twentieth of a core, minutes at a million), and tells what is damaged. */
     async inspect(onDamaged: (damage: Damage) => void, signal: AbortSignal): Promise<void> {
       const vector = new Float32Array(ledger.header.dimension);
+      let looked = 0;
       for await (const chunk of holdings()) {
         for (const { id, holding } of chunk) {
+          if (++looked % inspectedAtOnce === 0)
+            await sleep(inspectPauseMs, undefined, { signal }).catch(() => undefined);
           if (signal.aborted) return;
           // Damaged itself, which the ledger tells, or changed since the chunk was read.
           const now = ledger.holdingOf(id);
