@@ -1,0 +1,55 @@
+// bench -- selection: the index of stage 1 beside exact search in FAISS, hnswlib and usearch on the same vectors and queries, and both stages
+// of selection on a pool of as many examples. Generated vectors that lie as those of texts do (data.ts), and real ones where nl2bash is there.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { buildNative, buildPeers } from "../../scripts/build-native.ts";
+import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { embeddings } from "../loop/history.ts";
+import { readLines } from "../support/samples.ts";
+import { generatedVectors, givenVectors, type VectorFiles } from "./data.ts";
+import { measureIndexes, type Plan, type Row } from "./measure.ts";
+
+const quickPlan: Plan = { truth: 100, rounds: 3, searches: 150, exactSearches: 10, throughput: 1_500 };
+const fullPlan: Plan = { truth: 200, rounds: 5, searches: 400, exactSearches: 20, throughput: 4_000 };
+
+export const selection: Benchmark = {
+  name: "selection",
+  about:
+    "nearest examples and both stages of selection at 10 thousand to a million, beside exact search, hnswlib and usearch",
+  run,
+};
+
+async function run(context: BenchContext): Promise<Measured> {
+  for (const build of [buildNative, buildPeers]) {
+    const made = await build(context.note);
+    if (!made.built) throw new Error(made.reason);
+  }
+  const rows: Row[] = [];
+  const plan = context.quick ? quickPlan : fullPlan;
+  if (!context.quick) {
+    const real = await nl2bash(context);
+    if (real === null) context.note("nl2bash is not there (PRECEDENT_DATA): generated vectors alone");
+    else rows.push(await measured(context, "nl2bash", real, plan));
+  }
+  for (const n of context.quick ? [100_000] : [10_000, 100_000, 1_000_000])
+    rows.push(await measured(context, `generated-${n}`, await generatedVectors(context, n), plan));
+  return { figures: { ...rows.at(-1), rows } };
+}
+
+const measured = (context: BenchContext, name: string, files: VectorFiles, plan: Plan): Promise<Row> =>
+  context.checkpoints.part(name, () => measureIndexes(context, name, files, plan));
+
+/** Its training requests, asked for by its development requests; null where the data is not there. */
+async function nl2bash({ folder, progress }: BenchContext): Promise<VectorFiles | null> {
+  const root = fileURLToPath(new URL("../..", import.meta.url));
+  const data = process.env["PRECEDENT_DATA"] ?? resolve(root, "../shared/data");
+  const [train, dev] = ["train", "dev"].map((part) => join(data, `nl2bash-${part}.jsonl`));
+  if (!existsSync(train!) || !existsSync(dev!)) return null;
+  const texts = async (file: string): Promise<string[]> =>
+    (await readLines<{ request: string }>(file)).map(({ request }) => request);
+  // The other benchmarks embed the same requests: what one has made, all have.
+  const shared = { folder: join(folder, "..", "helpfulness"), progress };
+  const [rows, queries] = [await embeddings(await texts(train!), shared), await embeddings(await texts(dev!), shared)];
+  return givenVectors(folder, "nl2bash", rows.vectors, queries.vectors);
+}
