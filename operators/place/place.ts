@@ -5,13 +5,14 @@
 // a newer copy, because filling waits until ClickHouse has what the mirror has copied, and never writes to the home of a key.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Kafka, OutgoingMessage } from "../../connections/kafka/port.ts";
+import type { Kafka } from "../../connections/kafka/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { PolicyLog } from "../publish/policy-log.ts";
-import { copyHeader, createMirror, publishInParts, type Mirror, type MirrorDependencies } from "./mirror.ts";
+import { createFill } from "./fill.ts";
+import { createMirror, type Mirror, type MirrorDependencies } from "./mirror.ts";
 import { decodePlacement, encodePlacement, mostPlaces, nothingPlaced, type Placement } from "./placement.ts";
 import type { Pair } from "./seen.ts";
-import { countExamples, storedExamples, type StoredExample } from "./stored.ts";
+import { countExamples } from "./stored.ts";
 
 export interface PlaceRules {
   /** auto: shared above so many examples, global again below four fifths of them. */
@@ -55,8 +56,6 @@ export interface Place {
   stop(): Promise<void>;
 }
 
-/** Examples filled in a pass, and of one query; a domain counts as at least ten. */
-const fill = { atOnce: 2_000, page: 200, domain: 10 };
 /** Larger bodies are published more rarely: so many bytes a second, and the first few at once. */
 const body = { bytesPerSecond: 20_000, free: 20_000 };
 /** So small a share of pairs may still be filled when processes let go of what is not theirs. */
@@ -72,8 +71,7 @@ export function createPlace(dependencies: PlaceDependencies): Place {
   /** Something has changed since the last version; `undeclared`: pairs whose filling it does not announce yet. */
   let unpublished = false;
   let undeclared = false;
-  /** Domains with a pair that is not whole, and how far each is filled. */
-  const unfilled = new Map<string, { partitions: number[]; after: string } | null>();
+  const fill = createFill(dependencies);
 
   const open = async (): Promise<Placement> => {
     if (placement !== undefined) return placement;
@@ -82,8 +80,7 @@ export function createPlace(dependencies: PlaceDependencies): Place {
     const known = newest === null ? nothingPlaced() : decodePlacement(newest);
     if ("problem" in known) log.warn({ problem: known.problem }, "what was placed is not known: it is placed anew");
     placement = "problem" in known ? nothingPlaced() : known;
-    for (const [domain, places] of placement.domains)
-      if ([...places.values()].includes(null)) unfilled.set(domain, null);
+    for (const domain of placement.domains.keys()) if (openPlaces(placement, domain).length > 0) fill.add(domain);
     return placement;
   };
 
@@ -117,7 +114,7 @@ export function createPlace(dependencies: PlaceDependencies): Place {
       else {
         known++;
         now.domains.set(domain, places.set(partition, null));
-        if (!unfilled.has(domain)) unfilled.set(domain, null);
+        fill.add(domain);
         unpublished = true;
         undeclared = true;
       }
@@ -132,48 +129,13 @@ export function createPlace(dependencies: PlaceDependencies): Place {
     return recorded.every(({ partition, committed }) => (committed ?? 0) >= copies.position(partition));
   };
 
-  const copiesOf = ({ example, timestamp }: StoredExample, targets: readonly number[]): OutgoingMessage[] => {
-    const key = `${example.domain}/${example.id}`;
-    const home = kafka.partitionOf(key, partitions);
-    const value = dependencies.encode(example);
-    return targets
-      .filter((partition) => partition !== home)
-      .map((partition) => ({ topic, key, value, partition, timestamp, headers: { [copyHeader]: "1" } }));
-  };
-
-  const fillUp = async (now: Placement): Promise<{ filled: Pair[]; copied: number; more: boolean }> => {
-    const filled: Pair[] = [];
-    let copied = 0;
-    let budget = fill.atOnce;
-    for (const [domain, begun] of unfilled) {
-      if (budget <= 0) break;
-      const places = now.domains.get(domain) ?? new Map<number, number | null>();
-      const open = [...places].flatMap(([partition, offset]) => (offset === null ? [partition] : []));
-      const job = begun ?? { partitions: open, after: "" };
-      unfilled.set(domain, job);
-      for (let done = false; !done && budget > 0;) {
-        dependencies.signal.throwIfAborted();
-        const { examples, upTo } = await storedExamples(clickhouse, domain, job.after, fill.page);
-        const messages = examples.flatMap((stored) => copiesOf(stored, job.partitions));
-        await publishInParts(messages, [], publish);
-        copied += messages.length;
-        budget -= Math.max(examples.length, fill.domain);
-        if (upTo !== null) job.after = upTo;
-        else {
-          done = true;
-          filled.push(...job.partitions.map((partition) => ({ domain, partition })));
-          // Others of its partitions were seen meanwhile: they come next.
-          if (open.length > job.partitions.length) unfilled.set(domain, null);
-          else unfilled.delete(domain);
-        }
-      }
-    }
-    return { filled, copied, more: unfilled.size > 0 };
-  };
-
   const mark = async (now: Placement, filled: readonly Pair[]): Promise<void> => {
     if (filled.length === 0) return;
-    const ends = new Map((await kafka.spans(topic)).map(({ partition, end }) => [partition, end]));
+    const spans = await kafka.spans(topic).catch((error: unknown) => {
+      for (const { domain } of filled) fill.add(domain);
+      throw error;
+    });
+    const ends = new Map(spans.map(({ partition, end }) => [partition, end]));
     for (const { domain, partition } of filled) now.domains.get(domain)?.set(partition, ends.get(partition) ?? 0);
     unpublished = true;
   };
@@ -192,10 +154,12 @@ export function createPlace(dependencies: PlaceDependencies): Place {
       // Written down before anything is copied there: whoever comes after us goes on copying.
       await announce(now);
       const mirrored = await mirror.copy((domain) => now.domains.get(domain)?.keys() ?? []);
-      const fills = aim === "shared" && !undeclared && unfilled.size > 0 && (await isRecorded(mirror));
-      const { filled, copied, more } = fills ? await fillUp(now) : { filled: [], copied: 0, more: false };
+      const fills = aim === "shared" && !undeclared && fill.size() > 0 && (await isRecorded(mirror));
+      const { filled, copied } = fills
+        ? await fill.step((domain) => openPlaces(now, domain), partitions)
+        : { filled: [], copied: 0 };
       await mark(now, filled);
-      if (aim !== now.mode && (aim === "global" || unfilled.size <= openShare * pairsOf(now))) {
+      if (aim !== now.mode && (aim === "global" || fill.size() <= openShare * pairsOf(now))) {
         log.info({ from: now.mode, to: aim, examples: now.count }, "the examples are held otherwise from now on");
         now.mode = aim;
         unpublished = true;
@@ -205,7 +169,7 @@ export function createPlace(dependencies: PlaceDependencies): Place {
         mode: now.mode,
         placed: filled.length,
         copied: mirrored.copied + copied,
-        more: more || mirrored.more,
+        more: mirrored.more || (fills && fill.size() > 0),
       };
     },
     async stop() {
@@ -215,3 +179,6 @@ export function createPlace(dependencies: PlaceDependencies): Place {
 }
 
 const pairsOf = ({ domains }: Placement): number => [...domains.values()].reduce((sum, places) => sum + places.size, 0);
+
+const openPlaces = ({ domains }: Placement, domain: string): number[] =>
+  [...(domains.get(domain) ?? [])].flatMap(([partition, offset]) => (offset === null ? [partition] : []));

@@ -1,4 +1,4 @@
-// What ClickHouse has of a domain's living examples, page by page, as messages for the topic. Rejects as the ClickHouse port does.
+// What ClickHouse has of the living examples of domains: of small ones all, of large ones page by page. Rejects as the ClickHouse port does.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -17,23 +17,47 @@ export interface StoredExample {
   timestamp: number;
 }
 
+type Queries = Pick<ClickHouse, "query">;
+
+const selectCounts = `
+  SELECT domain, uniqExact(example_id) AS count FROM examples WHERE domain IN {domains:Array(String)} GROUP BY domain`;
+
 // Which ids come next is asked first, of the key alone: the rows of a large domain are then read page by page, not all of them for every page.
 const selectIds = `
   SELECT DISTINCT example_id AS id FROM examples
   WHERE domain = {domain:String} AND example_id > {after:String} ORDER BY example_id LIMIT {limit:UInt32}`;
 
-const selectPage = `
+const selectExamples = `
   SELECT example_id AS id, tenant, domain, request, response, embedding AS vector, embedding_model AS embeddingModel,
     source_arm AS sourceArm, source_model AS sourceModel, source_request_id AS sourceRequestId, quality, bytes,
     toUnixTimestamp64Milli(expires_at) AS expiresAt, replays, toUnixTimestamp64Milli(created_at) AS createdAt,
     toUnixTimestamp64Milli(kafka_timestamp) AS timestamp
   FROM examples FINAL
-  WHERE domain = {domain:String} AND example_id > {after:String} AND example_id <= {upTo:String} AND NOT deleted
-  ORDER BY example_id`;
+  WHERE NOT deleted AND domain IN {domains:Array(String)}`;
 
-/** In the order of their ids, those behind `after`. upTo: where to go on; null: these are the last. */
-export async function storedExamples(
-  clickhouse: Pick<ClickHouse, "query">,
+const toStored = ({ timestamp, vector, sourceArm, sourceModel, sourceRequestId, ...row }: Row): StoredExample => ({
+  timestamp,
+  example: {
+    ...row,
+    embedding: embeddingToBytes(Float32Array.from(vector)),
+    source: { arm: sourceArm, model: sourceModel, requestId: sourceRequestId },
+  },
+});
+
+/** By domain, those that are gone counted as well; a domain without any is missing. */
+export async function countByDomain(clickhouse: Queries, domains: readonly string[]): Promise<Map<string, number>> {
+  const rows = await clickhouse.query<{ domain: string; count: number }>(selectCounts, { domains });
+  return new Map(rows.map(({ domain, count }) => [domain, count]));
+}
+
+/** Of all these domains together. */
+export async function examplesOf(clickhouse: Queries, domains: readonly string[]): Promise<StoredExample[]> {
+  return (await clickhouse.query<Row>(selectExamples, { domains })).map(toStored);
+}
+
+/** Of one domain those with the next so many ids behind `after`. upTo: where to go on; null: these are the last. */
+export async function nextExamples(
+  clickhouse: Queries,
   domain: string,
   after: string,
   limit: number,
@@ -41,19 +65,15 @@ export async function storedExamples(
   const ids = await clickhouse.query<{ id: string }>(selectIds, { domain, after, limit });
   const upTo = ids.at(-1)?.id;
   if (upTo === undefined) return { examples: [], upTo: null };
-  const rows = await clickhouse.query<Row>(selectPage, { domain, after, upTo });
-  const examples = rows.map(({ timestamp, vector, sourceArm, sourceModel, sourceRequestId, ...row }) => ({
-    timestamp,
-    example: {
-      ...row,
-      embedding: embeddingToBytes(Float32Array.from(vector)),
-      source: { arm: sourceArm, model: sourceModel, requestId: sourceRequestId },
-    },
-  }));
-  return { examples, upTo: ids.length < limit ? null : upTo };
+  const rows = await clickhouse.query<Row>(
+    `${selectExamples} AND example_id > {after:String} AND example_id <= {upTo:String}`,
+    { domains: [domain], after, upTo },
+  );
+  return { examples: rows.map(toStored), upTo: ids.length < limit ? null : upTo };
 }
 
-export async function countExamples(clickhouse: Pick<ClickHouse, "query">): Promise<number> {
+/** Living ones of all domains. */
+export async function countExamples(clickhouse: Queries): Promise<number> {
   const [row] = await clickhouse.query<{ count: number }>(
     "SELECT count() AS count FROM examples FINAL WHERE NOT deleted",
   );
