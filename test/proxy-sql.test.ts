@@ -7,6 +7,7 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createProxyRows, type ProxyRow } from "../operators/aggregate/proxy-rows.ts";
 import { readExampleOutcomes, readThresholds } from "../operators/aggregate/thresholds.ts";
 import { rowsOf } from "../operators/decode/rows.ts";
+import { testingRecords } from "../operators/decode/testing-records.ts";
 import type { ArmScore, Decision, ExampleTrial } from "../schemas/types.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
 import { decisionOf } from "./support/learning.ts";
@@ -30,7 +31,7 @@ afterAll(async () => {
   await facade.remove();
 });
 beforeEach(async () => {
-  for (const table of ["requests", "decisions", "example_uses", "example_trials", "rewards"])
+  for (const table of ["requests", "decisions", "example_uses", "example_trials", "rewards", "responses"])
     await clickhouse.command(`TRUNCATE TABLE ${table}`);
 });
 
@@ -318,4 +319,30 @@ it("outcomes of the most used examples", async () => {
     ]),
   );
   expect([...(await readExampleOutcomes(clickhouse, 1)).keys()]).toEqual(["a"]);
+});
+
+it("what an example gained with a model that the arm has no more counts a quarter", async () => {
+  const answered = { topic: "t", partition: 0, timestamp: now };
+  await serve(
+    { id: "before", reward: 0.5, model: "m1", shown: ["a"], more: { createdAt: now - 60_000 } },
+    { id: "after", reward: 0.5, model: "m2", shown: ["a"] },
+    { id: "elsewhere", reward: 0.5, arm: "dear", model: "m1", shown: ["b"] },
+  );
+  const responses = ["before", "after", "elsewhere"].flatMap((requestId, i) =>
+    rowsOf
+      .responses(
+        { ...testingRecords.responses, requestId, tenant: "default", createdAt: now },
+        { ...answered, offset: i },
+      )
+      .flatMap(({ rows }) => rows),
+  );
+  await clickhouse.insert("responses", responses);
+  const rows = await clickhouse.query<{ request_id: string; gain: number; aged: boolean }>(
+    "SELECT request_id, gain, aged FROM example_use_quality ORDER BY request_id",
+  );
+  expect(rows).toEqual([
+    { request_id: "after", gain: 0.05, aged: false },
+    { request_id: "before", gain: 0.0125, aged: true },
+    { request_id: "elsewhere", gain: 0.05, aged: false },
+  ]);
 });

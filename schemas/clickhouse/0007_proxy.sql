@@ -58,3 +58,35 @@ SELECT
 FROM {database}.threshold_outcomes
 GROUP BY tau
 {colocated};
+
+-- As in 0004, but what an example gained with a model that the arm has no more counts a quarter: it may help the next one less or more (spec 10).
+CREATE OR REPLACE VIEW {database}.example_use_quality {on_cluster} AS
+SELECT
+    use.example_id AS example_id,
+    use.request_id AS request_id,
+    use.tenant AS tenant,
+    use.domain AS domain,
+    use.arm AS arm,
+    use.model AS model,
+    use.arm_cost AS arm_cost,
+    use.created_at AS created_at,
+    toBool(rewarded.weight > 0) AS rated,
+    toBool(use.model != current.model) AS aged,
+    if(rewarded.weight > 0, rewarded.reward, least(greatest(ifNotFinite(use.arm_mean, 0.5), 0), 1)) AS quality,
+    (1 - quality) * ifNotFinite(use.arm_cost, 0) * if(aged, 0.25, 1) AS gain
+FROM
+    (SELECT * FROM {database}.example_uses FINAL WHERE created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR) AS use
+    INNER JOIN
+    (
+        SELECT request_id, tenant FROM {database}.responses FINAL
+        WHERE status = 'ok' AND NOT duplicate AND created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
+    ) AS response ON response.request_id = use.request_id AND response.tenant = use.tenant
+    LEFT JOIN (SELECT request_id, tenant, reward, weight FROM {database}.rewards FINAL) AS rewarded
+        ON rewarded.request_id = use.request_id AND rewarded.tenant = use.tenant
+    GLOBAL INNER JOIN
+    (
+        SELECT arm, argMax(model, created_at) AS model FROM {database}.example_uses
+        WHERE created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
+        GROUP BY arm
+    ) AS current ON current.arm = use.arm
+{colocated};
