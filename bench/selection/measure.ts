@@ -1,6 +1,6 @@
 // Everything about one collection of vectors: build, restore, then all indexes in turn, round by round, on the same queries.
-import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { WorkerCallError } from "../../connections/worker/rpc.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { cpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
@@ -27,10 +27,13 @@ export interface Plan {
   /** Of an exact search in one round. */
   exactSearches: number;
   throughput: number;
+  /** Requests through both stages, and to the pool alone. */
+  both: number;
 }
 
 const target = 0.95;
-const graphs: readonly PeerKind[] = ["hnswlib", "usearch"];
+const graphs = ["hnswlib", "usearch"] as const satisfies readonly PeerKind[];
+type Graph = (typeof graphs)[number];
 
 /** A row of the results. Milliseconds, searches a second, seconds, MiB. */
 export type Row = Record<string, number | string | null>;
@@ -40,12 +43,11 @@ export async function measureIndexes(
   name: string,
   files: VectorFiles,
   plan: Plan,
-): Promise<Row> {
+): Promise<{ row: Row; reasons: Record<string, string> }> {
+  const reasons: Record<string, string> = {};
   const { folder, checkpoints, progress, note } = context;
   const kept = join(folder, `ours-${name}.index`);
-  // Without its file the figures of a build would be of an index that is not there.
-  const builtBefore = existsSync(kept);
-  const build = await checkpoints.part(`${name}: build${builtBefore ? "" : ", again"}`, async () => {
+  const build = await checkpoints.part(`${name}: build`, async () => {
     const bar = progress(`${name}: building ours`, files.n, "vectors");
     const figures = await buildOurs(files, kept, bar);
     bar.finish();
@@ -58,18 +60,27 @@ export async function measureIndexes(
     closing.push(() => indexes.close());
     const exact = await exactOurs(files);
     closing.push(() => exact.indexes.close());
-    const peers = new Map<PeerKind, Peer>();
-    for (const kind of ["flat", ...graphs] as const) {
+    const start = async (kind: PeerKind): Promise<Peer> => {
       const bar = progress(`${name}: ${kind} (built once, kept)`, files.n, "vectors");
       const peer = await startPeer(kind, files, { folder, name, k, bar });
       closing.push(() => peer.close());
-      peers.set(kind, peer);
-    }
+      return peer;
+    };
+    const flat = await start("flat");
+    const peers = new Map<Graph, Peer>();
+    for (const kind of graphs)
+      try {
+        peers.set(kind, await start(kind));
+      } catch (error) {
+        if (!(error instanceof WorkerCallError && error.code === "being_built")) throw error;
+        reasons[kind] = error.message;
+        note(`${name}: no ${kind}: ${error.message}`);
+      }
     const count = Math.min(queryCount, files.queries.length / dimension);
     const truthCount = Math.min(plan.truth, count);
     note(`${name}: true neighbours of ${truthCount} queries`);
-    const truth = await peers.get("flat")!.search(files.queries, 0, truthCount);
-    for (const kind of graphs) await tunePeer(peers.get(kind)!, files.queries, truth.keys, target);
+    const truth = await flat.search(files.queries, 0, truthCount);
+    for (const peer of peers.values()) await tunePeer(peer, files.queries, truth.keys, target);
 
     const ms: Record<string, number[]> = { flat: truth.ms, exact: [], ours: [], hnswlib: [], usearch: [] };
     const perSecond: number[] = [];
@@ -83,9 +94,9 @@ export async function measureIndexes(
       const cpu = cpuSeconds(indexes.pid);
       ms["ours"]!.push(...(await searchOurs(index, files.queries, from, to)).ms);
       cpuMs.push(((cpuSeconds(indexes.pid) - cpu) * 1_000) / (to - from));
-      for (const kind of graphs) ms[kind]!.push(...(await peers.get(kind)!.search(files.queries, from, to)).ms);
+      for (const [kind, peer] of peers) ms[kind]!.push(...(await peer.search(files.queries, from, to)).ms);
       const some = Math.min(to, from + plan.exactSearches);
-      ms["flat"]!.push(...(await peers.get("flat")!.search(files.queries, from, some)).ms);
+      ms["flat"]!.push(...(await flat.search(files.queries, from, some)).ms);
       ms["exact"]!.push(...(await searchOurs(exact.index, files.queries, from, some)).ms);
       perSecond.push(await throughputOurs(index, files.queries, { inFlight: 64, count: plan.throughput }));
       bar.update(round + 1);
@@ -93,27 +104,22 @@ export async function measureIndexes(
     bar.finish();
     const memory = resident(indexes.pid);
     const found: Searched = await searchOurs(index, files.queries, 0, truthCount);
-    const recalls: Row = { recall_at_32: significant(recall(truth.keys, found.keys)) };
-    for (const kind of graphs) {
-      const { keys } = await peers.get(kind)!.search(files.queries, 0, truthCount);
-      recalls[`${kind}_recall_at_32`] = significant(recall(truth.keys, keys));
-    }
+    const graphRows: Row = {};
+    for (const kind of graphs)
+      Object.assign(graphRows, await graphRow(kind, peers.get(kind), ms[kind]!, files, truth.keys));
     const { lists, probes } = index.figures();
-    return {
+    const row: Row = {
       data: name,
       n: files.n,
       lists,
       probes,
-      ...recalls,
+      recall_at_32: significant(recall(truth.keys, found.keys)),
       ...times("stage1", ms["ours"]!),
       stage1_cpu_ms: significant(quantile(cpuMs, 0.5)),
       stage1_per_s: significant(quantile(perSecond, 0.5)),
       ...times("exact", ms["flat"]!),
       ...times("exact_avx2", ms["exact"]!),
-      ...times("hnswlib", ms["hnswlib"]!),
-      ...times("usearch", ms["usearch"]!),
-      hnswlib_ef: peers.get("hnswlib")!.effort,
-      usearch_ef: peers.get("usearch")!.effort,
+      ...graphRows,
       ...Object.fromEntries(
         Object.entries<number>({ ...build }).map(([figure, value]) => [figure, significant(value)]),
       ),
@@ -122,20 +128,40 @@ export async function measureIndexes(
       ...(await changesOurs(index, files)),
       rss_mib: significant(memory.now),
       rss_peak_mib: significant(memory.peak),
-      ...Object.fromEntries(
-        [...peers].map(([kind, { loaded }]) => [`${kind}_rss_mib`, significant(resident(loaded.pid).now)]),
-      ),
-      ...Object.fromEntries(
-        graphs.map((kind) => [`${kind}_build_cpu_s`, significant(peers.get(kind)!.loaded.build!.cpuSeconds)]),
-      ),
-      ...Object.fromEntries(graphs.map((kind) => [`${kind}_load_s`, significant(peers.get(kind)!.loaded.loadSeconds)])),
+      flat_rss_mib: significant(resident(flat.loaded.pid).now),
     };
+    return { row, reasons };
   } finally {
     for (const close of closing.reverse()) await close();
   }
 }
 
-export const times = (name: string, ms: readonly number[]): Row => ({
+/** null throughout where it is not there; reasons say why. */
+async function graphRow(
+  kind: Graph,
+  peer: Peer | undefined,
+  ms: readonly number[],
+  { queries }: VectorFiles,
+  truth: readonly Uint32Array[],
+): Promise<Row> {
+  const named = (figures: Row): Row =>
+    Object.fromEntries(Object.entries(figures).map(([figure, value]) => [`${kind}_${figure}`, value]));
+  if (peer === undefined) return named({ p50_ms: null, p99_ms: null, recall_at_32: null });
+  const { keys } = await peer.search(queries, 0, truth.length);
+  const { pid, build, loadSeconds } = peer.loaded;
+  return {
+    ...times(kind, ms),
+    ...named({
+      recall_at_32: significant(recall(truth, keys)),
+      ef: peer.effort,
+      build_cpu_s: build === null ? null : significant(build.cpuSeconds),
+      load_s: significant(loadSeconds),
+      rss_mib: significant(resident(pid).now),
+    }),
+  };
+}
+
+const times = (name: string, ms: readonly number[]): Row => ({
   [`${name}_p50_ms`]: significant(quantile(ms, 0.5)),
   [`${name}_p99_ms`]: significant(quantile(ms, 0.99)),
 });

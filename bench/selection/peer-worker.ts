@@ -1,6 +1,6 @@
 // The process of one peer.
 import { existsSync } from "node:fs";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { setPriority } from "node:os";
 import { setImmediate as breathe } from "node:timers/promises";
@@ -92,6 +92,14 @@ const loaded = (): Peer => {
   return peer;
 };
 
+/** One process builds a file: at a million that takes long, and two would take twice as long. Fails with code being_built. */
+async function claim(kept: string): Promise<void> {
+  const owner = Number(await readFile(`${kept}.pid`, "utf8").catch(() => "0"));
+  if (owner > 0 && existsSync(`/proc/${owner}`))
+    throw Object.assign(new Error(`process ${owner} is building ${kept}`), { code: "being_built" });
+  await writeFile(`${kept}.pid`, String(process.pid));
+}
+
 serveCalls<PeerMethods>({
   async load({ kind, vectors, n, kept }, { emit }) {
     const next = makers[kind](n, kept);
@@ -99,8 +107,11 @@ serveCalls<PeerMethods>({
     let begun = performance.now();
     if (next.keep === null || !existsSync(kept) || !existsSync(timesFile)) {
       const cpu = ownCpuSeconds();
-      // Others want the machine meanwhile.
-      if (next.keep !== null) setPriority(10);
+      if (next.keep !== null) {
+        await claim(kept);
+        // Others want the machine meanwhile.
+        setPriority(10);
+      }
       const atOnce = 1_000;
       for (let done = 0; done < n; done += atOnce) {
         next.add(done, await readRows(vectors, done, Math.min(n, done + atOnce)));
@@ -112,6 +123,7 @@ serveCalls<PeerMethods>({
         next.keep.save(`${kept}.new`);
         await rename(`${kept}.new`, kept);
         await writeFile(timesFile, JSON.stringify(build));
+        await rm(`${kept}.pid`);
       }
     }
     if (next.keep !== null) {

@@ -8,10 +8,11 @@ import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { readLines } from "../support/samples.ts";
 import { generatedVectors, givenVectors, type VectorFiles } from "./data.ts";
+import { measureBoth } from "./both.ts";
 import { measureIndexes, type Plan, type Row } from "./measure.ts";
 
-const quickPlan: Plan = { truth: 100, rounds: 3, searches: 150, exactSearches: 10, throughput: 1_500 };
-const fullPlan: Plan = { truth: 200, rounds: 5, searches: 400, exactSearches: 20, throughput: 4_000 };
+const quickPlan: Plan = { truth: 100, rounds: 3, searches: 150, exactSearches: 10, throughput: 1_500, both: 400 };
+const fullPlan: Plan = { truth: 200, rounds: 5, searches: 400, exactSearches: 20, throughput: 4_000, both: 1_500 };
 
 export const selection: Benchmark = {
   name: "selection",
@@ -26,19 +27,26 @@ async function run(context: BenchContext): Promise<Measured> {
     if (!made.built) throw new Error(made.reason);
   }
   const rows: Row[] = [];
+  const reasons: Record<string, string> = {};
   const plan = context.quick ? quickPlan : fullPlan;
+  const measure = async (name: string, files: VectorFiles): Promise<void> => {
+    const indexes = await context.checkpoints.part(name, () => measureIndexes(context, name, files, plan));
+    const both = await context.checkpoints.part(`${name}: both stages`, () =>
+      measureBoth(context, name, files, plan.both),
+    );
+    rows.push({ ...indexes.row, ...both });
+    for (const [kind, reason] of Object.entries(indexes.reasons))
+      for (const figure of ["p50_ms", "p99_ms", "recall_at_32"]) reasons[`${kind}_${figure}`] = reason;
+  };
   if (!context.quick) {
     const real = await nl2bash(context);
     if (real === null) context.note("nl2bash is not there (PRECEDENT_DATA): generated vectors alone");
-    else rows.push(await measured(context, "nl2bash", real, plan));
+    else await measure("nl2bash", real);
   }
   for (const n of context.quick ? [100_000] : [10_000, 100_000, 1_000_000])
-    rows.push(await measured(context, `generated-${n}`, await generatedVectors(context, n), plan));
-  return { figures: { ...rows.at(-1), rows } };
+    await measure(`generated-${n}`, await generatedVectors(context, n));
+  return { figures: { ...rows.at(-1), rows }, reasons };
 }
-
-const measured = (context: BenchContext, name: string, files: VectorFiles, plan: Plan): Promise<Row> =>
-  context.checkpoints.part(name, () => measureIndexes(context, name, files, plan));
 
 /** Its training requests, asked for by its development requests; null where the data is not there. */
 async function nl2bash({ folder, progress }: BenchContext): Promise<VectorFiles | null> {

@@ -1,0 +1,182 @@
+// Both stages on a pool of n examples: nearest of the domain from the index, vectors and texts from the store, features, one call of an ONNX
+// proxy for two arms, each arm's choice. Everything that select does for a request but its embedding, which others measure.
+import { join } from "node:path";
+import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
+import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { splitmix64 } from "../../algorithms/random.ts";
+import { parseConfig } from "../../config/load.ts";
+import { createPool } from "../../connections/pool/pool.ts";
+import type { ExamplePool } from "../../connections/pool/port.ts";
+import { createFaissIndexes } from "../../connections/vectors/faiss.ts";
+import type { ProxyRow } from "../../jobs/train-proxy.ts";
+import { createSelection, type SelectArm } from "../../operators/select/selection.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { Example } from "../../schemas/types.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { benchProxy } from "../helpfulness/proxy.ts";
+import { examplePairs, readPairs, type Pair } from "../loop/history.ts";
+import { ownCpuSeconds, resident } from "../support/processes.ts";
+import { quantile, significant } from "../support/statistics.ts";
+import { dimension, readRows, row, type VectorFiles } from "./data.ts";
+import type { Row } from "./measure.ts";
+
+const atOnce = 2_000;
+const tenant = "default";
+const domain = sharingDomain(tenant, null);
+const log = createLog({ level: "error" });
+
+export async function measureBoth(
+  context: BenchContext,
+  name: string,
+  files: VectorFiles,
+  searches: number,
+): Promise<Row> {
+  const { model, kind } = await benchProxy(context, proxyRows());
+  const restoring = performance.now();
+  const pool = await createPool({
+    folder: join(context.folder, `pool-${name}`),
+    embedder: { model: "generated", dimension, embedAll: () => Promise.reject(new Error("nothing to embed here")) },
+    openIndexes: () => createFaissIndexes(dimension, { log }),
+    clusterId: "bench",
+    maxAgeMs: Number.MAX_SAFE_INTEGER,
+    log,
+    // Saved when it is full, below.
+    save: { everyMs: 500, examples: 5_000, changes: files.n },
+  });
+  try {
+    const opened = (performance.now() - restoring) / 1_000;
+    const whole = pool.position(0) === BigInt(files.n);
+    const fill = whole ? null : await fillPool(context, name, files, pool);
+    const pairs = texts();
+    const { selection } = parseConfig("arms: [{ name: cheap, type: llama }]", {
+      source: "bench",
+      folder: context.folder,
+      environment: {},
+    });
+    const arm = { maxTokens: 256, template: "chat-turns" as const, examples: true };
+    const arms: SelectArm[] = [
+      { ...arm, name: "cheap", model: "small", cost: 0.05 },
+      { ...arm, name: "dear", model: "large", cost: 1 },
+    ];
+    const select = createSelection({
+      ...{ pool, selection, clock: Date.now, random: splitmix64(1) },
+      arms: () => arms,
+      proxy: () => model,
+    });
+    const stages = { pool: [] as number[], both: [] as number[] };
+    let shown = 0;
+    const warmUp = Math.min(100, searches);
+    let cpu = 0;
+    const bar = context.progress(`${name}: both stages`, searches, "requests");
+    for (let i = -warmUp; i < searches; i++) {
+      if (i === 0) cpu = ownCpuSeconds();
+      const at = (i + searches) % (files.queries.length / dimension);
+      const embedding = row(files.queries, at);
+      const question = pairs[(at * 7) % pairs.length]!.request;
+      const began = performance.now();
+      if (i >= 0 && i % 4 === 3) {
+        await pool.nearest(domain, embedding, selection.candidates, Date.now());
+        stages.pool.push(performance.now() - began);
+        continue;
+      }
+      const chosen = await select({ request: requestOf(question, at), domain, question, embedding }, log);
+      if (i >= 0) stages.both.push(performance.now() - began);
+      if (chosen.degraded.length > 0 || chosen.proxyVersion === 0)
+        throw new Error(`a selection was degraded: ${chosen.degraded.join(", ")}`);
+      shown += chosen.byArm.get("cheap")!.examples.length;
+      if (i % 50 === 0) bar.update(i);
+    }
+    bar.finish();
+    return {
+      both_p50_ms: significant(quantile(stages.both, 0.5)),
+      both_p99_ms: significant(quantile(stages.both, 0.99)),
+      both_cpu_ms: significant(((ownCpuSeconds() - cpu) * 1_000) / searches),
+      nearest_p50_ms: significant(quantile(stages.pool, 0.5)),
+      nearest_p99_ms: significant(quantile(stages.pool, 0.99)),
+      proxy_kind: kind,
+      shown_mean: significant(shown / (stages.both.length + warmUp)),
+      pool_fill_per_s: fill === null ? null : significant(fill),
+      pool_restore_s: fill === null ? significant(opened) : null,
+      pool_process_rss_mib: significant(resident(process.pid).now),
+    };
+  } finally {
+    await model.close();
+    await pool.close();
+  }
+}
+
+/** Examples a second. Kept for later runs. */
+async function fillPool(
+  { progress, signal }: BenchContext,
+  name: string,
+  files: VectorFiles,
+  pool: ExamplePool,
+): Promise<number> {
+  const pairs = texts();
+  const bar = progress(`${name}: filling the pool (kept for later runs)`, files.n, "examples");
+  const from = Number(pool.position(0) ?? 0n);
+  const began = performance.now();
+  for (let done = from; done < files.n; done += atOnce) {
+    signal.throwIfAborted();
+    const rows = await readRows(files.vectors, done, Math.min(files.n, done + atOnce));
+    const examples = Array.from({ length: rows.length / dimension }, (_, i) =>
+      exampleOf(pairs[(done + i) % pairs.length]!, done + i, row(rows, i)),
+    );
+    await pool.apply(
+      0,
+      examples.map((value) => ({ id: value.id, domain, value })),
+      BigInt(done + examples.length),
+    );
+    bar.update(done);
+  }
+  bar.finish();
+  // Until its index is built and written.
+  const settled = (): boolean => pool.figures().indexes.every(({ figures }) => !figures.building);
+  do await new Promise((resolve) => setTimeout(resolve, 2_000));
+  while (!settled());
+  return (files.n - from) / ((performance.now() - began) / 1_000);
+}
+
+const texts = (): Pair[] => examplePairs(readPairs(new URL("../../samples/shell-pairs.jsonl", import.meta.url)), 3_000);
+
+function exampleOf({ request, response }: Pair, i: number, vector: Float32Array): Example {
+  const own = `${request} (${i})`;
+  return {
+    id: exampleId(domain, own, response),
+    ...{ tenant, domain, request: own, response },
+    embedding: embeddingToBytes(vector),
+    embeddingModel: "generated",
+    source: { arm: "dear", model: "large", requestId: null },
+    quality: 0.5 + (i % 50) / 100,
+    bytes: own.length + response.length + 2 * dimension,
+    expiresAt: null,
+    replays: 0,
+    createdAt: 1_700_000_000_000,
+  };
+}
+
+const requestOf = (question: string, at: number): Parameters<ReturnType<typeof createSelection>>[0]["request"] => ({
+  id: `bench-${at}`,
+  tenant,
+  domain: null,
+  messages: [{ role: "user", content: question }],
+  documents: [],
+  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
+  allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
+  privacy: { cache: true, share: true, fresh: false },
+  mayAsk: false,
+  replyPartition: null,
+  metadata: {},
+  createdAt: 0,
+});
+
+/** Something for a proxy to learn, so that the one that is timed has the size of a learnt one: effects that no single feature tells. */
+function proxyRows(): ProxyRow[] {
+  const random = splitmix64(5);
+  return Array.from({ length: 2_400 }, (_, i) => {
+    const features = Array.from({ length: HELPFULNESS_FEATURES }, () => 2 * random() - 1);
+    const effect = features[0]! * features[14]! > 0 === features[20]! > 0.2 ? 0.4 * random() : -0.3 * random();
+    return { group: `${Math.floor(i / 8)}`, features, effect, weight: 1 };
+  });
+}
