@@ -73,6 +73,21 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
     return state;
   }
 
+  async function change(domain: number, keys: ReadonlyMap<number, Float32Array | null>): Promise<void> {
+    const gone: number[] = [];
+    const come: number[] = [];
+    for (const [key, vector] of keys) (vector === null ? gone : come).push(key);
+    const known = byDomain.get(domain);
+    if (known !== undefined && gone.length > 0) await known.index.remove(Uint32Array.from(gone));
+    if (come.length > 0) {
+      const rows = new Float32Array(come.length * dimension);
+      come.forEach((key, i) => rows.set(keys.get(key) ?? [], i * dimension));
+      await held(domain).index.add(Uint32Array.from(come), rows);
+    }
+    const state = byDomain.get(domain);
+    if (state !== undefined) state.changes += keys.size;
+  }
+
   async function build(domain: number): Promise<void> {
     let start = slotOf(domain, 0);
     for (;;) {
@@ -185,23 +200,10 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
     },
 
     async follow(touched: Touched): Promise<void> {
-      for (const [domain, keys] of touched) {
-        const gone = Uint32Array.from([...keys].flatMap(([key, vector]) => (vector === null ? [key] : [])));
-        const come = [...keys].flatMap(([key, vector]) => (vector === null ? [] : [{ key, vector }]));
-        const known = byDomain.get(domain);
-        if (known !== undefined && gone.length > 0) await known.index.remove(gone);
-        if (come.length > 0) {
-          const rows = new Float32Array(come.length * dimension);
-          come.forEach(({ vector }, i) => rows.set(vector, i * dimension));
-          await held(domain).index.add(
-            Uint32Array.from(come, ({ key }) => key),
-            rows,
-          );
-        }
+      await Promise.all([...touched].map(([domain, keys]) => change(domain, keys)));
+      for (const domain of touched.keys()) {
         const state = byDomain.get(domain);
-        if (state === undefined) continue;
-        state.changes += keys.size;
-        if (state.index.size() > 0) continue;
+        if (state === undefined || state.index.size() > 0) continue;
         byDomain.delete(domain);
         await state.index.close();
         if (ledger.domains().get(domain)?.journal !== false) await forgetFile(domain);
@@ -229,13 +231,20 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
       await ledger.change(() => ledger.setJournal(domain, true));
       const { store, model, sequence } = ledger.header;
       const { swaps } = state.index.figures();
+      const { changes } = state;
       state.changes = 0;
       const written = state.index
         .save(fileOf(domain), JSON.stringify({ store, domain: row.name, model, sequence } satisfies Note))
-        .then(() => {
-          state.savedSwaps = swaps;
-          return () => trim(domain, sequence);
-        });
+        .then(
+          () => {
+            state.savedSwaps = swaps;
+            return () => trim(domain, sequence);
+          },
+          (error: unknown) => {
+            state.changes += changes;
+            throw error;
+          },
+        );
       return { written };
     },
 

@@ -63,16 +63,29 @@ export function createNearest({ layout, ledger, search, onDamaged }: NearestDepe
   };
 }
 
-/** Of the query, of unit length, and a vector whose halves left it a little longer or shorter, and which is brought back to unit length. */
+/**
+ * Of the query, of unit length, and a vector whose halves left it a little longer or shorter, and which is brought back to unit length.
+ * Two sums of each at a time: additions that wait for each other take twice as long.
+ */
 function cosine(query: Float32Array, vector: Float32Array): number {
   let product = 0;
+  let otherProduct = 0;
   let square = 0;
-  for (let i = 0; i < vector.length; i++) {
-    const value = vector[i]!;
-    product += query[i]! * value;
-    square += value * value;
+  let otherSquare = 0;
+  const { length } = vector;
+  for (let i = 0; i + 1 < length; i += 2) {
+    const one = vector[i]!;
+    const other = vector[i + 1]!;
+    product += query[i]! * one;
+    otherProduct += query[i + 1]! * other;
+    square += one * one;
+    otherSquare += other * other;
   }
-  const length = Math.sqrt(square);
-  for (let i = 0; i < vector.length; i++) vector[i]! /= length;
-  return Math.max(-1, Math.min(1, product / length));
+  if (length % 2 === 1) {
+    product += query[length - 1]! * vector[length - 1]!;
+    square += vector[length - 1]! ** 2;
+  }
+  const scale = 1 / Math.sqrt(square + otherSquare);
+  for (let i = 0; i < length; i++) vector[i]! *= scale;
+  return Math.max(-1, Math.min(1, (product + otherProduct) * scale));
 }

@@ -12,6 +12,9 @@ import type { ExampleChange, ExamplePool } from "./port.ts";
 
 afterEach(cleanUp);
 
+/** A busy machine takes its time. */
+const soon = { timeout: 20_000 };
+
 const put = (value: Example): ExampleChange => ({ id: value.id, domain: value.domain, value });
 const gone = ({ id, domain }: Example): ExampleChange => ({ id, domain, value: null });
 const found = async (pool: ExamplePool, domain = "acme/default"): Promise<string[]> =>
@@ -183,7 +186,7 @@ test.each([
   await flip(folder, what);
   const { log, lines } = messages();
   const second = await testPool({ folder, log });
-  await expect.poll(() => second.figures().damaged).toBe(1);
+  await expect.poll(() => second.figures().damaged, soon).toBe(1);
   expect([await found(second), second.get("b"), second.size()]).toEqual([["a"], undefined, 1]);
   expect(lines.join()).toMatch(/a record of an example is damaged/);
   await second.close();
@@ -200,7 +203,7 @@ test("a flipped bit in who holds an example: the store is made anew at the next 
   await first.close();
   await flip(folder, Buffer.from("an-id-to-be-found"));
   const second = await testPool({ folder });
-  await expect.poll(() => second.figures().damaged).toBeGreaterThan(0);
+  await expect.poll(() => second.figures().damaged, soon).toBeGreaterThan(0);
   await second.close();
   expect((await testPool({ folder })).position(0)).toBeNull();
 });

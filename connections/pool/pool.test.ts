@@ -40,14 +40,22 @@ test("an upsert replaces texts and vector", async () => {
   expect(await pool.nearest("acme/default", axis(2), 5, 0)).toMatchObject([{ example: held(better), similarity: 1 }]);
 });
 
-test("similarity is of the vector that came in, within a thousandth, and the vector has length 1", async () => {
-  const pool = await testPool();
-  const [one, other] = [Float32Array.of(0.1, 0.7, -0.7, 0.1), Float32Array.of(0.5, 0.5, -0.5, 0.5)];
-  await pool.upsert([anExample({ vector: one })]);
-  const [candidate] = await pool.nearest("acme/default", other, 1, 0);
-  expect(candidate?.similarity).toBeCloseTo(0.8, 3);
-  expect(Math.hypot(...(candidate?.vector ?? []))).toBeCloseTo(1, 6);
-});
+test.each([
+  [Float32Array.of(0.1, 0.7, -0.7, 0.1), Float32Array.of(0.5, 0.5, -0.5, 0.5), 0.8],
+  [Float32Array.of(0.6, 0, 0, 0.48, 0.64), Float32Array.of(0, 0, 0, -0.6, 0.8), 0.224],
+])(
+  "similarity is of the vector that came in, within a thousandth, and the vector has length 1",
+  async (one, other, expected) => {
+    const { length: dimension } = one;
+    const pool = await testPool({
+      embedder: { model: "test", dimension, embedAll: () => Promise.reject(new Error("not asked")) },
+    });
+    await pool.upsert([anExample({ vector: one })]);
+    const [candidate] = await pool.nearest("acme/default", other, 1, 0);
+    expect(candidate?.similarity).toBeCloseTo(expected, 3);
+    expect(Math.hypot(...(candidate?.vector ?? []))).toBeCloseTo(1, 6);
+  },
+);
 
 test("of what is expired nothing is found, and as many others as asked for", async () => {
   const pool = await testPool();

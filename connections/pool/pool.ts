@@ -217,11 +217,11 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
       return example ?? undefined;
     },
     size: () => ledger.counts().held,
-    pending: () => ledger.counts().pending,
+    pending: reembed.waiting,
     figures: () => ({
       examples: ledger.counts().held,
       domains: ledger.domains().size,
-      pending: ledger.counts().pending,
+      pending: reembed.waiting(),
       damaged: ledger.header.damaged,
       rebuilds,
       indexes: indexes

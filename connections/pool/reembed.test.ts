@@ -9,6 +9,9 @@ import type { Example } from "../../schemas/types.ts";
 
 afterEach(cleanUp);
 
+/** A busy machine takes its time. */
+const soon = { timeout: 20_000 };
+
 const put = (value: Example): ExampleChange => ({ id: value.id, domain: value.domain, value });
 const hash = createHashEmbedder(4);
 type Texts = readonly string[];
@@ -41,7 +44,7 @@ test("one that another model embedded is held, not found, and found once it is e
   expect([pool.pending(), pool.size(), pool.get("foreign")?.request]).toEqual([1, 2, "count the lines"]);
   expect((await pool.nearest("acme/default", axis(3), 9, 0)).map(({ example }) => example.id)).toEqual(["own"]);
   open();
-  await expect.poll(() => pool.pending()).toBe(0);
+  await expect.poll(() => pool.pending(), soon).toBe(0);
   expect(await nearest(pool, "count the lines")).toEqual(["foreign"]);
   // The same row again, from another partition, changes nothing about it.
   await pool.apply(1, [put(foreign)], 1n);
@@ -57,7 +60,7 @@ test("one that went, or changed, while it was being embedded stays as it is now"
   await new Promise(setImmediate);
   await pool.apply(0, [{ ...put(gone), value: null }, put({ ...changed, request: "new text" })], 4n);
   open();
-  await expect.poll(() => pool.pending()).toBe(0);
+  await expect.poll(() => pool.pending(), soon).toBe(0);
   expect([await nearest(pool, "new text"), await nearest(pool, "old text"), pool.size()]).toEqual([["changed"], [], 1]);
 });
 
@@ -78,7 +81,7 @@ test("a change of the model embeds everything again, also across another end; wi
   expect([second.pending(), second.size(), second.position(0)]).toEqual([70, 70, 70n]);
   expect(await second.nearest("acme/default", axis(0), 9, 0)).toEqual([]);
   held.open();
-  await expect.poll(() => second.pending()).toBe(0);
+  await expect.poll(() => second.pending(), soon).toBe(0);
   expect(await nearest(second, "text number 33")).toContain("e33");
   await second.close();
 
@@ -100,7 +103,7 @@ test("goes on after failures, and leaves out the text that has no vector", async
   const pool = await testPool({ embedder });
   const poison = anExample({ id: "poison", request: "poison", embeddingModel: "other" });
   await pool.apply(0, [put(foreign), put(poison)], 2n);
-  await expect.poll(() => pool.pending()).toBe(0);
+  await expect.poll(() => pool.pending(), soon).toBe(0);
   expect([await nearest(pool, "count the lines"), pool.get("poison"), pool.size()]).toEqual([
     ["foreign"],
     undefined,

@@ -25,6 +25,8 @@ export function createReembed({ layout, ledger, embedder, inTurn, onDamaged, log
   const { pending, examples } = layout;
   const closing = new AbortController();
   let running: Promise<void> | null = null;
+  /** Written, and not yet in the indexes. */
+  let settling = 0;
 
   /** Those that were read and are whole. */
   function next(): { key: number; example: HeldExample }[] {
@@ -54,8 +56,9 @@ export function createReembed({ layout, ledger, embedder, inTurn, onDamaged, log
           );
           ledger.erase(example.id);
         });
+        settling = batch.length;
       }),
-    );
+    ).finally(() => (settling = 0));
   }
   /** null: the model gives no vector for this text. */
   async function vectorsOf(texts: readonly string[]): Promise<(Float32Array | null)[]> {
@@ -89,6 +92,8 @@ export function createReembed({ layout, ledger, embedder, inTurn, onDamaged, log
   }
 
   return {
+    /** Examples that can't be found yet. */
+    waiting: (): number => ledger.counts().pending + settling,
     /** There may be something to do. */
     wake(): void {
       if (running !== null || closing.signal.aborted || ledger.counts().pending === 0) return;
