@@ -7,6 +7,8 @@ import { loadProxy } from "../connections/proxy/onnx.ts";
 import { trainProxy, type ProxyRow } from "../jobs/train-proxy.ts";
 
 const log = pino({ level: "silent" });
+/** The first time the packages are fetched. */
+const timeout = 600_000;
 const column = (name: string): number => HELPFULNESS_FEATURE_NAMES.indexOf(name);
 
 /** What helps is agreement, by half of it, and similarity says nothing. */
@@ -19,23 +21,27 @@ function rows(requests: number): ProxyRow[] {
   });
 }
 
-test("learns what helps, measures it on requests held out, and gives a graph that the stages can load", async () => {
-  const { onnx, kind, metrics, featureVersion } = await trainProxy(rows(60), { log });
-  expect(metrics["auc"]).toBeGreaterThan(0.9);
-  expect(metrics["auc"]).toBeGreaterThan(metrics["auc_similarity"]! + 0.2);
-  expect(metrics["calibration_error"]).toBeLessThan(0.05);
-  expect(metrics).toMatchObject({ rows: 360, requests: 60 });
-  expect(["trees", "network", "linear"]).toContain(kind);
-  const model = await loadProxy({ bytes: onnx, version: 1, featureVersion, log });
-  const at = (agreement: number): Float32Array =>
-    Float32Array.from(HELPFULNESS_FEATURE_NAMES, (name) => (name === "agreement" ? agreement : 0.5));
-  const [helps] = await model.score(at(0.95));
-  const [hurts] = await model.score(at(0.05));
-  expect(helps).toBeGreaterThan(0.55);
-  expect(hurts).toBeLessThan(0.45);
-  await model.close();
-});
+test(
+  "learns what helps, measures it on requests held out, and gives a graph that the stages can load",
+  { timeout },
+  async () => {
+    const { onnx, kind, metrics, featureVersion } = await trainProxy(rows(60), { log });
+    expect(metrics["auc"]).toBeGreaterThan(0.9);
+    expect(metrics["auc"]).toBeGreaterThan(metrics["auc_similarity"]! + 0.2);
+    expect(metrics["calibration_error"]).toBeLessThan(0.05);
+    expect(metrics).toMatchObject({ rows: 360, requests: 60 });
+    expect(["trees", "network", "linear"]).toContain(kind);
+    const model = await loadProxy({ bytes: onnx, version: 1, featureVersion, log });
+    const at = (agreement: number): Float32Array =>
+      Float32Array.from(HELPFULNESS_FEATURE_NAMES, (name) => (name === "agreement" ? agreement : 0.5));
+    const [helps] = await model.score(at(0.95));
+    const [hurts] = await model.score(at(0.05));
+    expect(helps).toBeGreaterThan(0.55);
+    expect(hurts).toBeLessThan(0.45);
+    await model.close();
+  },
+);
 
-test("says so when there are too few requests to measure with", async () => {
+test("says so when there are too few requests to measure with", { timeout }, async () => {
   await expect(trainProxy(rows(3), { log })).rejects.toThrow(/3 requests are too few/);
 });

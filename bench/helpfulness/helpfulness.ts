@@ -1,6 +1,6 @@
 // bench -- helpfulness: what choosing by predicted helpfulness is worth beside random examples, the nearest by similarity, none at all, and copying
 // an answer; nl2bash, SmolLM2, token F1 against the references. The proxy learns from training requests alone; the development requests are
-// asked once, with the settings of the configuration. Answers are kept: a run that was broken off goes on.
+// asked once. Answers are kept: a run that was broken off goes on.
 import { createHelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
@@ -22,7 +22,8 @@ export const helpfulness: Benchmark = {
 };
 
 /** The prompts of one way to choose, one a question. */
-type Prompts = Record<"random" | "similar" | "two_stage", Prompt[]>;
+type Prompts = Record<(typeof ways)[number], Prompt[]>;
+const ways = ["similar", "two_stage", "two_stage_repeats", "random"] as const;
 
 async function run(context: BenchContext): Promise<Measured> {
   const size = context.quick ? sample.quick : sample.full;
@@ -37,19 +38,20 @@ async function run(context: BenchContext): Promise<Measured> {
     let best: Neighbour[] = [];
     // The default first: what matters most is there soonest.
     for (const count of [...exampleCounts].reverse()) {
-      const choices = await Promise.all(
-        data.dev.map((question) => chooseTwoStage(data, question, count, features, model)),
-      );
+      const choose = (repeats: boolean) =>
+        Promise.all(data.dev.map((question) => chooseTwoStage(data, question, count, features, model, repeats)));
+      const [choices, withRepeats] = [await choose(false), await choose(true)];
       best = choices.map((choice) => choice.best);
       const chosen: Prompts = {
         similar: data.dev.map((question) => withNearest(data, question, count)),
         two_stage: data.dev.map((question, i) => withExamples(data, question, choices[i]!.shown)),
+        two_stage_repeats: data.dev.map((question, i) => withExamples(data, question, withRepeats[i]!.shown)),
         random: data.dev.map((question, i) => withRandom(data, question, i, count)),
       };
-      for (const way of ["similar", "two_stage"] as const) await answers.ask(chosen[way], `${way}, ${count} examples`);
       prompts.set(count, chosen);
     }
-    for (const [count, { random }] of prompts) await answers.ask(random, `random, ${count} examples`);
+    for (const way of ways)
+      for (const [count, chosen] of prompts) await answers.ask(chosen[way], `${way}, ${count} examples`);
     const rows = exampleCounts.map((count) => figuresOf(count, data.dev, answers, none, prompts.get(count)!));
     const { examples, ...headline } = rows.at(-1)!;
     return {
@@ -93,27 +95,31 @@ function figuresOf(
   prompts: Prompts,
 ) {
   const base = qualities(questions, answers, none);
-  const [random, similar, twoStage] = [prompts.random, prompts.similar, prompts.two_stage].map((each) =>
-    qualities(questions, answers, each),
-  );
-  const hurt = (treated: readonly number[]): number =>
-    significant(mean(treated.map((quality, i) => (quality < base[i]! ? 1 : 0))));
-  const added = (each: readonly Prompt[]): number =>
-    significant(mean(each.map((prompt, i) => answers.of(prompt).promptTokens - answers.of(none[i]!).promptTokens)));
-  const { difference, low, high } = pairedBootstrap(twoStage!, similar!, { random: splitmix64(3) });
+  const f1 = (way: keyof Prompts): number[] => qualities(questions, answers, prompts[way]);
+  const [similar, twoStage, repeats] = [f1("similar"), f1("two_stage"), f1("two_stage_repeats")];
+  const worse = (way: keyof Prompts): number =>
+    significant(mean(f1(way).map((quality, i) => (quality < base[i]! ? 1 : 0))));
+  const added = (way: keyof Prompts): number =>
+    significant(
+      mean(prompts[way].map((prompt, i) => answers.of(prompt).promptTokens - answers.of(none[i]!).promptTokens)),
+    );
+  const beside = (treated: number[]) => {
+    const { difference, low, high } = pairedBootstrap(treated, similar, { random: splitmix64(3) });
+    return { difference: significant(difference), ci_low: significant(low), ci_high: significant(high) };
+  };
   return {
     examples,
-    f1_random: significant(mean(random!)),
-    f1_similar: significant(mean(similar!)),
-    f1_two_stage: significant(mean(twoStage!)),
-    difference: significant(difference),
-    ci_low: significant(low),
-    ci_high: significant(high),
-    hurt_random: hurt(random!),
-    hurt_similar: hurt(similar!),
-    hurt_two_stage: hurt(twoStage!),
+    f1_random: significant(mean(f1("random"))),
+    f1_similar: significant(mean(similar)),
+    f1_two_stage: significant(mean(twoStage)),
+    ...beside(twoStage),
+    hurt_random: worse("random"),
+    hurt_similar: worse("similar"),
+    hurt_two_stage: worse("two_stage"),
     shown: significant(mean(prompts.two_stage.map((prompt) => prompt.examples.length))),
     /** Added to the prompt, as the model counts them. */
-    tokens: { similar: added(prompts.similar), two_stage: added(prompts.two_stage) },
+    tokens: { similar: added("similar"), two_stage: added("two_stage"), repeats: added("two_stage_repeats") },
+    /** With examples whose answers repeat each other. */
+    repeats: { f1: significant(mean(repeats)), ...beside(repeats), hurt: worse("two_stage_repeats") },
   };
 }

@@ -1,8 +1,7 @@
-// Both stages as plan runs them: the 32 nearest, their features, the proxy, the chooser with the defaults of the configuration. At equal token cost:
+// Both stages as plan runs them: the 32 nearest, their features, the proxy, the chooser. At equal token cost:
 // the examples may have no more tokens together, as selection estimates them, than those that similarity alone would have shown.
-import type { HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
+import type { CandidateFacts, HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
-import { configSchema } from "../../config/schema.ts";
 import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
 import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { rate } from "../../operators/select/rate.ts";
@@ -11,7 +10,8 @@ import { arm, factsOf } from "./proxy.ts";
 
 /** tau until one is learnt: neither helps nor hurts. */
 const threshold = 0.5;
-const { nearDuplicate, relevance } = configSchema.parse({}).selection;
+/** Chosen on training requests that the proxy had not seen (docs/measurements.md), never on those that are measured. */
+const settings = { nearDuplicate: 0.99, relevance: 1 };
 
 export interface Choice {
   /** The most helpful first. */
@@ -20,13 +20,14 @@ export interface Choice {
   best: Neighbour;
 }
 
-/** model null: similarity stands in, as it does in plan until a proxy is learnt. */
+/** repeats: also show examples whose answer one of those taken has already, which the chooser leaves out. */
 export async function chooseTwoStage(
   data: HelpfulnessData,
   question: Question,
   count: number,
   features: HelpfulnessFeatures,
-  model: HelpfulnessModel | null,
+  model: HelpfulnessModel,
+  repeats: boolean,
 ): Promise<Choice> {
   const { candidates, request, vector } = question;
   const facts = factsOf(data, question);
@@ -34,7 +35,7 @@ export async function chooseTwoStage(
   if (failure !== null) throw new Error("the proxy failed", { cause: failure });
   const tokens = facts.map((one) => exampleTokens(one.request, one.response));
   const rated = facts.map((one, i): Rated => ({
-    example: heldExample(String(i), one),
+    example: heldExample(String(i), one, repeats),
     similarity: one.similarity,
     vector: one.vector,
     tokens: tokens[i]!,
@@ -44,21 +45,21 @@ export async function chooseTwoStage(
   }));
   const { examples } = chooseExamples(rated, {
     examples: count,
-    threshold: model === null ? 0 : threshold,
+    threshold,
     tokenBudget: tokens.slice(0, count).reduce((sum, value) => sum + value, 0),
-    nearDuplicate,
-    relevance,
+    ...settings,
   });
   const best = helpfulness.indexOf(Math.max(...helpfulness));
   return { shown: examples.map(({ id }) => candidates[Number(id)]!).reverse(), best: candidates[best]! };
 }
 
-const heldExample = (id: string, { request, response }: { request: string; response: string }): Rated["example"] => ({
+/** The chooser compares answers by their text: made different by their number, none repeats another. */
+const heldExample = (id: string, { request, response }: CandidateFacts, repeats: boolean): Rated["example"] => ({
   id,
   tenant: "default",
   domain: "default/shell",
   request,
-  response,
+  response: repeats ? `${response} # ${id}` : response,
   source: { arm: "import", model: "unknown", requestId: null },
   quality: 1,
   bytes: 0,
