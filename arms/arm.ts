@@ -8,6 +8,9 @@ export interface ArmRequest {
   params: Params;
   /** Milliseconds since the epoch. */
   deadline: number;
+  tenant?: string;
+  /** Name of the policy of linked prefill that the request asks for (algorithms/link-policy.ts); arms that don't link ignore it. */
+  linkPolicy?: string | undefined;
 }
 
 /** A complete answer; an answer cut short by the transport is a failure, never one of these. */

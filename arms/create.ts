@@ -1,13 +1,12 @@
 // Makes the arm that a configuration describes: one line for every kind of arm.
-import type { Logger } from "pino";
 import type { ArmConfig } from "../config/schema.ts";
 import type { Arm } from "./arm.ts";
-import { createLlamaArm } from "./llama.ts";
+import { createLlamaArm, type LlamaArmDependencies } from "./llama.ts";
 import { createOpenAiArm } from "./openai.ts";
 import { createRecordedArm } from "./recorded.ts";
 
 /** Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not called yet. */
-export async function createArm(config: ArmConfig, dependencies: { log: Logger }): Promise<Arm> {
+export async function createArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> {
   switch (config.type) {
     case "openai":
       return createOpenAiArm(config, dependencies);

@@ -90,6 +90,8 @@ export async function generate(
     text,
     finishReason: matcher.stopped ? "stop" : finishReason,
     prompt: prompt.length,
+    linked: 0,
+    recomputed: 0,
     prefilled,
     completion: generated.length,
     firstTokenMs,

@@ -1,5 +1,7 @@
 // What the worker of the llama arm does; imported by both sides.
-import type { ChatMessage } from "./messages.ts";
+import type { Convention } from "../connections/kv/port.ts";
+import type { Piece } from "../schemas/types.ts";
+import type { Comparison, Sample } from "./linked-idle.ts";
 
 /** workerData of the worker. */
 export interface LlamaInput {
@@ -9,6 +11,16 @@ export interface LlamaInput {
   threads: number;
   /** Requests decoded together, each in a sequence of its own. */
   sequences: number;
+  /** null: without linked prefill. */
+  linked: {
+    convention: Convention;
+    /** Of the slow tier; null: memory alone. */
+    folder: string | null;
+    /** SHA-256 of the model file, hex, once it is known. */
+    fingerprint: string | null;
+    memoryBytes: number;
+    diskBytes: number;
+  } | null;
 }
 
 export interface LlamaFacts {
@@ -17,10 +29,12 @@ export interface LlamaFacts {
   loadMs: number;
   /** Of the worker's process. */
   pid: number;
+  /** SHA-256 of the model file, hex; null where nobody needs it. */
+  fingerprint: string | null;
 }
 
 export interface Generate {
-  messages: ChatMessage[];
+  pieces: readonly Piece[];
   /** At least 1. */
   maxTokens: number;
   /** 0 is greedy. */
@@ -30,6 +44,8 @@ export interface Generate {
   stop: string[];
   /** Whether each text is sent as an event. */
   stream: boolean;
+  /** null: without linked prefill. `policy`: name of what is recomputed; compare: prefills that are compared with a full one later. */
+  linked: { policy: string; compare: Comparison | null } | null;
 }
 
 /** What the worker sends while it generates: the answer in parts, where they are wanted, and now and then that it moves on. */
@@ -40,8 +56,10 @@ export type Generated =
       kind: "done";
       text: string;
       finishReason: "stop" | "length";
-      /** Tokens of the prompt, those of them not found in the sequence, and those generated. */
+      /** Tokens of the prompt; of them those linked from caches, computed although a cache was there, and computed; and those generated. */
       prompt: number;
+      linked: number;
+      recomputed: number;
       prefilled: number;
       completion: number;
       /** From the call to its first token; null when there was none. */
@@ -54,4 +72,6 @@ export interface LlamaMethods {
   load(argument: null): Promise<LlamaFacts>;
   /** Never more at a time than there are sequences. */
   generate(argument: Generate): Promise<Generated>;
+  /** Does one thing that nobody waits for; `more`: there is something else to do. Aborting ends it, to be done later. */
+  idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
 }

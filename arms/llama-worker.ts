@@ -5,7 +5,7 @@ import { serveCalls, workerInput } from "../connections/worker/rpc.ts";
 import { generate, type KeptSequence, reusable } from "./llama-generate.ts";
 import type { LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
 import { createPromptTokenizer } from "./llama-prompt.ts";
-import type { ChatMessage } from "./messages.ts";
+import { type ChatMessage, chatMessages } from "./messages.ts";
 
 interface Loaded {
   model: LlamaModel;
@@ -44,6 +44,7 @@ async function load(): Promise<LlamaFacts> {
     name: model.fileInfo.metadata.general.name ?? basename(input.model),
     loadMs: performance.now() - started,
     pid: process.pid,
+    fingerprint: null,
   };
 }
 
@@ -53,7 +54,7 @@ serveCalls<LlamaMethods>(
     generate: async (wanted, { signal, emit }) => {
       if (loaded === null) throw new Error("generate was called before load");
       const { model, free } = loaded;
-      const prompt = loaded.promptTokens(wanted.messages);
+      const prompt = loaded.promptTokens(chatMessages(wanted.pieces));
       const sequence = takeNearest(free, prompt);
       const send = (event: LlamaEvent): void => emit(event);
       const progress = seldom(() => send({ kind: "progress" }));
@@ -70,6 +71,7 @@ serveCalls<LlamaMethods>(
         free.push(sequence);
       }
     },
+    idle: () => Promise.resolve({ more: false, samples: [] }),
   },
   () => loaded?.dispose(),
 );

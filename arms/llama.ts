@@ -3,6 +3,7 @@
 // fails with model_failed when that fails too.
 import { createHash } from "node:crypto";
 import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { llamaModelFile } from "../config/assets.ts";
@@ -11,8 +12,10 @@ import { keepWorker } from "../connections/worker/kept.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 import { createCalls, endedFailure } from "./calls.ts";
 import { answerCost } from "./cost.ts";
+import { createLinkedChoice } from "./linked-choice.ts";
+import type { Sample } from "./linked-idle.ts";
+import { startUpkeep } from "./linked-upkeep.ts";
 import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
-import { chatMessages } from "./messages.ts";
 import { createWatchdog } from "./watchdog.ts";
 
 type OnText = (text: string, attempt: number) => void;
@@ -28,8 +31,19 @@ const longestLoadMs = 120_000;
 // A prompt that kills the worker does so again: it may take down two, and not more.
 const mostAttempts = 2;
 
+export interface LlamaArmDependencies {
+  log: Logger;
+  /** Where chunk caches are kept; without it they are kept in memory alone. */
+  kvFolder?: string | undefined;
+  /** Gets what linked prefills were found to be worth. */
+  onSample?: ((sample: Sample) => void) | undefined;
+}
+
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
-export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Logger }): Promise<LlamaArm> {
+export async function createLlamaArm(
+  config: LlamaArmConfig,
+  { log, kvFolder, onSample }: LlamaArmDependencies,
+): Promise<LlamaArm> {
   const model = config.model ?? llamaModelFile();
   await access(model).catch((error: unknown) => {
     const hint = config.model === undefined ? 'Run "npm run setup", or set "model".' : 'Check its "model".';
@@ -40,11 +54,16 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
     contextTokens: config.contextTokens,
     threads: config.threads,
     sequences: config.concurrency,
+    linked:
+      config.linked === undefined
+        ? null
+        : { ...config.linked, folder: kvFolder === undefined ? null : join(kvFolder, config.name), fingerprint: null },
   };
-  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0 };
+  const choice = config.linked && createLinkedChoice(config.linked, Math.random);
+  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: null };
   const worker = await keepWorker<LlamaMethods>({
     name: `llama ${config.name}`,
-    entry: new URL("./llama-worker.ts", import.meta.url),
+    entry: new URL(config.linked === undefined ? "./llama-worker.ts" : "./linked-worker.ts", import.meta.url),
     data: input,
     // A crash of llama.cpp must not take the stage along.
     isolation: "process",
@@ -55,6 +74,8 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
         longestLoadMs,
       );
       facts = await client.call("load", null).finally(() => clearTimeout(timer));
+      // The next process need not read the whole file for it.
+      if (input.linked !== null) input.linked.fingerprint = facts.fingerprint;
       log.info({ arm: config.name, model: facts.name, loadMs: Math.round(facts.loadMs) }, "model loaded");
     },
   });
@@ -65,6 +86,20 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
     () => pending > 0,
     () => worker.kill(`no token came for ${String(config.stallMs)} ms`),
   );
+
+  const upkeep =
+    choice &&
+    startUpkeep({
+      busy: () => pending > 0 || !worker.ready,
+      async work(ending) {
+        const { more, samples } = await worker.call("idle", null, { signal: ending });
+        for (const sample of samples) {
+          choice.add(sample);
+          onSample?.(sample);
+        }
+        return more;
+      },
+    });
 
   function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
     const called = performance.now();
@@ -86,7 +121,15 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
       queueMs ??= before;
       try {
         const listen = onText && ((text: string) => onText(text, attempt));
-        const result = await generate(wanted(config, request, onText !== undefined), ending, listen);
+        const policy = choice?.policy(request.linkPolicy ?? null);
+        const { requestId, tenant = "default" } = request;
+        const compare = policy === undefined ? null : (choice?.compare({ requestId, tenant }, policy) ?? null);
+        const linked = policy === undefined ? null : { policy, compare };
+        const result = await generate(
+          { ...wanted(config, request), stream: onText !== undefined, linked },
+          ending,
+          listen,
+        );
         const timing = { queueMs, before, attempt };
         return resultOf(config, facts.name, timing, result) ?? endedFailure(ending, attempt);
       } catch (error) {
@@ -106,6 +149,7 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
 
   async function generate(what: Generate, signal: AbortSignal, onText?: (text: string) => void): Promise<Generated> {
     pending += 1;
+    upkeep?.interrupt();
     const onEvent = (sent: unknown): void => {
       watchdog.progress();
       // The worker sends nothing else.
@@ -126,6 +170,7 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
   async function close(): Promise<void> {
     watchdog.stop();
     calls.close();
+    await upkeep?.close();
     await worker.close();
   }
 
@@ -139,16 +184,18 @@ export async function createLlamaArm(config: LlamaArmConfig, { log }: { log: Log
   };
 }
 
-function wanted(config: LlamaArmConfig, { requestId, pieces, params }: ArmRequest, stream: boolean): Generate {
+function wanted(
+  config: LlamaArmConfig,
+  { requestId, pieces, params }: ArmRequest,
+): Omit<Generate, "stream" | "linked"> {
   return {
-    messages: chatMessages(pieces),
+    pieces,
     maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens),
     temperature: params.temperature ?? 0,
     topP: params.topP ?? 1,
     // Fixed by the request, so that a repeated call gives the same answer.
     seed: params.seed === null ? createHash("sha1").update(requestId).digest().readUInt32BE(0) : params.seed >>> 0,
     stop: params.stop.length > 0 ? params.stop : config.stop,
-    stream,
   };
 }
 
@@ -164,8 +211,8 @@ function resultOf(
     const message = `The prompt has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
     return failure("prompt_too_large", message, false, attempt);
   }
-  const { text, finishReason, prompt, prefilled, completion, firstTokenMs } = result;
-  const usage = { prompt, linked: 0, recomputed: 0, prefilled, completion };
+  const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
+  const usage = { prompt, linked, recomputed, prefilled, completion };
   return {
     kind: "answer",
     text,

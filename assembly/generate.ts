@@ -1,14 +1,17 @@
 // What generate needs: one arm.
+import { join } from "node:path";
 import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
+import { createSampleSender } from "./samples.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, stageName, type RunningStage } from "./stage.ts";
 
 export async function startGenerate(session: Session, instance: string, config: ArmConfig): Promise<RunningStage> {
   const log = session.log.child({ stage: stageName("generate", config.name) });
-  const arm = await createArm(config, { log });
-  const { limits, kafka } = session.config;
+  const { limits, kafka, stack } = session.config;
+  const samples = createSampleSender(session, config.name, log);
+  const arm = await createArm(config, { log, kvFolder: join(stack.folder, "kv"), onSample: samples.send });
   const pipeline = generate.bind({ arm, limits, partitions: kafka.partitions, clock: Date.now });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
@@ -18,6 +21,7 @@ export async function startGenerate(session: Session, instance: string, config: 
     async stop() {
       await stage.stop();
       await arm.close();
+      await samples.close();
     },
   };
 }

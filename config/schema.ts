@@ -1,5 +1,6 @@
 // The configuration, whole: every key, its type, range and default. Unknown keys are refused.
 import { z } from "zod";
+import { parsePolicy } from "../algorithms/link-policy.ts";
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, "lower-case letters, digits and dashes, at most 63");
 const milliseconds = z.number().int().positive();
@@ -238,6 +239,38 @@ const openaiArm = z.strictObject({
   /** How the endpoint calls the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
+/** What a policy needs to be known of chunks is not measured for an arm yet. */
+const unmeasured = ["blend", "craft", "attended"];
+const linked = z.strictObject({
+  /** What of a linked prompt is computed again: full, naive, attnlink-K, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
+  policy: z
+    .string()
+    .superRefine((name, context) => {
+      if (name === "auto") return;
+      const policy = parsePolicy(name);
+      if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
+      else if (unmeasured.includes(policy.kind))
+        context.addIssue({ code: "custom", message: `"${name}" can be measured (bench -- linked) but not served yet` });
+    })
+    .default("last-2"),
+  /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and one similar chunk, or what they were first seen behind. */
+  convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
+  memoryBytes: z
+    .number()
+    .int()
+    .positive()
+    .default(256 * 1_048_576),
+  /** Under the stack folder, in kv/ARM. */
+  diskBytes: z
+    .number()
+    .int()
+    .positive()
+    .default(2_048 * 1_048_576),
+  /** Share of the requests whose linked prefill is compared with a full one while nobody waits; [0, 1]. */
+  sampleShare: z.number().min(0).max(1).default(0.01),
+  /** auto: mean divergence from a full prefill that is allowed, in nats. */
+  maxKl: z.number().positive().default(0.1),
+});
 const llamaArm = z.strictObject({
   ...armBase,
   type: z.literal("llama"),
@@ -248,6 +281,8 @@ const llamaArm = z.strictObject({
   concurrency: z.number().int().min(1).max(64).default(1),
   /** Without a token for so long while requests wait, its process is killed and another started. */
   stallMs: milliseconds.default(60_000),
+  /** Linked prefill: examples and documents are computed once; absent: prompts are prefilled whole. */
+  linked: linked.optional(),
 });
 const recordedArm = z.strictObject({
   ...armBase,

@@ -72,6 +72,8 @@ export interface Linked extends Taken {
 /** A prompt in pieces, so that chunks can be linked; messages() of arms/arm.ts flattens it. */
 export interface Prompt {
   pieces: Work["pieces"];
+  /** Name of the policy of linked prefill that the request asks for; absent: the arm's own. */
+  linkPolicy?: string;
 }
 /** After call: answered, or failed for good. */
 export interface Called extends Linked {

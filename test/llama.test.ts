@@ -1,4 +1,4 @@
-// The llama arm with the real model, SmolLM2-135M-Instruct, as set-up fetches it.
+// The llama arm with the real model, SmolLM2-135M-Instruct, as set-up fetches it: without and with linked prefill.
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,6 +6,7 @@ import type { ArmRequest, ArmResult } from "../arms/arm.ts";
 import { createLlamaArm, type LlamaArm } from "../arms/llama.ts";
 import { llamaModelFile } from "../config/assets.ts";
 import { armSchema } from "../config/schema.ts";
+import { llamaAddonFile } from "../connections/llama/library.ts";
 import type { Params, Piece } from "../schemas/types.ts";
 
 const model = llamaModelFile();
@@ -43,10 +44,19 @@ async function createArm(more: object): Promise<LlamaArm> {
   return createLlamaArm(config, { log: pino({ level: "silent" }) });
 }
 
-describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
+const unlinked = existsSync(llamaAddonFile) ? "" : ` (skipped: no addon at ${llamaAddonFile}; run "npm run setup")`;
+const ways: { name: string; skipped: string; linked: object | undefined }[] = [
+  { name: "llama arm", skipped: missing, linked: undefined },
+  { name: "llama arm with linked prefill", skipped: missing || unlinked, linked: { policy: "last-2" } },
+];
+
+for (const { name, skipped, linked } of ways)
+  describe.skipIf(skipped !== "")(`${name}${skipped}`, () => answersAs(linked));
+
+function answersAs(linked: object | undefined): void {
   let arm: LlamaArm;
   beforeAll(async () => {
-    arm = await createArm({ concurrency: 4, prices: { prompt: 1, completion: 2 } });
+    arm = await createArm({ linked, concurrency: 4, prices: { prompt: 1, completion: 2 } });
   });
   afterAll(() => arm.close());
 
@@ -60,7 +70,9 @@ describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
     expect(first.usage.prefilled).toBe(first.usage.prompt);
     expect(first.cost).toBeCloseTo((first.usage.prompt + 2 * first.usage.completion) / 1e6, 12);
     expect(first.firstTokenMs).toBeGreaterThan(first.queueMs);
-    expect(second.usage.prompt - second.usage.prefilled).toBe(64);
+    // Whole parts of the prompt, or all but the question.
+    expect(second.usage.prompt - second.usage.prefilled).toBe(linked === undefined ? 64 : second.usage.linked);
+    if (linked !== undefined) expect(second.usage.prompt - second.usage.linked).toBeLessThan(16);
   });
 
   it("ends at a stop string or at the number of tokens, and streams exactly the answer", async () => {
@@ -144,7 +156,7 @@ describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
   });
 
   it("ends a process that hangs, and answers what waited from the next", async () => {
-    const hanging = await createArm({ stallMs: 4_000 });
+    const hanging = await createArm({ linked, stallMs: 4_000 });
     try {
       const first = hanging.pid();
       const stop = (_text: string, attempt: number): void => {
@@ -160,4 +172,4 @@ describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
       await hanging.close();
     }
   });
-});
+}

@@ -55,7 +55,10 @@ describe("call", () => {
   it("publishes the answer with its costs and times, and keeps it", async () => {
     const { outcome, calls, linked } = await run({});
     expect(calls).toEqual([
-      { requestId: "r1", pieces: linked.prompt.pieces, params: linked.record.request.params, deadline: NOW + 120_000 },
+      {
+        ...{ requestId: "r1", tenant: linked.record.request.tenant, pieces: linked.prompt.pieces },
+        ...{ params: linked.record.request.params, deadline: NOW + 120_000 },
+      },
     ]);
     expect(emits(outcome)).toEqual([
       {

@@ -24,7 +24,9 @@ export function createCall({ arm, clock, partitions = Infinity }: CallDependenci
     const called = clock();
     if (called >= work.notAfter) return refuse("deadline_exceeded", lateMessage(work.notAfter, called));
 
-    const asked = { requestId, pieces: linked.prompt.pieces, params: request.params, deadline: work.notAfter };
+    const { pieces, linkPolicy } = linked.prompt;
+    const { params, tenant } = request;
+    const asked = { requestId, tenant, pieces, params, deadline: work.notAfter, ...(linkPolicy && { linkPolicy }) };
     const result = await arm.answer(asked, signal);
     const times = { called, finished: clock() };
     // The timers of the deadline may end a call a little before it.

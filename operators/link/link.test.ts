@@ -3,10 +3,27 @@ import { aTaken } from "../call/test-values.ts";
 import { aContext } from "../test-values.ts";
 import { createLink } from "./link.ts";
 
+const asking = (policy: string) => {
+  const taken = aTaken();
+  const request = { ...taken.record.request, metadata: { "link-policy": policy } };
+  return { ...taken, record: { ...taken.record, request } };
+};
+
 it("passes the prompt on as it was composed", async () => {
   const taken = aTaken();
   expect(await createLink()(taken, aContext())).toEqual({
     kind: "ok",
     value: { ...taken, prompt: { pieces: taken.record.pieces } },
   });
+});
+
+it("takes the policy that the request asks for, if it can be served", async () => {
+  const policyOf = async (name: string) => {
+    const outcome = await createLink()(asking(name), aContext());
+    return outcome.kind === "ok" ? outcome.value.prompt.linkPolicy : outcome.kind;
+  };
+  expect(await policyOf("last-1+attnlink-4")).toBe("last-1+attnlink-4");
+  expect(await policyOf("full")).toBe("full");
+  expect(await policyOf("best")).toBeUndefined();
+  expect(await policyOf("blend-15")).toBeUndefined();
 });

@@ -1,10 +1,26 @@
-// Hook of linked prefill: later it looks which pieces of the prompt an arm's KV store holds, and links them. Now it passes on the
-// prompt as composed, which every arm can answer. Runs before call; keeps no state and never fails.
+// Says how the chunks of a prompt are to be linked: by the policy that the request names in its metadata (`link-policy`), where it is one that can be
+// served, else by the arm's own. Which caches are at hand only the arm's process knows, so the linking itself is done there (arms/linked-model.ts).
+// Runs before call; keeps no state and never fails.
+import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 
+/** In a request's metadata. */
+export const LINK_POLICY = "link-policy";
+
 export function createLink(): Step<Taken, Linked> {
-  return function link(taken) {
-    return ok({ ...taken, prompt: { pieces: taken.record.pieces } });
+  return function link(taken, { log }) {
+    const { pieces, request } = taken.record;
+    const asked = request.metadata[LINK_POLICY];
+    if (asked === undefined) return ok({ ...taken, prompt: { pieces } });
+    const policy = parsePolicy(asked);
+    if ("problem" in policy || needs(policy) !== "nothing") {
+      log.warn(
+        { requestId: request.id, asked },
+        "no policy of linked prefill that can be served: the arm's own is used",
+      );
+      return ok({ ...taken, prompt: { pieces } });
+    }
+    return ok({ ...taken, prompt: { pieces, linkPolicy: asked } });
   };
 }

@@ -1,0 +1,125 @@
+// Plans of linked prompts: which cache stands for each chunk and which tokens are computed again, with the caches loaded; and who computes what is
+// missing, so that of several requests only one does.
+import { type Run, planRecompute, tokensIn } from "../algorithms/link-plan.ts";
+import type { LinkPolicy } from "../algorithms/link-policy.ts";
+import type { Random } from "../algorithms/random.ts";
+import type { Convention, KvStore } from "../connections/kv/port.ts";
+import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./link-variants.ts";
+
+/** A prompt with its chunks by content. */
+export interface KeyedPrompt {
+  tokens: Int32Array;
+  chunks: readonly KeyedChunk[];
+}
+
+/** What stands at hand for a prompt, and what of it is computed again. */
+export interface LinkedPlan {
+  chosen: readonly ChosenVariant[];
+  /** The caches, in the order of the chunks; null where one is missing or computed again whole. */
+  blobs: readonly (Uint8Array | null)[];
+  runs: readonly Run[];
+}
+
+export interface Claimed {
+  plan: LinkedPlan;
+  done: () => void;
+}
+
+export interface LinkPlans {
+  /** As things are now. */
+  load(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan>;
+  /**
+   * The plan, and the promise to compute what it misses: `done` must be called in the end. What others compute is waited for first, for one of
+   * us is enough.
+   */
+  claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed>;
+}
+
+// A cache that turns out to be damaged leaves the store, and the plan is made again without it.
+const mostAttempts = 4;
+
+export function createLinkPlans({
+  store,
+  convention,
+  random,
+}: {
+  store: Pick<KvStore, "variants" | "get">;
+  convention: Convention;
+  random: Random;
+}): LinkPlans {
+  /** Chunks that a request is computing, by content, until they are in the store. */
+  const underWay = new Map<string, Promise<void>>();
+
+  async function load({ chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
+    for (let attempt = 1; ; attempt += 1) {
+      const given = attempt < mostAttempts ? store.variants : () => [];
+      const chosen = chooseVariants(chunks, given, convention);
+      const runs = planRecompute(policy, chosen, random);
+      const blobs = await Promise.all(
+        chosen.map(async ({ variant, chunk: { begin, tokens: length } }) => {
+          if (variant === null || runs.some(([a, b]) => a <= begin && begin + length <= b)) return null;
+          return (await store.get(variant.key)) ?? undefined;
+        }),
+      );
+      if (blobs.some((blob) => blob === undefined)) continue;
+      return { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
+    }
+  }
+
+  async function claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed> {
+    for (;;) {
+      const plan = await load(prompt, policy);
+      const missing = missingOf(plan).map(({ chunk }) => chunk.chunk);
+      const others = missing.flatMap((chunk) => underWay.get(chunk) ?? []);
+      if (others.length > 0 && !signal.aborted) {
+        await Promise.race([Promise.all(others), aborted(signal)]);
+        continue;
+      }
+      // Somebody may have finished while the caches were loaded. From here on nothing is awaited until all is claimed.
+      const now = chooseVariants(prompt.chunks, store.variants, convention).filter(({ variant }) => variant === null);
+      if (now.length < missing.length && !signal.aborted) continue;
+      let done = (): void => undefined;
+      const work = new Promise<void>((resolve) => (done = resolve));
+      for (const chunk of missing) underWay.set(chunk, work);
+      return {
+        plan,
+        done: () => {
+          for (const chunk of missing) if (underWay.get(chunk) === work) underWay.delete(chunk);
+          done();
+        },
+      };
+    }
+  }
+
+  return { load, claim };
+}
+
+export const missingOf = ({ chosen }: LinkedPlan): ChosenVariant[] => chosen.filter(({ variant }) => variant === null);
+/** Caches of the chunks that lie between two positions. */
+export const linksOf = (
+  chosen: readonly ChosenVariant[],
+  blobs: readonly (Uint8Array | null)[],
+  end: number,
+  start = 0,
+): { blob: Uint8Array; position: number }[] =>
+  chosen.flatMap(({ chunk: { begin, tokens } }, index) => {
+    const blob = blobs[index] ?? null;
+    return blob === null || begin < start || begin + tokens > end ? [] : [{ blob, position: begin }];
+  });
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** Tokens that are computed although a cache of them was there. */
+export function recomputedTokens({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
+  const within = ({ begin, tokens }: KeyedChunk): number =>
+    runs.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, begin + tokens) - Math.max(a, begin)), 0);
+  return chosen.reduce((sum, { variant, chunk }) => sum + (variant === null ? 0 : within(chunk)), 0);
+}
+
+/** Share of the chunks' tokens that are computed, [0, 1]. */
+export function computedShare({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
+  const total = chosen.reduce((sum, { length }) => sum + length, 0);
+  return total === 0 ? 0 : tokensIn(runs) / total;
+}

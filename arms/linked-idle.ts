@@ -1,0 +1,142 @@
+// What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks that were seen, and compares linked prefills
+// with full ones. Both queues are bounded; what does not fit is forgotten, for there will be more.
+import type { LinkPolicy } from "../algorithms/link-policy.ts";
+import { parsePolicy } from "../algorithms/link-policy.ts";
+import { compareLogits } from "../algorithms/teacher-forced.ts";
+import { variantKey } from "../connections/kv/keys.ts";
+import type { Convention, KvStore, PrefixChunk } from "../connections/kv/port.ts";
+import type { LlamaContext } from "../connections/llama/port.ts";
+import { computedShare, type KeyedPrompt } from "./link-plans.ts";
+import type { KeyedChunk } from "./link-variants.ts";
+import type { LinkedModel } from "./linked-model.ts";
+
+/** A linked prefill beside a full one. */
+export interface Sample {
+  requestId: string;
+  tenant: string;
+  policy: string;
+  /** Share of the chunks' tokens that were computed, [0, 1]. */
+  recomputedShare: number;
+  /** Mean over the answer's tokens, nats. */
+  kl: number;
+  /** Share of equal greedy tokens, [0, 1]. */
+  agreement: number;
+}
+
+export interface Comparison {
+  requestId: string;
+  tenant: string;
+  /** Names of policies. */
+  policies: readonly string[];
+}
+
+export interface IdleWork {
+  /** Looks which caches the chunks of a prompt still want. */
+  seen(prompt: KeyedPrompt): void;
+  compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
+  /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
+  next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;
+}
+
+export interface IdleOptions {
+  model: LinkedModel;
+  context: Pick<LlamaContext, "run">;
+  store: Pick<KvStore, "variants" | "put">;
+  format: string;
+  convention: Convention;
+  vocabulary: number;
+}
+
+interface Wanted {
+  key: string;
+  chunk: KeyedChunk;
+  prefix: readonly KeyedChunk[];
+  tokens: Int32Array;
+}
+
+const mostWanted = 256;
+const mostComparisons = 8;
+/** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
+const comparedTokens = 8;
+
+export function createIdleWork({ model, context, store, format, convention, vocabulary }: IdleOptions): IdleWork {
+  const wanted = new Map<string, Wanted>();
+  const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
+
+  /** The prefix that the convention wants; null: none, or the chunk can't have it. */
+  function prefixOf(chunks: readonly KeyedChunk[], index: number): KeyedChunk[] | null {
+    const [first] = chunks;
+    if (index === 0 || first === undefined || convention === "seen" || convention === "linked") return null;
+    if (convention === "alone") return [];
+    if (convention === "system") return [first];
+    // One of the same prompt is similar: both were chosen for the same question.
+    const similar = chunks[index - 1 > 0 ? index - 1 : index + 1];
+    return similar === undefined ? null : [first, similar];
+  }
+
+  async function make({ key, chunk, prefix, tokens }: Wanted, signal: AbortSignal): Promise<void> {
+    const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
+    const all = Int32Array.from(parts.flatMap((part) => [...part]));
+    const exports = [{ begin: all.length - chunk.tokens, end: all.length }];
+    const { blobs } = await context.run({ tokens: all, exports }, { signal });
+    const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
+    const entry = { key, chunk: chunk.chunk, convention, tokens: chunk.tokens, prefix: before };
+    const [blob] = blobs;
+    if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
+  }
+
+  async function measure(prompt: KeyedPrompt, answer: Int32Array, what: Comparison, signal: AbortSignal) {
+    const forced = answer.subarray(0, comparedTokens);
+    const length = prompt.tokens.length;
+    const all = new Int32Array(length + forced.length - 1);
+    all.set(prompt.tokens);
+    all.set(forced.subarray(0, -1), length);
+    const whole = { ...prompt, tokens: all };
+    const logitsAt = Array.from(forced, (_, index) => length - 1 + index);
+    const full = await model.run(whole, null, { logitsAt }, signal);
+    const samples: Sample[] = [];
+    for (const name of what.policies) {
+      const policy: LinkPolicy | { problem: string } = parsePolicy(name);
+      if ("problem" in policy) continue;
+      const plan = await model.plan(whole, policy);
+      if (plan === null) continue;
+      const linked = await model.run(whole, plan, { logitsAt }, signal);
+      const found = compareLogits(full.logits, linked.logits, vocabulary);
+      const { requestId, tenant } = what;
+      samples.push({ requestId, tenant, policy: name, recomputedShare: computedShare(plan), ...found });
+    }
+    return samples;
+  }
+
+  return {
+    seen({ tokens, chunks }) {
+      for (const [index, chunk] of chunks.entries()) {
+        const prefix = prefixOf(chunks, index);
+        if (prefix === null || wanted.size >= mostWanted) continue;
+        // In its first context: one of the kind is enough.
+        if (store.variants(chunk.chunk).some((variant) => variant.convention === convention)) continue;
+        const key = variantKey(format, { chunk: chunk.chunk, convention, prefix });
+        if (![...wanted.values()].some((other) => other.chunk.chunk === chunk.chunk))
+          wanted.set(key, { key, chunk, prefix, tokens });
+      }
+    },
+    compare(prompt, answer, what) {
+      if (answer.length > 0 && prompt.chunks.length > 0 && comparisons.length < mostComparisons)
+        comparisons.push({ prompt, answer, what });
+    },
+    async next(signal) {
+      const [first] = wanted.values();
+      if (first !== undefined) {
+        // Gone from the queue only when it is made: a request that comes in between ends it.
+        await make(first, signal);
+        wanted.delete(first.key);
+        return { more: wanted.size + comparisons.length > 0, samples: [] };
+      }
+      const [comparison] = comparisons;
+      if (comparison === undefined) return { more: false, samples: [] };
+      const samples = await measure(comparison.prompt, comparison.answer, comparison.what, signal);
+      comparisons.shift();
+      return { more: comparisons.length > 0, samples };
+    },
+  };
+}
