@@ -115,20 +115,24 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
       throw Napi::RangeError::New(info.Env(), "there must be as many vectors as keys, of the index's dimension");
     return Task::start(
         info.Env(),
-        [index = open(info), keys = std::move(keys), vectors = std::move(vectors)] { index->add(keys.data(), vectors.data(), keys.size()); },
+        [index = open(info), keys = std::move(keys), vectors = std::move(vectors)] {
+          index->add(keys.data(), vectors.data(), keys.size());
+        },
         undefined);
   }
 
   /** (keys) -> Promise<void> */
   Napi::Value remove(const Napi::CallbackInfo& info) {
-    return Task::start(info.Env(), [index = open(info), keys = keys_at(info, 0)] { index->remove(keys.data(), keys.size()); }, undefined);
+    return Task::start(
+        info.Env(), [index = open(info), keys = keys_at(info, 0)] { index->remove(keys.data(), keys.size()); }, undefined);
   }
 
   /** (queries, k, probes) -> {keys, similarities, counts} */
   Napi::Value search(const Napi::CallbackInfo& info) {
     const auto queries = vectors_at(info, 0);
     if (queries.size() % dimension_ != 0) throw Napi::RangeError::New(info.Env(), "queries must have the index's dimension");
-    const Found found = open(info)->search(queries.data(), queries.size() / dimension_, count_at(info, 1, "k"), count_at(info, 2, "probes"));
+    const Found found = open(info)->search(queries.data(), queries.size() / dimension_, count_at(info, 1, "k"),
+                                           count_at(info, 2, "probes"));
     Napi::Object result = Napi::Object::New(info.Env());
     result.Set("keys", array_of<Napi::Uint32Array>(info.Env(), found.keys));
     result.Set("similarities", array_of<Napi::Float32Array>(info.Env(), found.similarities));
@@ -143,7 +147,9 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
     const auto probed = std::make_shared<Probed>();
     return Task::start(
         info.Env(),
-        [index = open(info), query = std::move(query), k = count_at(info, 1, "k"), probed] { *probed = index->probe(query.data(), k); },
+        [index = open(info), query = std::move(query), k = count_at(info, 1, "k"), probed] {
+          *probed = index->probe(query.data(), k);
+        },
         [probed](Napi::Env env) -> Napi::Value {
           Napi::Object result = Napi::Object::New(env);
           result.Set("keys", array_of<Napi::Uint32Array>(env, probed->keys));
@@ -155,22 +161,26 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
   /** (n) -> Promise<vectors> */
   Napi::Value sample(const Napi::CallbackInfo& info) {
     const auto vectors = std::make_shared<std::vector<float>>();
-    return Task::start(info.Env(), [index = open(info), n = count_at(info, 0, "n"), vectors] { *vectors = index->sample(n); },
-                       [vectors](Napi::Env env) -> Napi::Value { return array_of<Napi::Float32Array>(env, *vectors); });
+    return Task::start(
+        info.Env(), [index = open(info), n = count_at(info, 0, "n"), vectors] { *vectors = index->sample(n); },
+        [vectors](Napi::Env env) -> Napi::Value { return array_of<Napi::Float32Array>(env, *vectors); });
   }
 
   /** (lists, pointsPerList, iterations, seed) -> Promise<void> */
   Napi::Value rebuild(const Napi::CallbackInfo& info) {
     const Training training{count_at(info, 1, "pointsPerList"), static_cast<int>(count_at(info, 2, "iterations")),
                             static_cast<int>(count_at(info, 3, "seed"))};
-    return Task::start(info.Env(), [index = open(info), lists = count_at(info, 0, "lists"), training] { index->rebuild(lists, training); },
-                       undefined);
+    return Task::start(
+        info.Env(),
+        [index = open(info), lists = count_at(info, 0, "lists"), training] { index->rebuild(lists, training); }, undefined);
   }
 
   /** (file, note) -> Promise<void> */
   Napi::Value save(const Napi::CallbackInfo& info) {
-    return Task::start(info.Env(), [index = open(info), file = text_at(info, 0, "file"), note = text_at(info, 1, "note")] { index->save(file, note); },
-                       undefined);
+    return Task::start(
+        info.Env(),
+        [index = open(info), file = text_at(info, 0, "file"), note = text_at(info, 1, "note")] { index->save(file, note); },
+        undefined);
   }
 
   /** (file) -> Promise<note>; the content becomes that of the file, the old one stays when that fails. */
@@ -179,16 +189,24 @@ class NativeIndex : public Napi::ObjectWrap<NativeIndex> {
     auto self = std::make_shared<Napi::ObjectReference>(Napi::Persistent(info.This().As<Napi::Object>()));
     return Task::start(
         info.Env(),
-        [file = text_at(info, 0, "file"), dimension = dimension_, restored] { *restored = precedent::restore(file, dimension); },
+        [file = text_at(info, 0, "file"), dimension = dimension_, restored] {
+          *restored = precedent::restore(file, dimension);
+        },
         [this, self, restored](Napi::Env env) -> Napi::Value {
           index_ = std::move(restored->index);
           return Napi::String::New(env, restored->note);
         });
   }
 
-  Napi::Value size(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(open(info)->size())); }
-  Napi::Value lists(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(open(info)->lists())); }
-  Napi::Value bytes(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), static_cast<double>(open(info)->bytes())); }
+  Napi::Value size(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(open(info)->size()));
+  }
+  Napi::Value lists(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(open(info)->lists()));
+  }
+  Napi::Value bytes(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), static_cast<double>(open(info)->bytes()));
+  }
 
   std::shared_ptr<Index> open(const Napi::CallbackInfo& info) const {
     if (index_ == nullptr) throw Napi::Error::New(info.Env(), "the index was dropped");
@@ -206,7 +224,9 @@ Napi::Object declare(Napi::Env env, Napi::Object exports) {
   openblas_set_num_threads(1);
   NativeIndex::declare(env, exports);
   exports.Set("stopTraining", Napi::Function::New(env, [](const Napi::CallbackInfo&) { stop_training(); }));
-  exports.Set("useFastProducts", Napi::Function::New(env, [](const Napi::CallbackInfo& info) { use_fast_products(info[0].ToBoolean()); }));
+  exports.Set("useFastProducts", Napi::Function::New(env, [](const Napi::CallbackInfo& info) {
+    use_fast_products(info[0].ToBoolean());
+  }));
   exports.Set("productsInUse", Napi::Function::New(env, [](const Napi::CallbackInfo& info) -> Napi::Value {
     return Napi::String::New(info.Env(), products_in_use());
   }));

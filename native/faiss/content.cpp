@@ -116,7 +116,8 @@ std::vector<uint32_t> Content::nearest_lists(const float* query, size_t count) c
   for (size_t i = 0; i < all; i++) order[i] = static_cast<uint32_t>(i);
   if (all == 1) return order;
   std::vector<float> product(all);
-  if (fast) products(Code::single, query, dimension_, reinterpret_cast<const uint8_t*>(quantizer_->get_xb()), all, product.data());
+  if (fast)
+    products(Code::single, query, dimension_, reinterpret_cast<const uint8_t*>(quantizer_->get_xb()), all, product.data());
   else {
     std::vector<int64_t> labels(all);
     std::vector<float> sorted(all);

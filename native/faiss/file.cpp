@@ -149,9 +149,11 @@ Restored restore(const std::string& name, size_t dimension) {
   file.read(&head, sizeof head);
   if (std::memcmp(head.magic, magic, sizeof magic) != 0) throw std::runtime_error(name + " is no index file");
   if (head.version != version)
-    throw std::runtime_error(name + " is of version " + std::to_string(head.version) + ", not " + std::to_string(version));
+    throw std::runtime_error(name + " is of version " + std::to_string(head.version) + ", not " +
+                             std::to_string(version));
   if (head.dimension != dimension)
-    throw std::runtime_error(name + " holds " + std::to_string(head.dimension) + " numbers a vector, " + std::to_string(dimension) + " are wanted");
+    throw std::runtime_error(name + " holds " + std::to_string(head.dimension) + " numbers a vector, " +
+                             std::to_string(dimension) + " are wanted");
   const uint64_t length = file.length();
   // Each part alone first, so that the sum can't overflow.
   if (head.size > length || head.file_bytes != length || bytes_of(head) != length)

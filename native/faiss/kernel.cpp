@@ -22,7 +22,9 @@ PRECEDENT_AVX2 inline float sum8(__m256 x) {
 
 struct Single {
   static constexpr size_t bytes = 4;
-  PRECEDENT_AVX2 static inline __m256 load8(const uint8_t* at) { return _mm256_loadu_ps(reinterpret_cast<const float*>(at)); }
+  PRECEDENT_AVX2 static inline __m256 load8(const uint8_t* at) {
+    return _mm256_loadu_ps(reinterpret_cast<const float*>(at));
+  }
   static inline float load1(const uint8_t* at) {
     float value;
     std::memcpy(&value, at, 4);

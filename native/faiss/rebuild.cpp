@@ -5,6 +5,8 @@
 #include <numeric>
 #include <unordered_set>
 
+#include <malloc.h>
+
 #include <faiss/Clustering.h>
 #include <faiss/impl/AuxIndexStructures.h>
 
@@ -79,6 +81,8 @@ void Index::rebuild(size_t lists, const Training& training) {
     // The old content goes here, when nobody waits any more.
     writer.unlock();
     fresh.reset();
+    // As large as all that is left: the system has it back.
+    malloc_trim(0);
   } catch (...) {
     std::lock_guard writer(writers_);
     building_ = false;
@@ -87,7 +91,10 @@ void Index::rebuild(size_t lists, const Training& training) {
   }
 }
 
-/** From the end of each list to its start: a removal moves the last entry forward, so that none can slip by; what is met twice is put twice. */
+/**
+ * From the end of each list to its start: a removal moves the last entry forward, so that none can slip by; what is met twice is put
+ * twice.
+ */
 void Index::copy(Content& fresh) const {
   const size_t lists = content_->lists(), d = dimension_;
   std::vector<uint32_t> keys;
