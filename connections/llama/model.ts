@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { createLlamaContext } from "./context.ts";
 import { llamaBackendsFolder } from "./library.ts";
 import { calling, llamaError, native, type NativeModel } from "./native.ts";
+import { createLlamaScorer } from "./scorer.ts";
 import { type ChunkFacts, type Device, LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
 
 /** The model stays in memory until it is closed and so are its contexts. Rejects with LlamaError. */
@@ -51,6 +52,13 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
         throw llamaError(error);
       });
       return createLlamaContext(context);
+    },
+    openScorer: async ({ contextTokens, threads = 1, kvType = "f16", batchTokens = 128 }) => {
+      const options = { contextTokens, sequences: 1, threads, flashAttention: false, kvType, batchTokens };
+      const scorer = await calling(() => addon.createScorer(model, options)).catch((error: unknown) => {
+        throw llamaError(error);
+      });
+      return createLlamaScorer(scorer);
     },
     close: () => model.close(),
   };

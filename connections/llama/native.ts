@@ -2,8 +2,10 @@
 import { createRequire } from "node:module";
 import { llamaAddonFile } from "./library.ts";
 import {
+  type AttentionScores,
   type ChunkFacts,
   type ChunkFormat,
+  type Deviations,
   type Device,
   LlamaError,
   type ModelFacts,
@@ -30,6 +32,22 @@ export interface NativeContext {
   ): number;
   cancel(job: number): void;
   close(): Promise<void>;
+}
+
+export interface NativeScorer {
+  attention(question: {
+    tokens: Int32Array;
+    links: NativeJob["links"];
+    starts: Int32Array;
+    layers: number;
+  }): Promise<AttentionScores>;
+  deviations(question: {
+    tokens: Int32Array;
+    links: NativeJob["links"];
+    firstLayer: number;
+    endLayer: number;
+  }): Promise<Deviations>;
+  close(): void;
 }
 
 export interface NativeContextOptions {
@@ -63,6 +81,10 @@ interface Native {
   describeBlob(blob: Uint8Array): ChunkFacts;
   loadModel(options: { path: string; fingerprint: Uint8Array; gpu: boolean; backends: string }): Promise<NativeModel>;
   createContext(model: NativeModel, options: NativeContextOptions): Promise<NativeContext>;
+  createScorer(
+    model: NativeModel,
+    options: Omit<NativeContextOptions, "partTokens" | "mostWaiting">,
+  ): Promise<NativeScorer>;
 }
 
 let loaded: Native | null = null;

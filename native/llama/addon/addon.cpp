@@ -4,6 +4,7 @@
 #include "context-handle.hpp"
 #include "instance.hpp"
 #include "model-handle.hpp"
+#include "scorer-handle.hpp"
 #include "task.hpp"
 #include "values.hpp"
 
@@ -43,6 +44,7 @@ Napi::Object start(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new Instance());
   ModelHandle::define(env, exports);
   ContextHandle::define(env, exports);
+  ScorerHandle::define(env, exports);
   exports.Set("devices", Napi::Function::New(env, devices));
   exports.Set("describeBlob", Napi::Function::New(env, describeBlob));
   return exports;

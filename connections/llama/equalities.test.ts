@@ -1,0 +1,45 @@
+// What linked prefill must not change, checked by the core's own program (native/llama/gpu-check) against plain llama.cpp: on tiny
+// models of both RoPE types, YaRN and frequency factors, and on the cheap arm's model where set-up has brought it.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { llamaModelFile } from "../../config/assets.ts";
+import { llamaBackendsFolder, llamaCheckFile } from "./library.ts";
+import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
+
+async function equalities(model: string, rounds: number, seconds: number, ...more: string[]): Promise<string> {
+  const given = ["equalities", model, "--backends", llamaBackendsFolder(), "--rounds", String(rounds), ...more];
+  const seed = ["--seconds", String(seconds), "--seed", String(Date.now() % 100_000)];
+  const outcome = await promisify(execFile)(llamaCheckFile, [...given, ...seed]).catch(
+    (error: unknown) => error as { stdout: string; stderr: string },
+  );
+  return outcome.stdout + outcome.stderr;
+}
+
+describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup builds the program)", () => {
+  let models: TinyModels;
+  beforeAll(async () => {
+    models = await createTinyModels();
+  });
+  afterAll(() => models?.remove());
+
+  it.each(["tiny", "tiny-neox", "tiny-yarn", "tiny-factors"] as const)(
+    "hold on %s, and in random company",
+    async (shape) => {
+      const said = await equalities(await models.file(shape), 400, 20);
+      expect(said).toMatch(/random links.*\n/);
+      expect(said, said).toMatch(/all hold\n$/);
+    },
+    180_000,
+  );
+
+  it.skipIf(!existsSync(llamaModelFile()))(
+    "hold on the cheap arm's model (npm run setup fetches it)",
+    async () => {
+      const said = await equalities(llamaModelFile(), 10, 20, "--cache", "f16");
+      expect(said, said).toMatch(/all hold\n$/);
+    },
+    600_000,
+  );
+});

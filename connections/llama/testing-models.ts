@@ -1,0 +1,40 @@
+// Tiny models with random weights for tests, written by llama-check into a folder of their own.
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { llamaAddonFile, llamaCheckFile } from "./library.ts";
+import { fingerprintOf, openLlamaModel } from "./model.ts";
+import type { LlamaModel } from "./port.ts";
+
+export type TinyShape =
+  "tiny" | "tiny-neox" | "tiny-yarn" | "tiny-factors" | "tiny-narrow" | "tiny-mrope" | "tiny-window";
+
+/** Whether the addon is built; tests that need it are skipped where it is not. */
+export const llamaIsBuilt = existsSync(llamaAddonFile) && existsSync(llamaCheckFile);
+
+export interface TinyModels {
+  /** Path of the GGUF; written when first asked for. */
+  file(shape: TinyShape): Promise<string>;
+  open(shape: TinyShape): Promise<LlamaModel>;
+  remove(): Promise<void>;
+}
+
+export async function createTinyModels(): Promise<TinyModels> {
+  const folder = await mkdtemp(join(tmpdir(), "precedent-llama-"));
+  const file = async (shape: TinyShape): Promise<string> => {
+    const path = join(folder, `${shape}.gguf`);
+    if (!existsSync(path)) await promisify(execFile)(llamaCheckFile, ["generate", shape, path]);
+    return path;
+  };
+  return {
+    file,
+    open: async (shape) => {
+      const path = await file(shape);
+      return openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
+    },
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}

@@ -1,0 +1,79 @@
+// What the checks share: random tokens, comparisons, a line for each outcome.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "../core/model.hpp"
+
+namespace precedent {
+
+inline std::vector<Token> randomTokens(std::mt19937_64& random, const Model& model, int count) {
+  std::uniform_int_distribution<int> token(0, std::min(model.facts().vocabulary, 256) - 1);
+  std::vector<Token> tokens(static_cast<size_t>(count));
+  for (Token& one : tokens) one = token(random);
+  return tokens;
+}
+
+inline std::vector<Token> joined(const std::vector<std::vector<Token>>& parts) {
+  std::vector<Token> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+// Largest difference of two logits; infinite where one is not finite or sizes differ.
+inline double difference(const std::vector<std::vector<float>>& rows, const std::vector<float>& flat) {
+  size_t at = 0;
+  double largest = 0;
+  for (const auto& row : rows)
+    for (const float value : row) {
+      if (at >= flat.size() || !std::isfinite(value) || !std::isfinite(flat[at])) return INFINITY;
+      largest = std::max<double>(largest, std::fabs(value - flat[at++]));
+    }
+  return at == flat.size() && at > 0 ? largest : INFINITY;
+}
+
+// Mean over the rows of KL(rows || flat), in nats; infinite as above.
+inline double divergence(const std::vector<std::vector<float>>& rows, const std::vector<float>& flat) {
+  if (!std::isfinite(difference(rows, flat))) return INFINITY;
+  double sum = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<float>& one = rows[i];
+    const float* other = flat.data() + i * one.size();
+    const double topOne = *std::max_element(one.begin(), one.end()), topOther = *std::max_element(other, other + one.size());
+    double totalOne = 0, totalOther = 0;
+    for (size_t j = 0; j < one.size(); ++j) {
+      totalOne += std::exp(one[j] - topOne);
+      totalOther += std::exp(other[j] - topOther);
+    }
+    const double shift = (topOther + std::log(totalOther)) - (topOne + std::log(totalOne));
+    for (size_t j = 0; j < one.size(); ++j) sum += std::exp(one[j] - topOne) / totalOne * (one[j] - other[j] + shift);
+  }
+  return sum / static_cast<double>(rows.size());
+}
+
+class Outcomes {
+ public:
+  // Holds when `found` is at most `allowed`; 0 is bit for bit.
+  void atMost(const std::string& what, double found, double allowed) {
+    const bool holds = found <= allowed;
+    std::printf("%s %-72s %.3g (at most %.3g)\n", holds ? "ok  " : "FAIL", what.c_str(), found, allowed);
+    failed_ += holds ? 0 : 1;
+  }
+  // Holds when `found` is at least `wanted`: that a difference is seen where there is one.
+  void atLeast(const std::string& what, double found, double wanted) {
+    const bool holds = found >= wanted;
+    std::printf("%s %-72s %.3g (at least %.3g)\n", holds ? "ok  " : "FAIL", what.c_str(), found, wanted);
+    failed_ += holds ? 0 : 1;
+  }
+  int failed() const { return failed_; }
+
+ private:
+  int failed_ = 0;
+};
+
+}  // namespace precedent

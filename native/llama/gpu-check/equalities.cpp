@@ -1,0 +1,145 @@
+#include "equalities.hpp"
+
+#include <cstring>
+#include <numeric>
+
+#include "checks.hpp"
+#include "reference.hpp"
+#include "run-job.hpp"
+
+namespace precedent {
+
+namespace {
+
+struct Chunks {
+  std::vector<std::vector<Token>> tokens;
+  std::vector<Bytes> blobs;  // each computed alone
+};
+
+// How far apart two ways may be that are the same but for rounding: sums in another order, keys rotated twice, rows rounded to the
+// cache's type. With float weights that is a small difference of logits. Quantised weights round activations as well, in steps, which
+// makes any last bit of a sum visible: prefilling SmolLM2 in pieces moves logits by 0.6. Their measure is the divergence.
+struct Closeness {
+  bool quantised;
+  double allowed;
+  double operator()(const Reference::Logits& rows, const std::vector<float>& flat) const {
+    return quantised ? divergence(rows, flat) : difference(rows, flat);
+  }
+};
+
+Closeness closenessOf(const Model& model, const ContextOptions& options) {
+  const std::string& description = model.facts().description;
+  const bool quantised = description.find("F32") == std::string::npos && description.find("F16") == std::string::npos;
+  if (quantised) return {true, options.kvType == GGML_TYPE_Q8_0 ? 0.05 : 0.02};
+  const double flash = options.flashAttention ? 0.03 : 0.001;
+  return {false, options.kvType == GGML_TYPE_F32 ? flash : options.kvType == GGML_TYPE_F16 ? std::max(flash, 0.01) : 0.1};
+}
+
+std::vector<int> lastOf(const std::vector<Token>& tokens, int count) {
+  std::vector<int> positions(static_cast<size_t>(count));
+  std::iota(positions.begin(), positions.end(), static_cast<int>(tokens.size()) - count);
+  return positions;
+}
+
+}  // namespace
+
+int checkEqualities(const std::shared_ptr<Model>& model, const EqualityOptions& options) {
+  Context context(model, options.context);
+  Scheduler scheduler(context, {});
+  Reference reference(*model, context.options());
+  std::mt19937_64 random(options.seed);
+  Outcomes outcomes;
+  const Closeness close = closenessOf(*model, options.context);
+  const double tolerance = close.allowed;
+  // Without flash attention a sum over cells is the same whichever way the cells came; with it, pieces of a prompt round differently.
+  const double pieces = options.context.flashAttention ? tolerance : 0;
+
+  Chunks chunks;
+  for (const int size : {23, 64, 41}) chunks.tokens.push_back(randomTokens(random, *model, size));
+  const std::vector<Token> tail = randomTokens(random, *model, 19);
+  for (const auto& tokens : chunks.tokens) {
+    Job job;
+    job.tokens = tokens;
+    job.exports = {{0, static_cast<int>(tokens.size())}};
+    chunks.blobs.push_back(std::move(runJob(scheduler, job).blobs[0]));
+  }
+  const std::vector<Token> prompt = joined({chunks.tokens[0], chunks.tokens[1], chunks.tokens[2], tail});
+  const int count = static_cast<int>(prompt.size()), first = static_cast<int>(chunks.tokens[0].size());
+  const std::vector<int> wanted = lastOf(prompt, 8);
+  const auto whole = reference.full(prompt, wanted);
+
+  Job job;
+  job.tokens = prompt;
+  job.logitsAt = wanted;
+  outcomes.atMost("full = ordinary prefill", difference(whole, runJob(scheduler, job).logits), 0);
+
+  job.links = {{viewOf(chunks.blobs[0]), 0}};
+  const std::vector<float> prefixed = runJob(scheduler, job).logits;
+  outcomes.atMost("first chunk linked at 0 = prefix caching", difference(reference.full(prompt, wanted, {first}), prefixed), 0);
+  outcomes.atMost("first chunk linked at 0 = ordinary prefill", close(whole, prefixed), pieces);
+
+  std::vector<int> order{0, 1, 2};
+  double recomputed = 0, moved = 0, partly = 0, naive = 0;
+  do {
+    std::vector<Token> tokens;
+    Job linked;
+    std::vector<Reference::Chunk> placed;
+    for (const int i : order) {
+      linked.links.push_back({viewOf(chunks.blobs[static_cast<size_t>(i)]), static_cast<int>(tokens.size())});
+      placed.push_back({static_cast<int>(tokens.size()), chunks.tokens[static_cast<size_t>(i)]});
+      tokens = joined({tokens, chunks.tokens[static_cast<size_t>(i)]});
+    }
+    const int tailAt = static_cast<int>(tokens.size());
+    linked.tokens = joined({tokens, tail});
+    linked.logitsAt = wanted;
+    const auto ordinary = reference.full(linked.tokens, wanted);
+    // YaRN's magnitudes are applied twice by llama.cpp's own move; ours leaves them alone.
+    const bool comparable = context.rope().extrapolation == 0;
+    const std::vector<float> asLinked = runJob(scheduler, linked).logits;
+    naive = std::max(naive, close(ordinary, asLinked));
+    if (comparable) moved = std::max(moved, close(reference.linked(linked.tokens, placed, {{tailAt, count}}, wanted), asLinked));
+    linked.recompute = {{5, 9}, {placed[1].position - 3, placed[1].position + 4}, {placed[2].position, placed[2].position + 1}};
+    std::vector<std::pair<int, int>> runs;
+    for (const Range& range : linked.recompute) runs.push_back({range.begin, range.end});
+    runs.push_back({tailAt, count});
+    if (comparable)
+      partly = std::max(partly, close(reference.linked(linked.tokens, placed, runs, wanted), runJob(scheduler, linked).logits));
+    linked.recompute = {{0, count}};
+    recomputed = std::max(recomputed, difference(ordinary, runJob(scheduler, linked).logits));
+  } while (std::next_permutation(order.begin(), order.end()));
+  outcomes.atMost("all orders: link + recompute everything = ordinary prefill", recomputed, 0);
+  outcomes.atMost("all orders: link = llama.cpp's own move of cells", moved, tolerance);
+  outcomes.atMost("all orders: recomputed runs = forked sequences, left to right", partly, tolerance);
+  outcomes.atLeast("all orders: chunks computed alone do differ", naive, 2 * tolerance);
+
+  // Chunks cut out of this very prompt, computed somewhere else: at the same places they are what a full prefill computes.
+  Job making;
+  making.tokens = prompt;
+  making.exports = {{0, first}, {first, count - 19}};
+  const std::vector<Bytes> own = runJob(scheduler, making).blobs;
+  Job same = job;
+  same.links = {{viewOf(own[0]), 0}, {viewOf(own[1]), first}};
+  outcomes.atMost("chunks of the same prompt linked = ordinary prefill", close(whole, runJob(scheduler, same).logits), pieces);
+
+  // Rows that are recomputed are poisoned in their caches; nobody may notice.
+  Bytes poisoned = Bytes::ofSize(own[1].size);
+  std::memcpy(poisoned.data.get(), own[1].data.get(), own[1].size);
+  const BlobFormat& format = context.format();
+  const int poisonedRows = 30;
+  for (uint32_t layer = 0; layer < format.layers; ++layer) {
+    const int size = count - 19 - first;
+    std::memset(blobKeys(poisoned, format, size, static_cast<int>(layer)), 0x7C, poisonedRows * static_cast<size_t>(format.keyRowBytes));
+    std::memset(blobValues(poisoned, format, size, static_cast<int>(layer)), 0x7C, poisonedRows * static_cast<size_t>(format.valueRowBytes));
+  }
+  same.recompute = {{first, first + poisonedRows}};
+  const std::vector<float> clean = runJob(scheduler, same).logits;
+  same.links[1].blob = viewOf(poisoned);
+  const std::vector<float> dirty = runJob(scheduler, same).logits;
+  outcomes.atMost("recomputed rows are never read from their cache", clean == dirty ? 0 : 1, 0);
+  same.recompute.clear();
+  outcomes.atLeast("  (read, they would be noticed)", close(whole, runJob(scheduler, same).logits), 2 * tolerance);
+  outcomes.atMost("a part recomputed in its own context = ordinary prefill", close(whole, clean), tolerance);
+  return outcomes.failed();
+}
+
+}  // namespace precedent
