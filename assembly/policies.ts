@@ -1,6 +1,7 @@
 // The history of policies for people: what `precedent policy` shows, reverts to and resumes. The history lies in ClickHouse, for the topic
 // keeps only the newest version of each.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { PLACEMENT } from "../operators/place/placement.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../operators/publish/policy-log.ts";
 import type { Policy } from "../schemas/types.ts";
 import type { Session } from "./session.ts";
@@ -78,6 +79,8 @@ export async function revertPolicy(
   version: number | undefined,
   now: number,
 ): Promise<Policy> {
+  if (name === PLACEMENT)
+    throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
   const old =
     version === undefined
       ? await former(session.clickhouse, name)
