@@ -12,6 +12,7 @@ import {
   type VectorIndex,
   type VectorIndexes,
 } from "../vectors/port.ts";
+import { readNote, writeNote } from "./index-note.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger, Touched } from "./ledger.ts";
 import { decodeVector, keyOf, slotOf } from "./records.ts";
@@ -32,24 +33,6 @@ export interface DomainIndex {
   changes: number;
   savedSwaps: number;
 }
-/** What a file says of itself. */
-interface Note {
-  store: string;
-  domain: string;
-  model: string;
-  sequence: number;
-}
-
-/** null: nothing that save() wrote. */
-function readNote(note: string): Note | null {
-  try {
-    // The file's checksum says that it is what save() wrote, or the index's own tests.
-    return JSON.parse(note) as Note | null;
-  } catch {
-    return null;
-  }
-}
-
 /** About 1 ms of work each: others get their turn in between. */
 const rowsAtOnce = 512;
 
@@ -233,18 +216,16 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
       const { swaps } = state.index.figures();
       const { changes } = state;
       state.changes = 0;
-      const written = state.index
-        .save(fileOf(domain), JSON.stringify({ store, domain: row.name, model, sequence } satisfies Note))
-        .then(
-          () => {
-            state.savedSwaps = swaps;
-            return () => trim(domain, sequence);
-          },
-          (error: unknown) => {
-            state.changes += changes;
-            throw error;
-          },
-        );
+      const written = state.index.save(fileOf(domain), writeNote({ store, domain: row.name, model, sequence })).then(
+        () => {
+          state.savedSwaps = swaps;
+          return () => trim(domain, sequence);
+        },
+        (error: unknown) => {
+          state.changes += changes;
+          throw error;
+        },
+      );
       return { written };
     },
 
