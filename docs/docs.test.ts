@@ -9,6 +9,7 @@ import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = [
@@ -75,6 +76,7 @@ function commandOf(program: Command, words: readonly string[]): Command | undefi
 it("operations.md names the metrics that there are", async () => {
   const registry = createMetricsRegistry();
   createStageMetrics(registry, "plan");
+  createPolicyMetrics(registry);
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));
