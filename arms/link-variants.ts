@@ -24,8 +24,9 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
   alone: ["alone"],
   system: ["system"],
   context: ["context", "seen", "linked", "system", "alone"],
-  seen: ["seen", "linked"],
-  linked: ["seen", "linked"],
+  // What was seen first of all was seen alone.
+  seen: ["seen", "linked", "alone"],
+  linked: ["seen", "linked", "alone"],
 };
 
 /** In prompt order, as `chunks`. */

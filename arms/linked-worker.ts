@@ -87,7 +87,8 @@ async function generate(
     );
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
     idle.seen(prompt);
-    if (wanted.linked?.compare != null) idle.compare(prompt, result.generated, wanted.linked.compare);
+    const compare = wanted.linked?.compare ?? null;
+    if (compare !== null) idle.compare(prompt, result.generated, compare);
     return {
       kind: "done",
       text: result.text,

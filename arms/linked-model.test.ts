@@ -1,0 +1,165 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parsePolicy, type LinkPolicy } from "../algorithms/link-policy.ts";
+import { splitmix64 } from "../algorithms/random.ts";
+import type { Convention } from "../connections/kv/port.ts";
+import { aStore, format } from "../connections/kv/testing-values.ts";
+import { createIdleWork } from "./linked-idle.ts";
+import { createLinkedModel } from "./linked-model.ts";
+import { createTestingContext } from "./testing-context.ts";
+
+function policy(name: string): LinkPolicy {
+  const parsed = parsePolicy(name);
+  if ("problem" in parsed) throw new Error(parsed.problem);
+  return parsed;
+}
+
+/** Chunk n has n % 4 + 2 tokens of its own; the question has three. */
+function promptOf(...numbers: number[]) {
+  const tokens: number[] = [];
+  const chunks = numbers.map((n) => {
+    const begin = tokens.length;
+    for (let i = 0; i < (n % 4) + 2; i++) tokens.push(100 * n + i);
+    return { kind: "example" as const, id: String(n), begin, end: tokens.length };
+  });
+  return { tokens: Int32Array.from([...tokens, 7, 8, 9]), chunks };
+}
+
+async function linked(options: { convention?: Convention; pause?: () => Promise<void>; memoryBytes?: number } = {}) {
+  const { convention = "seen", pause, memoryBytes = 1_000_000 } = options;
+  const context = createTestingContext(pause);
+  const store = await aStore({ memoryBytes });
+  const common = { context, store, format, convention };
+  const model = createLinkedModel({ ...common, random: splitmix64(1) });
+  const idle = createIdleWork({ ...common, model, vocabulary: 1 });
+  const answer = async (name: string, ...numbers: number[]) => {
+    const ending = { signal: new AbortController().signal, onProgress: () => undefined };
+    const prompt = model.keyed(promptOf(...numbers));
+    const answered = await model.answer(prompt, policy(name), { maxTokens: 4 }, ending);
+    // Requests may run together: the last token's row tells which run is whose.
+    const { rows } = context.runs.findLast((run) => run.rows.at(-1) === answered.result.text)!;
+    const { linked: reused, recomputed, prefilled } = answered;
+    return { rows, counts: [reused, recomputed, prefilled], whole: context.reference(prompt.tokens), prompt };
+  };
+  return { answer, context, store, model, idle };
+}
+
+describe("linked model", () => {
+  it("computes what is missing as any prefill does, and links it exactly in the same prompt", async () => {
+    const { answer, store } = await linked();
+    const first = await answer("naive", 1, 2, 3);
+    expect(first.rows).toEqual(first.whole);
+    expect(first.counts).toEqual([0, 0, 15]);
+    expect(store.list().map(({ convention }) => convention)).toEqual(["alone", "seen", "seen"]);
+    const second = await answer("naive", 1, 2, 3);
+    expect(second.rows).toEqual(second.whole);
+    expect(second.counts).toEqual([12, 0, 3]);
+  });
+
+  it("links chunks in another order, and recomputes what the policy says behind them", async () => {
+    const { answer } = await linked();
+    const before = await answer("naive", 1, 2, 3);
+    const naive = await answer("naive", 1, 3, 2);
+    // Chunk 1 has 3 tokens, 3 has 5, 2 has 4.
+    expect(naive.rows.slice(0, 12)).toEqual([
+      ...before.rows.slice(0, 3),
+      ...before.rows.slice(7, 12),
+      ...before.rows.slice(3, 7),
+    ]);
+    expect(naive.counts).toEqual([12, 0, 3]);
+    const last = await answer("last-1", 1, 3, 2);
+    expect(last.rows.slice(0, 8)).toEqual(naive.rows.slice(0, 8));
+    expect(last.rows.slice(8)).not.toEqual(naive.rows.slice(8));
+    expect(last.counts).toEqual([8, 4, 3]);
+    const full = await answer("full", 1, 3, 2);
+    expect(full.rows).toEqual(full.whole);
+    expect(full.counts).toEqual([0, 12, 3]);
+  });
+
+  it("repairs what stands before a missing chunk once, and keeps the repair for the answer", async () => {
+    const { answer, store } = await linked();
+    await answer("naive", 1, 2, 3);
+    const mixed = await answer("attnlink-2", 1, 3, 4, 2);
+    // 1 is exact; 3 and 2 lose their first token and 3 its last; 4 is new.
+    expect(mixed.counts).toEqual([12 - 2, 2, 2 + 3]);
+    expect(store.list().map(({ convention }) => convention)).toEqual(["alone", "seen", "seen", "linked"]);
+    expect(mixed.rows.slice(0, 3)).toEqual(mixed.whole.slice(0, 3));
+  });
+
+  it("computes a chunk that several requests miss once", async () => {
+    const { answer, context } = await linked({ pause: () => new Promise((resolve) => setTimeout(resolve, 5)) });
+    const all = await Promise.all([
+      answer("naive", 1, 2, 3),
+      answer("naive", 1, 2, 3),
+      answer("naive", 1, 4),
+      answer("naive", 4, 1),
+    ]);
+    const exported = context.runs.flatMap(({ prompt: { tokens, exports = [] } }) =>
+      exports.slice(1).map(({ begin }) => tokens[begin]),
+    );
+    expect(exported.toSorted()).toEqual([100, 200, 300, 400]);
+    expect(all[1].rows).toEqual(all[1].whole);
+  });
+
+  it("answers all the same when a request that others wait for fails", async () => {
+    let failing = true;
+    const { answer } = await linked({
+      pause: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        if (failing) {
+          failing = false;
+          throw new Error("no");
+        }
+      },
+    });
+    const [first, second] = await Promise.allSettled([answer("naive", 1, 2), answer("naive", 1, 2)]);
+    expect([first.status, second.status]).toEqual(["rejected", "fulfilled"]);
+  });
+
+  it("makes the wanted cache of each chunk once while nobody waits", async () => {
+    const { answer, idle, store } = await linked({ convention: "context" });
+    const { prompt } = await answer("naive", 1, 2, 3);
+    idle.seen(prompt);
+    idle.seen(prompt);
+    const signal = new AbortController().signal;
+    const steps = [await idle.next(signal), await idle.next(signal), await idle.next(signal)];
+    expect(steps.map(({ more }) => more)).toEqual([true, false, false]);
+    const made = store.list().filter(({ convention }) => convention === "context");
+    // 2 behind 1 and 3, 3 behind 1 and 2: the first stands for the system prompt.
+    const ids = indexIn(prompt.chunks.map(({ chunk }) => chunk));
+    expect(made.map(({ chunk, prefix }) => [ids(chunk), ...prefix.map((one) => ids(one.chunk))])).toEqual([
+      [1, 0, 2],
+      [2, 0, 1],
+    ]);
+  });
+
+  it("is a full prefill under the policy full, and links nothing that does not fit, whatever was asked before", async () => {
+    const request = fc.tuple(
+      fc.constantFrom("naive", "full", "last-1", "attnlink-2", "last-2+attnlink-3", "prefix-30"),
+      fc.uniqueArray(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 5 }),
+    );
+    const convention = fc.constantFrom<Convention>("alone", "system", "context", "seen");
+    const memory = fc.constantFrom(200, 600, 100_000);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(request, { maxLength: 25 }),
+        convention,
+        memory,
+        async (requests, made, memoryBytes) => {
+          const { answer, idle } = await linked({ convention: made, memoryBytes });
+          for (const [name, numbers] of requests) {
+            const { rows, whole, counts, prompt } = await answer(name, ...numbers);
+            if (name === "full") expect(rows).toEqual(whole);
+            expect(counts.reduce((sum, count) => sum + count, 0)).toBe(prompt.tokens.length);
+            expect(Math.min(...counts)).toBeGreaterThanOrEqual(0);
+            idle.seen(prompt);
+            await idle.next(new AbortController().signal);
+          }
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+const indexIn = (keys: readonly string[]) => (key: string) => keys.indexOf(key);
