@@ -1,0 +1,83 @@
+// Linked prefill on a real system: a document put once and named by requests, its caches on disk, and what was compared with full prefills in ClickHouse.
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { putDocuments } from "../cli/documents.ts";
+import { llamaModelFile } from "../config/assets.ts";
+import { llamaAddonFile } from "../connections/llama/library.ts";
+import type { Request } from "../schemas/types.ts";
+import { startSystem, type TestSystem } from "./support/system.ts";
+
+const absent = [llamaModelFile(), llamaAddonFile].filter((file) => !existsSync(file));
+const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "npm run setup")`;
+
+const paragraph = (name: string): string =>
+  `The ${name} is kept in the cellar. It is cleaned every Monday, oiled every second Tuesday and shown to visitors on the first Sunday of the month.`;
+
+describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => {
+  let system: TestSystem;
+  beforeAll(async () => {
+    system = await startSystem({
+      arms: [
+        {
+          ...{ name: "cheap", type: "llama", contextTokens: 1024, system: "Answer in one word." },
+          linked: { policy: "naive", convention: "seen", sampleShare: 1 },
+        },
+      ],
+      documents: { chunkTokens: 64 },
+    });
+    const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
+    await putDocuments(system.session, [{ tenant: "default", id: "house", text, title: "The house", createdAt: 1 }]);
+  });
+  afterAll(() => system.stop());
+
+  const about = (more: Partial<Request> = {}): Partial<Request> => ({
+    documents: ["house"],
+    params: { maxTokens: 4, temperature: null, topP: null, seed: null, stop: [] },
+    ...more,
+  });
+
+  test("a document is in the prompt once plan has it, and linked from the second request on", async () => {
+    const first = await system.eventually("plan has the document", async () => {
+      const response = await system.ask("Where is the clock?", about());
+      return response.degraded.includes("documents") ? undefined : response;
+    });
+    expect(first.usage.prompt).toBeGreaterThan(100);
+    expect(first.usage).toMatchObject({ recomputed: 0, linked: expect.any(Number) });
+    const second = await system.ask("Who cleans the barometer?", about());
+    expect(second).toMatchObject({ status: "ok", degraded: [] });
+    // All but the question.
+    expect(second.usage.linked).toBeGreaterThan(100);
+    expect(second.usage.linked + second.usage.prefilled).toBe(second.usage.prompt);
+    const asked = await system.ask("Who oils it?", about({ metadata: { "link-policy": "full" } }));
+    expect(asked.usage).toMatchObject({ linked: 0 });
+    expect(asked.usage.recomputed).toBeGreaterThan(100);
+  });
+
+  test("another tenant can't name it", async () => {
+    expect((await system.ask("Where is the clock?", about({ tenant: "other" }))).degraded).toEqual(["documents"]);
+  });
+
+  test("its caches are on disk, and what they cost in quality is in ClickHouse", async () => {
+    const folder = join(system.config.stack.folder, "kv", "cheap");
+    const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(".kv"));
+    // The system prompt and three pieces.
+    expect(files.length).toBeGreaterThanOrEqual(4);
+    const [row] = await system.eventually("samples are recorded", async () => {
+      const rows = await system.session.clickhouse.query<{
+        policy: string;
+        samples: number;
+        kl: number;
+        share: number;
+      }>(
+        `SELECT policy, samples, kl, recomputed_share AS share FROM ${system.config.clickhouse.database}.prefill_curve WHERE policy = 'naive'`,
+      );
+      return rows.length > 0 ? rows : undefined;
+    });
+    expect(Number(row?.samples)).toBeGreaterThanOrEqual(1);
+    // The very prefix that they were made behind: nothing to repair, and next to nothing lost.
+    expect(row?.share).toBe(0);
+    expect(row?.kl).toBeLessThan(0.05);
+  });
+});
