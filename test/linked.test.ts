@@ -71,7 +71,7 @@ describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => 
         kl: number;
         share: number;
       }>(
-        `SELECT policy, samples, kl, recomputed_share AS share FROM ${system.config.clickhouse.database}.prefill_curve WHERE policy = 'naive'`,
+        `SELECT policy, samples, mean_kl AS kl, mean_share AS share FROM ${system.config.clickhouse.database}.prefill_curve WHERE policy = 'naive'`,
       );
       return rows.length > 0 ? rows : undefined;
     });

@@ -4,14 +4,14 @@ SELECT
     arm,
     policy,
     count() AS samples,
-    avg(recomputed_share) AS recomputed_share,
-    avg(kl) AS kl,
+    avg(recomputed_share) AS mean_share,
+    avg(kl) AS mean_kl,
     if(samples > 1, 1.96 * stddevSamp(kl) / sqrt(samples), NULL) AS kl_error,
     avg(agreement) AS agreement,
     max(created_at) AS last_sample
 FROM {database}.prefill_samples FINAL
 GROUP BY arm, policy
-ORDER BY arm, recomputed_share
+ORDER BY arm, mean_share
 {colocated};
 
 -- What linking saved: tokens of prompts by what was done with them, a row an arm and hour.
