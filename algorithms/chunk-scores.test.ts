@@ -26,12 +26,12 @@ describe("CCI", () => {
   it("comes from normalised sums, averaged over layers", () => {
     // 2 tokens behind chunks of 4 and 1 tokens. a = (0.8+0.4)/(2*4) + (0.2+0.2)/(2*1) = 0.35; b = 0.4/4 = 0.1, and in the other layer a = 0, b = 0.25.
     const found = contextImpact(
-      2,
       [4, 1],
       [
-        { inter: [0.8, 0.2, 0.4, 0.2], intra: [0, 0.4] },
-        { inter: [0, 0, 0, 0], intra: [0, 1] },
+        { inter: [1.2, 0.4], intra: 0.4 },
+        { inter: [0, 0], intra: 1 },
       ],
+      [0.5, 0.3],
     );
     expect(found.cci).toBeCloseTo(1 / (1 + Math.exp(-0.35 / 0.35)), 12);
     expect(found.inter[0]).toBeCloseTo(0.6, 12);
@@ -40,21 +40,24 @@ describe("CCI", () => {
   });
 
   it("is a half for a chunk cached alone, and lies in [0.5, 1]", () => {
-    expect(contextImpact(2, [], [{ inter: [], intra: [0, 1] }])).toEqual({ cci: 0.5, inter: [], ranking: [0, 1] });
-    const weights = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 9, maxLength: 9 });
+    expect(contextImpact([], [{ inter: [], intra: 1 }], [0, 0])).toEqual({ cci: 0.5, inter: [], ranking: [0, 1] });
+    const weight = fc.double({ min: 0, max: 1, noNaN: true });
     fc.assert(
-      fc.property(weights, weights, (inter, intra) => {
-        const { cci, ranking } = contextImpact(9, [3], [{ inter, intra }]);
+      fc.property(weight, weight, fc.array(weight, { minLength: 1, maxLength: 9 }), (inter, intra, before) => {
+        const { cci, ranking } = contextImpact([3], [{ inter: [inter], intra }], before);
         expect(cci).toBeGreaterThanOrEqual(0.5);
         expect(cci).toBeLessThanOrEqual(1);
-        expect(ranking.map((token) => inter[token]!)).toEqual([...inter].sort((a, b) => b - a));
+        expect(ranking.map((token) => before[token]!)).toEqual([...before].sort((a, b) => b - a));
       }),
     );
   });
 
   it("refuses sums of another shape", () => {
-    expect(() => contextImpact(2, [4], [{ inter: [1], intra: [0, 1] }])).toThrow("2 tokens behind 1 chunks");
-    expect(() => contextImpact(2, [4], [])).toThrow(RangeError);
+    expect(() => contextImpact([4], [{ inter: [1, 1], intra: 1 }], [0])).toThrow(
+      "on 2 chunks does not fit a prefix of 1",
+    );
+    expect(() => contextImpact([4], [], [0])).toThrow(RangeError);
+    expect(() => contextImpact([4], [{ inter: [1], intra: 1 }], [])).toThrow(RangeError);
   });
 });
 

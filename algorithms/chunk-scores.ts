@@ -1,12 +1,12 @@
 // How far a chunk's KV cache may be reused behind another prefix than it was made behind (Cache-Craft, sections 3.1 to 3.3; spec 50).
 // a_kl is the weight that the later token l puts on the earlier token k, mean over heads.
 
-/** Sums of attention weights at one layer, for one chunk Ci of `length` tokens behind its prefix chunks, in order. */
+/** Sums of attention weights at one layer, for one chunk Ci behind its prefix chunks. */
 export interface LayerAttention {
-  /** Per token of Ci, per prefix chunk Cj: sum of a_kl over k in Cj (tokens x prefix chunks, row by row). */
+  /** inter(Cj, Ci) (eq. 3) per prefix chunk Cj, in order: sum of a_kl over k in Cj, l in Ci. */
   inter: ArrayLike<number>;
-  /** Per token l of Ci: sum of a_kl over k in Ci, k < l. */
-  intra: ArrayLike<number>;
+  /** intra(Ci) (eq. 4): sum of a_kl over k < l, both in Ci. */
+  intra: number;
 }
 
 /** What is kept of a scoring pass with a chunk's cache. */
@@ -19,33 +19,37 @@ export interface ContextImpact {
   ranking: number[];
 }
 
-/** Throws RangeError when the sums do not have the lengths' shape. `prefix`: tokens of each prefix chunk. */
+/**
+ * `prefix`: tokens of each prefix chunk. `before`: for each token of Ci its attention on all of the prefix, mean over layers. Throws RangeError
+ * when the sums do not have the lengths' shape.
+ */
 export function contextImpact(
-  length: number,
   prefix: readonly number[],
   layers: readonly LayerAttention[],
+  before: ArrayLike<number>,
 ): ContextImpact {
-  if (layers.length === 0) throw new RangeError("attention of at least one layer is needed");
+  const length = before.length;
+  if (layers.length === 0 || length === 0)
+    throw new RangeError("a chunk has at least one token, and a model one layer");
   const byChunk = prefix.map(() => 0);
-  const byToken = Array.from({ length }, () => 0);
   let a = 0;
   let b = 0;
   for (const { inter, intra } of layers) {
-    if (inter.length !== length * prefix.length || intra.length !== length)
-      throw new RangeError(`attention sums do not fit a chunk of ${length} tokens behind ${prefix.length} chunks`);
-    for (let token = 0; token < length; token++) {
-      b += intra[token]! / length ** 2;
-      for (const [chunk, tokens] of prefix.entries()) {
-        const weight = inter[token * prefix.length + chunk]!;
-        byChunk[chunk]! += weight;
-        byToken[token]! += weight;
-        a += weight / (length * tokens);
-      }
+    if (inter.length !== prefix.length)
+      throw new RangeError(`attention on ${inter.length} chunks does not fit a prefix of ${prefix.length}`);
+    b += intra / length ** 2;
+    for (const [chunk, tokens] of prefix.entries()) {
+      byChunk[chunk]! += inter[chunk]!;
+      a += inter[chunk]! / (length * tokens);
     }
   }
   // The layers' number stands on both sides of a/b and falls out.
-  const ranking = byToken.map((_, token) => token).sort((one, other) => byToken[other]! - byToken[one]! || one - other);
-  return { cci: cacheContextImpact(a, b), inter: byChunk.map((sum) => sum / layers.length), ranking };
+  const tokens = Array.from({ length }, (_, token) => token);
+  return {
+    cci: cacheContextImpact(a, b),
+    inter: byChunk.map((sum) => sum / layers.length),
+    ranking: tokens.sort((one, other) => before[other]! - before[one]! || one - other),
+  };
 }
 
 /** CCI = 1 / (1 + exp(-a/b)) (eq. 11) of normalised inter- and intra-attention, both >= 0; with no intra-attention all is context. */
