@@ -72,8 +72,8 @@ std::vector<uint8_t> Content::encode(const float* vectors, size_t n, const int64
 void Content::put(uint32_t key, int64_t list, const uint8_t* code) {
   remove(&key, 1);
   const size_t size = list_size(list);
-  // Vectors double when they are full; a quarter more is enough here, and a million take a quarter less.
-  if (size > 16 && size == lists_->ids[list].capacity()) reserve(list, size + size / (exact() ? 1 : 4));
+  // Vectors double when they are full; a quarter more is enough where they are large, and a million take a quarter less.
+  if (size > 16 && size == lists_->ids[list].capacity()) reserve(list, size + size / (exact() && size < 65536 ? 1 : 4));
   const int64_t id = key;
   const size_t offset = lists_->add_entry(list, id, code);
   ivf_->direct_map.add_single_id(id, list, offset);
