@@ -18,7 +18,7 @@ import { benchProxy } from "../helpfulness/proxy.ts";
 import { examplePairs, readPairs, type Pair } from "../loop/history.ts";
 import { ownCpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
-import { dimension, readRows, row, type VectorFiles } from "./data.ts";
+import { dimension, readRows, row, rowsIn, type VectorFiles } from "./data.ts";
 import type { Row } from "./measure.ts";
 
 const atOnce = 2_000;
@@ -71,7 +71,7 @@ export async function measureBoth(
     const bar = context.progress(`${name}: both stages`, searches, "requests");
     for (let i = -warmUp; i < searches; i++) {
       if (i === 0) cpu = ownCpuSeconds();
-      const at = (i + searches) % (files.queries.length / dimension);
+      const at = (i + warmUp) % rowsIn(files.queries);
       const embedding = row(files.queries, at);
       const question = pairs[(at * 7) % pairs.length]!.request;
       const began = performance.now();

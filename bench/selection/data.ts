@@ -125,5 +125,7 @@ export async function readRows(file: string, from: number, to: number): Promise<
 const floatsOf = (bytes: Buffer): Float32Array => new Float32Array(Uint8Array.from(bytes).buffer);
 const readFloats = async (file: string): Promise<Float32Array> => floatsOf(await readFile(file));
 
+export const rowsIn = (rows: Float32Array): number => rows.length / dimension;
+
 /** Row i of rows. */
 export const row = (rows: Float32Array, i: number): Float32Array => rows.slice(i * dimension, (i + 1) * dimension);

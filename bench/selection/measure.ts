@@ -4,7 +4,7 @@ import { WorkerCallError } from "../../connections/worker/rpc.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { cpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
-import { dimension, queryCount, type VectorFiles } from "./data.ts";
+import { rowsIn, type VectorFiles } from "./data.ts";
 import {
   buildOurs,
   changesOurs,
@@ -76,7 +76,7 @@ export async function measureIndexes(
         reasons[kind] = error.message;
         note(`${name}: no ${kind}: ${error.message}`);
       }
-    const count = Math.min(queryCount, files.queries.length / dimension);
+    const count = rowsIn(files.queries);
     const truthCount = Math.min(plan.truth, count);
     note(`${name}: true neighbours of ${truthCount} queries`);
     const truth = await flat.search(files.queries, 0, truthCount);

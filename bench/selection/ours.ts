@@ -8,7 +8,7 @@ import type { VectorIndex } from "../../connections/vectors/port.ts";
 import type { Progress } from "../../stack/progress.ts";
 import { cpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
-import { dimension, queryCount, readRows, row, type VectorFiles } from "./data.ts";
+import { dimension, readRows, row, rowsIn, type VectorFiles } from "./data.ts";
 
 const addAtOnce = 5_000;
 export const k = 32;
@@ -84,7 +84,7 @@ function searchMeanwhile(index: VectorIndex, queries: Float32Array) {
     for (let i = 0; !ended; i++) {
       const before = index.figures();
       const began = performance.now();
-      await index.search(row(queries, i % queryCount), k);
+      await index.search(row(queries, i % rowsIn(queries)), k);
       const ms = performance.now() - began;
       const after = index.figures();
       if (after.building) buildBegan ??= began;
@@ -175,7 +175,7 @@ export async function throughputOurs(
   let next = 0;
   const began = performance.now();
   const lane = async (): Promise<void> => {
-    while (next < count) await index.search(row(queries, next++ % queryCount), k);
+    while (next < count) await index.search(row(queries, next++ % rowsIn(queries)), k);
   };
   await Promise.all(Array.from({ length: inFlight }, lane));
   return count / ((performance.now() - began) / 1_000);
@@ -186,7 +186,7 @@ export async function changesOurs(
   index: VectorIndex,
   files: VectorFiles,
 ): Promise<{ add_per_s: number; remove_per_s: number }> {
-  const count = Math.min(queryCount, files.queries.length / dimension);
+  const count = rowsIn(files.queries);
   const keys = Uint32Array.from({ length: count }, (_, i) => files.n + i);
   const parts = Array.from(
     { length: Math.ceil(count / 500) },
