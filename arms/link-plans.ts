@@ -1,7 +1,7 @@
 // Plans of linked prompts: which cache stands for each chunk and which tokens are computed again, with the caches loaded; and who computes what is
 // missing, so that of several requests only one does.
 import { type Run, planRecompute, tokensIn } from "../algorithms/link-plan.ts";
-import type { LinkPolicy } from "../algorithms/link-policy.ts";
+import { type LinkPolicy, needs } from "../algorithms/link-policy.ts";
 import type { Random } from "../algorithms/random.ts";
 import type { Convention, KvStore } from "../connections/kv/port.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./link-variants.ts";
@@ -38,23 +38,27 @@ export interface LinkPlans {
 // A cache that turns out to be damaged leaves the store, and the plan is made again without it.
 const mostAttempts = 4;
 
-export function createLinkPlans({
-  store,
-  convention,
-  random,
-}: {
+/** Blobs and where they stand. */
+export type Links = readonly { blob: Uint8Array; position: number }[];
+
+export interface LinkPlansOptions {
   store: Pick<KvStore, "variants" | "get">;
   convention: Convention;
   random: Random;
-}): LinkPlans {
+  /** How far each token's linked rows are from fresh ones; needed by blend alone. */
+  deviations?: ((tokens: Int32Array, links: Links) => Promise<Float32Array>) | undefined;
+}
+
+export function createLinkPlans({ store, convention, random, deviations }: LinkPlansOptions): LinkPlans {
   /** Chunks that a request is computing, by content, until they are in the store. */
   const underWay = new Map<string, Promise<void>>();
 
-  async function load({ chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
+  async function load({ tokens, chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
     for (let attempt = 1; ; attempt += 1) {
       const given = attempt < mostAttempts ? store.variants : () => [];
       const chosen = chooseVariants(chunks, given, convention);
-      const runs = planRecompute(policy, chosen, random);
+      // A policy that looks at the caches themselves needs all of them before it can say what is computed again.
+      const runs = needs(policy) === "deviation" ? [] : planRecompute(policy, chosen, random);
       const blobs = await Promise.all(
         chosen.map(async ({ variant, chunk: { begin, tokens: length } }) => {
           if (variant === null || runs.some(([a, b]) => a <= begin && begin + length <= b)) return null;
@@ -62,8 +66,25 @@ export function createLinkPlans({
         }),
       );
       if (blobs.some((blob) => blob === undefined)) continue;
-      return { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
+      const plan = { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
+      return needs(policy) === "deviation" ? { ...plan, runs: await byDeviation(tokens, plan, policy) } : plan;
     }
+  }
+
+  async function byDeviation(
+    tokens: Int32Array,
+    { chosen, blobs }: LinkedPlan,
+    policy: LinkPolicy,
+  ): Promise<readonly Run[]> {
+    if (deviations === undefined) throw new TypeError("this policy needs a scorer");
+    const end = chosen.reduce((sum, { length }) => sum + length, 0);
+    const links = linksOf(chosen, blobs, Infinity);
+    const found = links.length === 0 ? new Float32Array(end) : await deviations(tokens.subarray(0, end), links);
+    const withDeviation = chosen.map((one) => ({
+      ...one,
+      deviation: found.subarray(one.chunk.begin, one.chunk.begin + one.length),
+    }));
+    return planRecompute(policy, withDeviation, random);
   }
 
   async function claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed> {

@@ -5,7 +5,8 @@ import { parsePolicy } from "../algorithms/link-policy.ts";
 import { compareLogits } from "../algorithms/teacher-forced.ts";
 import { variantKey } from "../connections/kv/keys.ts";
 import type { Convention, KvStore, PrefixChunk } from "../connections/kv/port.ts";
-import type { LlamaContext } from "../connections/llama/port.ts";
+import type { LlamaContext, LlamaScorer } from "../connections/llama/port.ts";
+import { scoreChunks, unscored } from "./link-impact.ts";
 import { computedShare, type KeyedPrompt } from "./link-plans.ts";
 import type { KeyedChunk } from "./link-variants.ts";
 import type { LinkedModel } from "./linked-model.ts";
@@ -41,10 +42,12 @@ export interface IdleWork {
 export interface IdleOptions {
   model: LinkedModel;
   context: Pick<LlamaContext, "run">;
-  store: Pick<KvStore, "variants" | "put">;
+  store: Pick<KvStore, "variants" | "put" | "describe">;
   format: string;
   convention: Convention;
   vocabulary: number;
+  /** Where it is there, caches are looked at before they are chosen among (craft needs that). */
+  scorer?: Pick<LlamaScorer, "attention"> | undefined;
 }
 
 interface Wanted {
@@ -56,11 +59,22 @@ interface Wanted {
 
 const mostWanted = 256;
 const mostComparisons = 8;
+const mostUnseen = 32;
 /** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
 const comparedTokens = 8;
 
-export function createIdleWork({ model, context, store, format, convention, vocabulary }: IdleOptions): IdleWork {
+export function createIdleWork({
+  model,
+  context,
+  store,
+  format,
+  convention,
+  vocabulary,
+  scorer,
+}: IdleOptions): IdleWork {
   const wanted = new Map<string, Wanted>();
+  /** Prompts whose caches nobody has looked at. */
+  const unseen: KeyedPrompt[] = [];
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
   /** The prefix that the convention wants; null: none, or the chunk can't have it. */
@@ -83,6 +97,7 @@ export function createIdleWork({ model, context, store, format, convention, voca
     const entry = { key, chunk: chunk.chunk, convention, tokens: chunk.tokens, prefix: before };
     const [blob] = blobs;
     if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
+    if (scorer !== undefined) await scoreChunks(standing(all, [...prefix, chunk]), store, scorer);
   }
 
   async function measure(prompt: KeyedPrompt, answer: Int32Array, what: Comparison, signal: AbortSignal) {
@@ -109,7 +124,9 @@ export function createIdleWork({ model, context, store, format, convention, voca
   }
 
   return {
-    seen({ tokens, chunks }) {
+    seen(prompt) {
+      const { tokens, chunks } = prompt;
+      if (scorer !== undefined && unseen.length < mostUnseen && unscored(store, chunks).length > 0) unseen.push(prompt);
       for (const [index, chunk] of chunks.entries()) {
         const prefix = prefixOf(chunks, index);
         if (prefix === null || wanted.size >= mostWanted) continue;
@@ -130,7 +147,13 @@ export function createIdleWork({ model, context, store, format, convention, voca
         // Gone from the queue only when it is made: a request that comes in between ends it.
         await make(first, signal);
         wanted.delete(first.key);
-        return { more: wanted.size + comparisons.length > 0, samples: [] };
+        return { more: wanted.size + unseen.length + comparisons.length > 0, samples: [] };
+      }
+      const [prompt] = unseen;
+      if (prompt !== undefined && scorer !== undefined) {
+        await scoreChunks(prompt, store, scorer);
+        unseen.shift();
+        return { more: unseen.length + comparisons.length > 0, samples: [] };
       }
       const [comparison] = comparisons;
       if (comparison === undefined) return { more: false, samples: [] };
@@ -138,5 +161,18 @@ export function createIdleWork({ model, context, store, format, convention, voca
       comparisons.shift();
       return { more: comparisons.length > 0, samples };
     },
+  };
+}
+
+/** Chunks put one behind the other, as in `tokens`. */
+function standing(tokens: Int32Array, chunks: readonly KeyedChunk[]): KeyedPrompt {
+  let begin = 0;
+  return {
+    tokens,
+    chunks: chunks.map((chunk) => {
+      const placed = { ...chunk, begin };
+      begin += chunk.tokens;
+      return placed;
+    }),
   };
 }

@@ -7,6 +7,7 @@ import type { Convention, KvEntry, KvStore } from "../connections/kv/port.ts";
 import type { LlamaContext, Prompt, RunResult } from "../connections/llama/port.ts";
 import {
   createLinkPlans,
+  type LinkPlansOptions,
   type KeyedPrompt,
   type LinkedPlan,
   linksOf,
@@ -23,6 +24,8 @@ export interface LinkedModelOptions {
   format: string;
   convention: Convention;
   random: Random;
+  /** As LinkPlansOptions has it. */
+  deviations?: LinkPlansOptions["deviations"];
 }
 
 export type Answering = Pick<Prompt, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
@@ -52,8 +55,15 @@ export interface LinkedModel {
   run(prompt: KeyedPrompt, plan: LinkedPlan | null, more: Partial<Prompt>, signal: AbortSignal): Promise<RunResult>;
 }
 
-export function createLinkedModel({ context, store, format, convention, random }: LinkedModelOptions): LinkedModel {
-  const plans = createLinkPlans({ store, convention, random });
+export function createLinkedModel({
+  context,
+  store,
+  format,
+  convention,
+  random,
+  deviations,
+}: LinkedModelOptions): LinkedModel {
+  const plans = createLinkPlans({ store, convention, random, deviations });
   function keyed({ tokens, chunks }: ChunkedPrompt): KeyedPrompt {
     return {
       tokens,

@@ -10,6 +10,7 @@ import { createChat } from "../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../connections/llama/model.ts";
 import { LlamaError } from "../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../connections/worker/rpc.ts";
+import type { LinkPlansOptions } from "./link-plans.ts";
 import { createIdleWork, type IdleWork } from "./linked-idle.ts";
 import { createLinkedModel, type LinkedModel } from "./linked-model.ts";
 import { chunkPrompt } from "./linked-prompt.ts";
@@ -47,14 +48,23 @@ async function load(): Promise<LlamaFacts> {
   const { convention, folder, memoryBytes, diskBytes } = linked;
   const disk = folder === null ? null : await openDisk(folder, format);
   const store = await openKvStore({ format, memoryBytes, disk, diskBytes, clock: Date.now, log });
-  const model = createLinkedModel({ context, store, format, convention, random: splitmix64(1) });
+  const { contextTokens, threads } = input;
+  const scorer = linked.scored ? await opened.openScorer({ contextTokens, threads }) : undefined;
+  const deviations: LinkPlansOptions["deviations"] =
+    scorer &&
+    (async (tokens, links) => {
+      const { keys, values } = await scorer.deviations({ tokens, links });
+      return keys.map((key, token) => key + (values[token] ?? 0));
+    });
+  const model = createLinkedModel({ context, store, format, convention, random: splitmix64(1), deviations });
   const { vocabulary } = opened.facts;
   loaded = {
     chat: createChat(opened),
     model,
     store,
-    idle: createIdleWork({ model, context, store, format, convention, vocabulary }),
+    idle: createIdleWork({ model, context, store, format, convention, vocabulary, scorer }),
     async close() {
+      await scorer?.close();
       await context.close();
       await store.close();
       opened.close();

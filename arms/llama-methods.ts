@@ -20,6 +20,8 @@ export interface LlamaInput {
     fingerprint: string | null;
     memoryBytes: number;
     diskBytes: number;
+    /** Whether the arm's policy needs scoring passes. */
+    scored: boolean;
   } | null;
 }
 

@@ -6,6 +6,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { needs, parsePolicy } from "../algorithms/link-policy.ts";
 import { llamaModelFile } from "../config/assets.ts";
 import type { LlamaArmConfig } from "../config/schema.ts";
 import { keepWorker } from "../connections/worker/kept.ts";
@@ -57,7 +58,12 @@ export async function createLlamaArm(
     linked:
       config.linked === undefined
         ? null
-        : { ...config.linked, folder: kvFolder === undefined ? null : join(kvFolder, config.name), fingerprint: null },
+        : {
+            ...config.linked,
+            folder: kvFolder === undefined ? null : join(kvFolder, config.name),
+            fingerprint: null,
+            scored: needsScores(config.linked.policy),
+          },
   };
   const choice = config.linked && createLinkedChoice(config.linked, Math.random);
   let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: null };
@@ -224,6 +230,11 @@ function resultOf(
     queueMs,
     firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,
   };
+}
+
+function needsScores(name: string): boolean {
+  const policy = parsePolicy(name);
+  return !("problem" in policy) && needs(policy) !== "nothing";
 }
 
 function failure(code: string, message: string, retriable: boolean, attempts: number): ArmFailure {

@@ -239,18 +239,16 @@ const openaiArm = z.strictObject({
   /** How the endpoint calls the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
-/** What a policy needs to be known of chunks is not measured for an arm yet. */
-const unmeasured = ["blend", "craft", "attended"];
 const linked = z.strictObject({
-  /** What of a linked prompt is computed again: full, naive, attnlink-K, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
+  /** What of a linked prompt is computed again: full, naive, attnlink-K, blend-R, craft-ALPHA, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
   policy: z
     .string()
     .superRefine((name, context) => {
       if (name === "auto") return;
       const policy = parsePolicy(name);
       if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
-      else if (unmeasured.includes(policy.kind))
-        context.addIssue({ code: "custom", message: `"${name}" can be measured (bench -- linked) but not served yet` });
+      else if (policy.kind === "attended")
+        context.addIssue({ code: "custom", message: `"${name}" is a control of measurements and can't be served` });
     })
     .default("last-2"),
   /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and one similar chunk, or what they were first seen behind. */
