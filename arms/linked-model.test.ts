@@ -30,7 +30,9 @@ async function linked(options: { convention?: Convention; pause?: () => Promise<
   const context = createTestingContext(pause);
   const store = await aStore({ memoryBytes });
   const common = { context, store, format, convention };
-  const model = createLinkedModel({ ...common, random: splitmix64(1) });
+  // The later a token stands, the further its linked row is off.
+  const deviations = (tokens: Int32Array) => Promise.resolve(Float32Array.from(tokens, (_, position) => position));
+  const model = createLinkedModel({ ...common, random: splitmix64(1), deviations });
   const idle = createIdleWork({ ...common, model, vocabulary: 1 });
   const answer = async (name: string, ...numbers: number[]) => {
     const ending = { signal: new AbortController().signal, onProgress: () => undefined };
@@ -74,6 +76,15 @@ describe("linked model", () => {
     const full = await answer("full", 1, 3, 2);
     expect(full.rows).toEqual(full.whole);
     expect(full.counts).toEqual([0, 12, 3]);
+  });
+
+  it("recomputes what deviates most where the policy looks at the caches", async () => {
+    const { answer, context } = await linked();
+    await answer("naive", 1, 2, 3);
+    // A quarter of the nine tokens behind chunk 1, which is exact.
+    expect((await answer("blend-25", 1, 3, 2)).counts).toEqual([9, 3, 3]);
+    expect(context.runs.at(-1)?.prompt.recompute).toEqual([{ begin: 9, end: 12 }]);
+    expect((await answer("blend-25", 1, 2, 3)).counts).toEqual([12, 0, 3]);
   });
 
   it("repairs what stands before a missing chunk once, and keeps the repair for the answer", async () => {
