@@ -37,7 +37,7 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
   it.skipIf(!existsSync(llamaModelFile()))(
     "hold on the cheap arm's model (npm run setup fetches it)",
     async () => {
-      const said = await equalities(llamaModelFile(), 10, 20, "--cache", "f16");
+      const said = await equalities(llamaModelFile(), 0, 1, "--cache", "f16");
       expect(said, said).toMatch(/all hold\n$/);
     },
     600_000,
