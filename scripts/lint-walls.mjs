@@ -24,7 +24,7 @@ const clients = [
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
   { packages: ["usearch", "hnswlib-node"], rooms: ["bench/**"], use: "the port connections/vectors/port.ts" },
-  { packages: ["lmdb"], rooms: ["connections/pool/**", "connections/documents/**"], use: "the ports of connections/pool and connections/documents" },
+  {
     packages: ["lmdb"],
     rooms: ["connections/pool/**", "connections/documents/**"],
     use: "a port (connections/pool/port.ts, connections/documents/port.ts)",
