@@ -132,7 +132,6 @@ const words: Record<Reason, string> = {
   unsafe: "control characters, or empty",
   below_threshold: "below the threshold",
   near_duplicate: "near-duplicate of",
-  same_answer: "same answer as",
   oversized: "larger than the budget",
   over_budget: "does not fit any more",
   too_many: "enough shown",

@@ -68,9 +68,9 @@ const selection = z.strictObject({
   /** Tokens that examples may add to a prompt, unless the arm says otherwise. */
   tokenBudget: z.number().int().min(0).default(1500),
   /** Cosine from which an example says the same as one already taken, and is left out. */
-  nearDuplicate: z.number().min(0).max(1).default(0.95),
+  nearDuplicate: z.number().min(0).max(1).default(0.99),
   /** Lambda of maximal marginal relevance: 1 goes by helpfulness alone, less shuns what resembles an example already taken. */
-  relevance: z.number().min(0).max(1).default(0.9),
+  relevance: z.number().min(0).max(1).default(1),
   /** Requests from which selection learns; one is in at most one of the shares. */
   explore: z
     .strictObject({

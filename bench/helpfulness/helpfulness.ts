@@ -23,7 +23,7 @@ export const helpfulness: Benchmark = {
 
 /** The prompts of one way to choose, one a question. */
 type Prompts = Record<(typeof ways)[number], Prompt[]>;
-const ways = ["similar", "two_stage", "two_stage_repeats", "random"] as const;
+const ways = ["similar", "two_stage", "random"] as const;
 
 async function run(context: BenchContext): Promise<Measured> {
   const size = context.quick ? sample.quick : sample.full;
@@ -38,14 +38,13 @@ async function run(context: BenchContext): Promise<Measured> {
     let best: Neighbour[] = [];
     // The default first: what matters most is there soonest.
     for (const count of [...exampleCounts].reverse()) {
-      const choose = (repeats: boolean) =>
-        Promise.all(data.dev.map((question) => chooseTwoStage(data, question, count, features, model, repeats)));
-      const [choices, withRepeats] = [await choose(false), await choose(true)];
+      const choices = await Promise.all(
+        data.dev.map((question) => chooseTwoStage(data, question, count, features, model)),
+      );
       best = choices.map((choice) => choice.best);
       const chosen: Prompts = {
         similar: data.dev.map((question) => withNearest(data, question, count)),
         two_stage: data.dev.map((question, i) => withExamples(data, question, choices[i]!.shown)),
-        two_stage_repeats: data.dev.map((question, i) => withExamples(data, question, withRepeats[i]!.shown)),
         random: data.dev.map((question, i) => withRandom(data, question, i, count)),
       };
       prompts.set(count, chosen);
@@ -96,30 +95,27 @@ function figuresOf(
 ) {
   const base = qualities(questions, answers, none);
   const f1 = (way: keyof Prompts): number[] => qualities(questions, answers, prompts[way]);
-  const [similar, twoStage, repeats] = [f1("similar"), f1("two_stage"), f1("two_stage_repeats")];
+  const [similar, twoStage] = [f1("similar"), f1("two_stage")];
   const worse = (way: keyof Prompts): number =>
     significant(mean(f1(way).map((quality, i) => (quality < base[i]! ? 1 : 0))));
   const added = (way: keyof Prompts): number =>
     significant(
       mean(prompts[way].map((prompt, i) => answers.of(prompt).promptTokens - answers.of(none[i]!).promptTokens)),
     );
-  const beside = (treated: number[]) => {
-    const { difference, low, high } = pairedBootstrap(treated, similar, { random: splitmix64(3) });
-    return { difference: significant(difference), ci_low: significant(low), ci_high: significant(high) };
-  };
+  const { difference, low, high } = pairedBootstrap(twoStage, similar, { random: splitmix64(3) });
   return {
     examples,
     f1_random: significant(mean(f1("random"))),
     f1_similar: significant(mean(similar)),
     f1_two_stage: significant(mean(twoStage)),
-    ...beside(twoStage),
+    difference: significant(difference),
+    ci_low: significant(low),
+    ci_high: significant(high),
     hurt_random: worse("random"),
     hurt_similar: worse("similar"),
     hurt_two_stage: worse("two_stage"),
     shown: significant(mean(prompts.two_stage.map((prompt) => prompt.examples.length))),
     /** Added to the prompt, as the model counts them. */
-    tokens: { similar: added("similar"), two_stage: added("two_stage"), repeats: added("two_stage_repeats") },
-    /** With examples whose answers repeat each other. */
-    repeats: { f1: significant(mean(repeats)), ...beside(repeats), hurt: worse("two_stage_repeats") },
+    tokens: { similar: added("similar"), two_stage: added("two_stage") },
   };
 }

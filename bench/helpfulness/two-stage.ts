@@ -10,7 +10,7 @@ import { arm, factsOf } from "./proxy.ts";
 
 /** tau until one is learnt: neither helps nor hurts. */
 const threshold = 0.5;
-/** Chosen on training requests that the proxy had not seen (docs/measurements.md), never on those that are measured. */
+/** The defaults of the configuration: chosen on training requests that the proxy had not seen, never on those that are measured. */
 const settings = { nearDuplicate: 0.99, relevance: 1 };
 
 export interface Choice {
@@ -20,14 +20,12 @@ export interface Choice {
   best: Neighbour;
 }
 
-/** repeats: also show examples whose answer one of those taken has already, which the chooser leaves out. */
 export async function chooseTwoStage(
   data: HelpfulnessData,
   question: Question,
   count: number,
   features: HelpfulnessFeatures,
   model: HelpfulnessModel,
-  repeats: boolean,
 ): Promise<Choice> {
   const { candidates, request, vector } = question;
   const facts = factsOf(data, question);
@@ -35,7 +33,7 @@ export async function chooseTwoStage(
   if (failure !== null) throw new Error("the proxy failed", { cause: failure });
   const tokens = facts.map((one) => exampleTokens(one.request, one.response));
   const rated = facts.map((one, i): Rated => ({
-    example: heldExample(String(i), one, repeats),
+    example: heldExample(String(i), one),
     similarity: one.similarity,
     vector: one.vector,
     tokens: tokens[i]!,
@@ -53,13 +51,12 @@ export async function chooseTwoStage(
   return { shown: examples.map(({ id }) => candidates[Number(id)]!).reverse(), best: candidates[best]! };
 }
 
-/** The chooser compares answers by their text: made different by their number, none repeats another. */
-const heldExample = (id: string, { request, response }: CandidateFacts, repeats: boolean): Rated["example"] => ({
+const heldExample = (id: string, { request, response }: CandidateFacts): Rated["example"] => ({
   id,
   tenant: "default",
   domain: "default/shell",
   request,
-  response: repeats ? `${response} # ${id}` : response,
+  response,
   source: { arm: "import", model: "unknown", requestId: null },
   quality: 1,
   bytes: 0,

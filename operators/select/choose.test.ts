@@ -45,7 +45,7 @@ test("the most helpful stands last; what is below the threshold is not shown", (
   });
 });
 
-test("says of what an example is a near-duplicate, or whose answer it repeats", () => {
+test("says of what an example is a near-duplicate; the same answer to another question is shown", () => {
   const chosen = chooseExamples(
     [
       rated("a", 0.9, { axis: 1 }),
@@ -54,7 +54,7 @@ test("says of what an example is a near-duplicate, or whose answer it repeats", 
     ],
     limits,
   );
-  expect(why(chosen)).toEqual({ a: "shown", b: "near_duplicate a", c: "same_answer a" });
+  expect(why(chosen)).toEqual({ a: "shown", b: "near_duplicate a", c: "shown" });
 });
 
 test("marginal relevance prefers what the taken ones do not say yet", () => {

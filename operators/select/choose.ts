@@ -50,7 +50,6 @@ export type Reason =
   | "kept_out"
   | "below_threshold"
   | "near_duplicate"
-  | "same_answer"
   /** Larger than the whole budget. */
   | "oversized"
   /** Larger than what the taken ones left of it. */
@@ -61,7 +60,7 @@ export type Reason =
 export interface Verdict {
   candidate: Rated;
   reason: Reason;
-  /** Of near_duplicate and same_answer: the id of the example that was taken. */
+  /** Of near_duplicate: the id of the example that was taken. */
   of: string | null;
 }
 
@@ -113,18 +112,12 @@ export function chooseExamples(
     settle(candidate, reason);
     open.delete(candidate);
     left -= candidate.tokens;
-    const { id, response } = candidate.example;
+    // By the questions alone: two questions with one answer are evidence, and a small model follows it (docs/measurements.md).
     for (const [other, nearest] of open) {
       const cosine = dot(candidate.vector, other.vector);
-      const reason =
-        cosine >= limits.nearDuplicate
-          ? "near_duplicate"
-          : other.example.response.trim() === response.trim()
-            ? "same_answer"
-            : null;
-      if (reason === null) open.set(other, Math.max(nearest, cosine));
+      if (cosine < limits.nearDuplicate) open.set(other, Math.max(nearest, cosine));
       else {
-        settle(other, reason, id);
+        settle(other, "near_duplicate", candidate.example.id);
         open.delete(other);
       }
     }
