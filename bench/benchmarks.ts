@@ -4,6 +4,7 @@ import type { Benchmark } from "./benchmark.ts";
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,
   learning: async () => (await import("./learning/learning.ts")).learning,
+  linked: async () => (await import("./linked/linked.ts")).linked,
   loop: async () => (await import("./loop/loop.ts")).loop,
   selection: async () => (await import("./selection/selection.ts")).selection,
 };

@@ -77,9 +77,10 @@ async function main(): Promise<number> {
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${tableOf(measured)}\n`);
   if (!quick) {
     await writeReport(join(root, "bench", "results", `${name}.json`), report);
-    await checkpoints.clear();
+    // One that was stopped may have given what it had: it goes on from there next time.
+    if (!stopping.signal.aborted) await checkpoints.clear();
   }
-  return 0;
+  return stopping.signal.aborted ? 130 : 0;
 }
 
 const code = await main().catch((error: unknown) => {

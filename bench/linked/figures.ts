@@ -1,0 +1,104 @@
+// Outcomes of single requests to the rows of the specification. Pure.
+import { splitmix64 } from "../../algorithms/random.ts";
+import { pairedBootstrap } from "../support/bootstrap.ts";
+import { mean, median, significant, spread } from "../support/statistics.ts";
+import type { Measured, Outcome } from "./measure.ts";
+
+export interface Row {
+  workload: string;
+  convention: string | null;
+  policy: string;
+  /** Requests. */
+  n: number;
+  /** Tokens of the prompts, median. */
+  tokens: number;
+  recomputed: number;
+  kl: number;
+  kl_low: number;
+  kl_high: number;
+  rouge_l: number;
+  f1: number | null;
+  /** Less that of full on the same requests, 95 % by paired bootstrap. */
+  f1_difference: number | null;
+  f1_low: number | null;
+  f1_high: number | null;
+  ttft_ms: number;
+  ttft_min: number;
+  ttft_max: number;
+  /** Full against this, on the same requests, median. */
+  ttft_ratio: number;
+  cpu_ms: number;
+}
+
+interface Pair {
+  outcome: Outcome;
+  full: Outcome;
+  tokens: number;
+}
+
+/** In the order in which policies were measured first. */
+export function rowsOf(workload: string, measured: readonly Measured[]): Row[] {
+  const groups = new Map<string, Pair[]>();
+  for (const { outcomes, tokens } of measured) {
+    const full = outcomes.find(({ policy }) => policy === "full");
+    if (full === undefined) throw new Error("every request is prefilled in full once");
+    for (const outcome of outcomes) {
+      const name = `${outcome.convention}/${outcome.policy}`;
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, [{ outcome, full, tokens }]);
+      else group.push({ outcome, full, tokens });
+    }
+  }
+  return [...groups.values()].map((pairs) => rowOf(workload, pairs));
+}
+
+function rowOf(workload: string, pairs: readonly Pair[]): Row {
+  const { convention, policy } = pairs[0]!.outcome;
+  const of = (value: (outcome: Outcome) => number): number[] => pairs.map(({ outcome }) => value(outcome));
+  const kl = pairedBootstrap(
+    of((outcome) => outcome.kl),
+    of(() => 0),
+    { random: splitmix64(5), resamples: 2_000 },
+  );
+  const ttft = spread(of(({ ttftMs }) => ttftMs));
+  const judged = pairs.flatMap(({ outcome, full }) =>
+    outcome.f1 === null || full.f1 === null ? [] : [{ own: outcome.f1, full: full.f1 }],
+  );
+  const f1 =
+    judged.length === 0
+      ? null
+      : pairedBootstrap(
+          judged.map(({ own }) => own),
+          judged.map(({ full }) => full),
+          { random: splitmix64(3) },
+        );
+  const orNull = (value: number | undefined): number | null => (value === undefined ? null : significant(value));
+  return {
+    workload,
+    convention,
+    policy,
+    n: pairs.length,
+    tokens: median(pairs.map(({ tokens }) => tokens)),
+    recomputed: significant(mean(of(({ recomputed }) => recomputed))),
+    kl: significant(kl.difference),
+    kl_low: significant(kl.low),
+    kl_high: significant(kl.high),
+    rouge_l: significant(mean(of(({ rougeL }) => rougeL))),
+    f1: judged.length === 0 ? null : significant(mean(judged.map(({ own }) => own))),
+    f1_difference: orNull(f1?.difference),
+    f1_low: orNull(f1?.low),
+    f1_high: orNull(f1?.high),
+    ttft_ms: significant(ttft.median),
+    ttft_min: significant(ttft.minimum),
+    ttft_max: significant(ttft.maximum),
+    ttft_ratio: significant(median(pairs.map(({ outcome, full }) => full.ttftMs / outcome.ttftMs))),
+    cpu_ms: significant(median(of(({ cpuMs }) => cpuMs))),
+  };
+}
+
+/** The least KL among what recomputes at most a quarter; undefined when nothing was measured. */
+export function bestOf(rows: readonly Row[], workload: string): Row | undefined {
+  return rows
+    .filter((row) => row.workload === workload && row.convention !== null && row.recomputed <= 0.25)
+    .sort((one, other) => one.kl - other.kl)[0];
+}

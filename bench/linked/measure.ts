@@ -1,0 +1,130 @@
+// One request: prefilled in full, behind its longest common prefix, and linked under every convention and policy, one after the other, so that all
+// of them share the machine's mood. Times are CPU milliseconds of this process, one thread, one request at a time.
+import { planRecompute, type PlannedChunk, tokensIn } from "../../algorithms/link-plan.ts";
+import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
+import { splitmix64 } from "../../algorithms/random.ts";
+import { compareLogits } from "../../algorithms/teacher-forced.ts";
+import { bestTokenF1 } from "../../algorithms/token-f1.ts";
+import type { LlamaContext, LlamaScorer, Prompt, RunResult } from "../../connections/llama/port.ts";
+import { rougeL } from "../support/rouge-l.ts";
+import { type Convention, conventions, joined, makeCaches, withImpact } from "./caches.ts";
+import type { Item } from "./prompts.ts";
+
+export interface Outcome {
+  /** Null where no chunk cache is used: full, prefix. */
+  convention: Convention | null;
+  policy: string;
+  /** Share of the chunks' tokens that are computed, [0, 1]. */
+  recomputed: number;
+  /** Mean over the first tokens of the full prefill's answer, teacher-forced, nats. */
+  kl: number;
+  rougeL: number;
+  /** Null without references. */
+  f1: number | null;
+  ttftMs: number;
+  /** Until the whole answer is there. */
+  cpuMs: number;
+}
+
+export interface Measured {
+  tokens: number;
+  outcomes: Outcome[];
+}
+
+export type Policies = Readonly<Record<Convention, readonly string[]>>;
+
+export interface Machine {
+  context: LlamaContext;
+  /** Opened when a policy asks for it. */
+  scorer: () => Promise<LlamaScorer>;
+  vocabulary: number;
+  signal: AbortSignal;
+}
+
+const comparedTokens = 8;
+
+export async function measureItem(item: Item, policies: Policies, maxTokens: number, machine: Machine) {
+  const { context, vocabulary, signal } = machine;
+  const run = (prompt: Prompt): Promise<RunResult> => context.run(prompt, { signal });
+  const { tokens, chunks, references } = item;
+  const last = tokens.length - 1;
+  const total = chunks.at(-1)?.end ?? 0;
+  const f1Of = (text: string): number | null => (references.length === 0 ? null : bestTokenF1(text, references));
+
+  const answering = async (prompt: Omit<Prompt, "tokens">) => {
+    const before = process.cpuUsage();
+    const result = await run({ ...prompt, tokens, maxTokens, stop: ["\n"], exports: [{ begin: 0, end: last }] });
+    const { user, system } = process.cpuUsage(before);
+    return {
+      text: result.text.trim(),
+      generated: result.generated,
+      blob: result.blobs[0]!,
+      ttftMs: result.timings.cpuFirstMs,
+      cpuMs: (user + system) / 1000 - result.timings.exportedMs,
+    };
+  };
+  // The prompt's cache stands for its prefill: only the last token and the answer's are computed.
+  const forced = async (blob: Uint8Array, answer: Int32Array): Promise<Float32Array> => {
+    const said = answer.subarray(0, comparedTokens);
+    const { logits } = await run({
+      tokens: joined([tokens, said.subarray(0, -1)]),
+      links: [{ blob, position: 0 }],
+      logitsAt: Array.from(said, (_, i) => last + i),
+    });
+    return logits;
+  };
+
+  const full = await answering({});
+  // A model that says nothing at all still chose the end: its first token is compared.
+  const answer = full.generated.length > 0 ? full.generated : Int32Array.of(0);
+  const reference = await forced(full.blob, answer);
+  const outcomeOf = async (
+    named: Pick<Outcome, "convention" | "policy" | "recomputed">,
+    given: Awaited<ReturnType<typeof answering>>,
+    extraMs = 0,
+  ): Promise<Outcome> => ({
+    ...named,
+    kl: compareLogits(reference, await forced(given.blob, answer), vocabulary).kl,
+    rougeL: rougeL(given.text, full.text),
+    f1: f1Of(given.text),
+    ttftMs: given.ttftMs + extraMs,
+    cpuMs: given.cpuMs + extraMs,
+  });
+  const outcomes = [await outcomeOf({ convention: null, policy: "full", recomputed: 1 }, full)];
+
+  for (const convention of conventions) {
+    if (policies[convention].length === 0) continue;
+    const caches = await makeCaches(item, convention, run);
+    const links = caches.blobs.map((blob, i) => ({ blob, position: chunks[i]!.begin }));
+    if (outcomes.length === 1) {
+      const behind = await answering({ links: links.slice(0, 1) });
+      const recomputed = (total - chunks[0]!.end) / total;
+      outcomes.push(await outcomeOf({ convention: null, policy: "prefix", recomputed }, behind));
+    }
+    for (const name of policies[convention]) {
+      signal.throwIfAborted();
+      const policy = parsePolicy(name);
+      if ("problem" in policy) throw new Error(policy.problem);
+      let known: readonly PlannedChunk[] = caches.chunks;
+      let extraMs = 0;
+      if (needs(policy) === "impact") known = await withImpact(item, known, await machine.scorer());
+      if (needs(policy) === "deviation") {
+        const scorer = await machine.scorer();
+        // Looked at for every prompt, before the first token: it counts.
+        const before = process.cpuUsage();
+        const { keys, values } = await scorer.deviations({ tokens: tokens.subarray(0, total), links });
+        const { user, system } = process.cpuUsage(before);
+        extraMs = (user + system) / 1000;
+        const deviation = keys.map((key, i) => key + values[i]!);
+        known = known.map((chunk, i) => ({
+          ...chunk,
+          deviation: deviation.subarray(chunks[i]!.begin, chunks[i]!.end),
+        }));
+      }
+      const runs = planRecompute(policy, known, splitmix64(tokens.length));
+      const linked = await answering({ links, recompute: runs.map(([begin, end]) => ({ begin, end })) });
+      outcomes.push(await outcomeOf({ convention, policy: name, recomputed: tokensIn(runs) / total }, linked, extraMs));
+    }
+  }
+  return { tokens: tokens.length, outcomes } satisfies Measured;
+}

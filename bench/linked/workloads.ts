@@ -1,0 +1,137 @@
+// What is asked: nl2bash with similar examples, musique with passages of two sizes, and ever longer prompts of long passages. Every item is made
+// from a fixed random sample, so that a longer run begins with the shorter one.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { splitmix64 } from "../../algorithms/random.ts";
+import type { LlamaModel } from "../../connections/llama/port.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { loadHelpfulnessData, type HelpfulnessData } from "../helpfulness/data.ts";
+import { readLines, shuffled } from "../support/samples.ts";
+import { type Chat, documentPiece, examplePieces, type Item, itemOf } from "./prompts.ts";
+
+export interface Workload {
+  /** In rows and checkpoints: nl2bash-10, musique-200, sweep-4096. */
+  name: string;
+  maxTokens: number;
+  item(index: number): Item;
+}
+
+interface Question {
+  ctxs: { title: string; text: string }[];
+  question: string;
+  answers: string[];
+}
+
+const seed = 20_261_121;
+const commandSystem = "Translate the request into one shell command. Answer with the command alone.";
+const passageSystem = "Answer the question in a few words from these passages.";
+/** Development requests with embeddings; no run asks more. */
+const requests = 60;
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
+export async function loadWorkloads(
+  context: Pick<BenchContext, "folder" | "progress">,
+  chat: Chat,
+  { tokenize, detokenize }: Pick<LlamaModel, "tokenize" | "detokenize">,
+): Promise<(name: string) => Workload> {
+  const file = join(process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data"), "musique-a.jsonl");
+  if (!existsSync(file)) throw new Error(`${file} is not there: set PRECEDENT_DATA to the folder that holds musique`);
+  // The other benchmarks embed the same requests: what one has made, all have.
+  const shared = { folder: join(context.folder, "..", "helpfulness"), progress: context.progress, data: undefined };
+  const nl2bash = await loadHelpfulnessData(shared, { train: 0, dev: requests });
+  const questions = shuffled(await readLines<Question>(file), seed);
+  const cut = (text: string, from: number, count: number): string =>
+    detokenize(tokenize(text).slice(from, from + count)).trim();
+
+  function musique(size: number, passages: number, index: number): Item {
+    const { ctxs, question, answers } = questions[index % questions.length]!;
+    const random = splitmix64(seed + index);
+    // The part of each passage that an answer stands in, where one does: those first, then any.
+    const parts = ctxs.map(({ text }, id) => {
+      const lower = text.toLowerCase();
+      const at = Math.max(...answers.map((answer) => lower.indexOf(answer.toLowerCase())));
+      const before = at < 0 ? 0 : tokenize(text.slice(0, at)).length;
+      const start = Math.max(0, Math.min(before - (size >> 1), tokenize(text).length - size));
+      return { id: String(id), text: cut(text, start, size), answers: at >= 0, key: random() };
+    });
+    parts.sort((one, other) => Number(other.answers) - Number(one.answers) || one.key - other.key);
+    const shown = parts.slice(0, passages).sort((one, other) => one.key - other.key);
+    const rest = parts.slice(passages);
+    return itemOf(
+      {
+        system: passageSystem,
+        kind: "document",
+        chunks: shown.map(({ id, text }) => documentPiece(id, text)),
+        // A passage of the same question that this prompt does not show.
+        neighbours: shown.map((_, i) => {
+          const { id, text } = rest[i % rest.length]!;
+          return documentPiece(id, text);
+        }),
+        question,
+        references: answers,
+      },
+      chat,
+    );
+  }
+
+  function sweep(length: number, index: number): Item {
+    const all = questions.slice(index * 5).flatMap(({ ctxs }) => ctxs);
+    const passages: string[] = [];
+    for (const { text } of all) if (tokenize(text).length >= 400) passages.push(cut(text, 0, 500));
+    const count = Math.round(length / 500);
+    return itemOf(
+      {
+        system: passageSystem,
+        kind: "document",
+        chunks: passages.slice(0, count).map((text, i) => documentPiece(String(i), text)),
+        neighbours: Array.from({ length: count }, (_, i) => documentPiece("n", passages[count + i]!)),
+        question: questions[index * 5]!.question,
+        references: [],
+      },
+      chat,
+    );
+  }
+
+  return (name) => {
+    const [kind, digits] = name.split("-");
+    const size = Number(digits);
+    if (kind === "nl2bash") return { name, maxTokens: 48, item: (index) => withExamples(nl2bash, size, index, chat) };
+    if (kind === "musique") return { name, maxTokens: 24, item: (index) => musique(size, size > 300 ? 4 : 5, index) };
+    if (kind === "sweep") return { name, maxTokens: 16, item: (index) => sweep(size, index) };
+    throw new Error(`there is no workload ${name}`);
+  };
+}
+
+/** The nearest training pairs as chat turns, the most similar last. */
+function withExamples({ pool, vectors, dev }: HelpfulnessData, count: number, index: number, chat: Chat): Item {
+  const { request, references, candidates } = dev[index % dev.length]!;
+  const random = splitmix64(seed + index);
+  const shown = candidates.slice(0, count).reverse();
+  return itemOf(
+    {
+      system: commandSystem,
+      kind: "example",
+      chunks: shown.map((one) => examplePieces(String(one.index), pool[one.index]!)),
+      // Where an example was seen first some other request was asked: one of the ten most similar to the example stood before it.
+      neighbours: shown.map((one) => {
+        const similar = nearestOf(one.index, 10);
+        const chosen = similar[Math.floor(random() * similar.length)]!;
+        return examplePieces(`n${chosen}`, pool[chosen]!);
+      }),
+      question: request,
+      references,
+    },
+    chat,
+  );
+
+  function nearestOf(of: number, most: number): number[] {
+    const vector = vectors[of]!;
+    return vectors
+      .map((other, i) => ({ i, similarity: vector.reduce((sum, value, k) => sum + value * other[k]!, 0) }))
+      .filter(({ i }) => pool[i]!.request !== pool[of]!.request)
+      .sort((one, other) => other.similarity - one.similarity)
+      .slice(0, most)
+      .map(({ i }) => i);
+  }
+}
