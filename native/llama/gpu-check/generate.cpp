@@ -195,7 +195,7 @@ void generateModel(const Shape & shape, const std::string & path) {
     writeRows(file.get(), tensors[i], shape.seed * 1000003 + i);
     const size_t size = ggml_row_size(tensors[i].type, tensors[i].columns) * static_cast<size_t>(tensors[i].rows);
     const std::vector<uint8_t> padding((alignment - size % alignment) % alignment, 0);
-    std::fwrite(padding.data(), 1, padding.size(), file.get());
+    if (!padding.empty()) std::fwrite(padding.data(), 1, padding.size(), file.get());
   }
   if (std::fflush(file.get()) != 0) fail("model_failed", path + " could not be written whole");
 }
