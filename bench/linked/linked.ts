@@ -79,14 +79,13 @@ async function measureAll(
       );
       kept.measured.set(workload, [...(kept.measured.get(workload) ?? []), measured]);
       bar.update(done + 1);
-      if (done + 1 !== plan.throughputAfter) continue;
-      for (const { workload: name, count, convention, policies: compared, inFlight } of plan.throughput)
-        kept.throughput[name] = await checkpoints.part(`throughput of ${name}`, () => {
-          const { item: itemOf, maxTokens: most } = workloadOf(name);
-          const items = Array.from({ length: count }, (_, i) => itemOf(i));
-          const asked = { items, maxTokens: most, convention, policies: compared, inFlight };
-          return measureThroughput({ ...asked, context: wide, signal });
-        });
+      for (const { after, workload: name, ...asked } of plan.throughput)
+        if (after === done + 1)
+          kept.throughput[name] = await checkpoints.part(`throughput of ${name}`, () => {
+            const { item: itemOf, maxTokens: most } = workloadOf(name);
+            const items = Array.from({ length: asked.count }, (_, i) => itemOf(i));
+            return measureThroughput({ ...asked, items, maxTokens: most, context: wide, signal });
+          });
     }
     bar.finish();
   } catch (error) {

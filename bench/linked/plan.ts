@@ -9,6 +9,8 @@ export interface Part {
 }
 
 export interface ThroughputPart {
+  /** So many of the parts. */
+  after: number;
   workload: string;
   /** Requests; each number in flight answers all of them. */
   count: number;
@@ -20,8 +22,6 @@ export interface ThroughputPart {
 export interface Plan {
   parts: Part[];
   throughput: ThroughputPart[];
-  /** Throughput is measured behind so many parts. */
-  throughputAfter: number;
 }
 
 const cheap = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "last-2+attnlink-2"];
@@ -48,38 +48,49 @@ const central = (from: number, to: number): Part[] =>
 
 export const fullPlan: Plan = {
   parts: [
-    ...central(0, 18),
-    ...some("musique-200", 0, 6, forPassages),
-    ...some("nl2bash-20", 0, 6, fewer),
+    ...central(0, 9),
+    ...some("musique-200", 0, 3, forPassages),
+    ...some("nl2bash-20", 0, 3, fewer),
     ...some("sweep-4000", 0, 1, forLong),
-    ...central(18, 36),
-    ...some("musique-512", 0, 4, forPassages),
+    ...central(9, 18),
+    ...some("musique-512", 0, 2, forPassages),
+    ...some("musique-200", 3, 6, forPassages),
+    ...some("nl2bash-20", 3, 6, fewer),
+    ...some("nl2bash-5", 0, 6, fewer),
+    ...central(18, 30),
     ...some("sweep-1000", 0, 2, forLong),
-    ...some("nl2bash-5", 0, 12, fewer),
     ...some("sweep-7500", 0, 1, forLong),
     ...some("nl2bash-20", 6, 12, fewer),
     ...some("musique-200", 6, 12, forPassages),
+    ...some("musique-512", 2, 6, forPassages),
     ...some("sweep-4000", 1, 2, forLong),
-    ...central(36, 60),
+    ...central(30, 60),
     ...some("nl2bash-20", 12, 30, fewer),
     ...some("musique-200", 12, 20, forPassages),
-    ...some("musique-512", 4, 20, forPassages),
+    ...some("musique-512", 6, 20, forPassages),
     ...some("sweep-1000", 2, 3, forLong),
     ...some("sweep-4000", 2, 3, forLong),
     ...some("sweep-7500", 1, 3, forLong),
-    ...some("nl2bash-5", 12, 30, fewer),
+    ...some("nl2bash-5", 6, 30, fewer),
   ],
   throughput: [
     {
+      after: 16,
       workload: "nl2bash-10",
       count: 8,
       convention: "context",
       policies: ["full", "last-2"],
       inFlight: [1, 4, 8],
     },
-    { workload: "sweep-4000", count: 4, convention: "system", policies: ["full", "attnlink-4"], inFlight: [4] },
+    {
+      after: 39,
+      workload: "sweep-4000",
+      count: 4,
+      convention: "system",
+      policies: ["full", "attnlink-4"],
+      inFlight: [1, 4],
+    },
   ],
-  throughputAfter: 31,
 };
 
 const glance: Policies = {
@@ -96,7 +107,13 @@ export const quickPlan: Plan = {
     ...some("sweep-1000", 0, 1, { alone: [], system: ["naive", "attnlink-4"], context: [] }),
   ],
   throughput: [
-    { workload: "nl2bash-10", count: 2, convention: "system", policies: ["full", "last-2"], inFlight: [1, 2] },
+    {
+      after: 4,
+      workload: "nl2bash-10",
+      count: 2,
+      convention: "system",
+      policies: ["full", "last-2"],
+      inFlight: [1, 2],
+    },
   ],
-  throughputAfter: 4,
 };
