@@ -46,17 +46,16 @@ describe("rowsOf", () => {
     expect(() => rowsOf("nl2bash-10", [{ tokens: 9, outcomes: [outcome("naive")] }])).toThrow(/in full/);
   });
 
-  it("finds the least KL among what recomputes at most a quarter", () => {
+  it("finds the least KL among what recomputes at most a quarter of every request", () => {
+    const outcomes = [
+      outcome("full"),
+      outcome("naive", { kl: 0.3, recomputed: 0 }),
+      outcome("last-2", { kl: 0.1 }),
+      outcome("last-3", { kl: 0.05, recomputed: 0.3 }),
+    ];
     const rows = rowsOf("nl2bash-10", [
-      {
-        tokens: 9,
-        outcomes: [
-          outcome("full"),
-          outcome("naive", { kl: 0.3, recomputed: 0 }),
-          outcome("last-2", { kl: 0.1 }),
-          outcome("last-3", { kl: 0.05, recomputed: 0.3 }),
-        ],
-      },
+      { tokens: 9, outcomes },
+      { tokens: 9, outcomes: [...outcomes, outcome("blend-15", { kl: 0.01 })] },
     ]);
     expect(bestOf(rows, "nl2bash-10")?.policy).toBe("last-2");
     expect(bestOf(rows, "nl2bash-20")).toBeUndefined();

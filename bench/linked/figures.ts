@@ -96,9 +96,11 @@ function rowOf(workload: string, pairs: readonly Pair[]): Row {
   };
 }
 
-/** The least KL among what recomputes at most a quarter; undefined when nothing was measured. */
+/** The least KL among what recomputes at most a quarter and was asked of every request; undefined when nothing was measured. */
 export function bestOf(rows: readonly Row[], workload: string): Row | undefined {
-  return rows
-    .filter((row) => row.workload === workload && row.convention !== null && row.recomputed <= 0.25)
+  const own = rows.filter((row) => row.workload === workload);
+  const all = Math.max(0, ...own.map(({ n }) => n));
+  return own
+    .filter(({ convention, recomputed, n }) => convention !== null && recomputed <= 0.25 && n === all)
     .sort((one, other) => one.kl - other.kl)[0];
 }
