@@ -55,6 +55,8 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
     case "long":
       // avsc is wrong beyond; see the test of large numbers.
       return fc.integer({ min: -(2 ** 52), max: 2 ** 52 - 1 });
+    case "float":
+      return fc.float();
     case "double":
       return fc.double();
     case "bytes":
