@@ -1,7 +1,7 @@
 // Stage processes of a test by their instance id: started, killed, frozen, and all of them ended by pid at the end.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -44,6 +44,10 @@ export function createWorkers(config: Config, folder: string): Workers {
     return child.exitCode;
   };
 
+  /** What it said at its end: the folder is gone when somebody reads the report. */
+  const lastLines = (instance: string): string =>
+    readFileSync(join(folder, `${instance}.log`), "utf8").split("\n").slice(-20).join("\n").slice(-4_000);
+
   return {
     async start(stage, instance) {
       const log = openSync(join(folder, `${instance}.log`), "a");
@@ -62,7 +66,7 @@ export function createWorkers(config: Config, folder: string): Workers {
         child.once("exit", (code, signal) => {
           // Killed by the test while it was starting: that is a fault like any other.
           if (signal === "SIGKILL") resolve();
-          else reject(new Error(`${instance} ended with ${code ?? signal}: see ${folder}/${instance}.log`));
+          else reject(new Error(`${instance} ended with ${code ?? signal}:\n${lastLines(instance)}`));
         });
       });
     },
