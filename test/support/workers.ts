@@ -46,7 +46,11 @@ export function createWorkers(config: Config, folder: string): Workers {
 
   /** What it said at its end: the folder is gone when somebody reads the report. */
   const lastLines = (instance: string): string =>
-    readFileSync(join(folder, `${instance}.log`), "utf8").split("\n").slice(-20).join("\n").slice(-4_000);
+    readFileSync(join(folder, `${instance}.log`), "utf8")
+      .split("\n")
+      .slice(-20)
+      .join("\n")
+      .slice(-4_000);
 
   return {
     async start(stage, instance) {
