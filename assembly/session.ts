@@ -1,18 +1,20 @@
 // The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the configuration names no
 // server, the embedded stack is attached to or started.
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { createArms, type ArmsInForce } from "./arms.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate } from "../connections/clickhouse/migrate.ts";
-import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { ClickHouseUnavailable, type ClickHouse } from "../connections/clickhouse/port.ts";
+import { classifyKafkaError } from "../connections/kafka/errors.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { createRegistry } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
-import type { Codec } from "../connections/registry/port.ts";
+import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
 import type { TopicName } from "../schemas/records.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
@@ -43,7 +45,7 @@ export interface SessionOptions {
   start?: boolean;
 }
 
-/** Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a server can't be reached. */
+/** Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a server can't be reached for about ten seconds. */
 export async function openSession(
   config: Config,
   { log, clientId = "precedent", start = true }: SessionOptions,
@@ -65,7 +67,7 @@ export async function openSession(
     await Promise.allSettled([kafka.close(), clickhouse.close()]);
   };
   try {
-    await Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]);
+    await patiently(() => Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]), log);
   } catch (error) {
     await close();
     throw error;
@@ -83,6 +85,24 @@ export async function openSession(
     topic: (name, arm) => topicName(prefix, name, arm),
     close,
   };
+}
+
+/** A server that is just being started again, or busy, is no reason to end a stage; one that is not there is told after four attempts. */
+async function patiently(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
+  for (let pause = 500; ; pause *= 2) {
+    try {
+      await prepare();
+      return;
+    } catch (error) {
+      const passing =
+        error instanceof RegistryUnavailable ||
+        error instanceof ClickHouseUnavailable ||
+        classifyKafkaError(error) === "retriable";
+      if (!passing || pause > 4_000) throw error;
+      log.warn({ err: error, retryInMs: pause }, "a server does not answer yet");
+      await sleep(pause);
+    }
+  }
 }
 
 /** Through a client without a default database: ours may not exist yet. */
