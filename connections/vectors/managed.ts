@@ -120,9 +120,10 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
       deps.onProblem(`the clusters could not be built, the old index goes on: ${messageOf(error)}`);
     } finally {
       building = false;
-      if (!dropped) tell();
     }
+    // Another build may follow at once: nobody shall see an index at rest between the two.
     review();
+    if (!building && !dropped) tell();
   }
 
   /** Tries stored vectors as queries; each finds itself, which does not count. */
