@@ -2,6 +2,7 @@
 // helpfulness (IC-Cache Fig. 7), so the texts' sizes, the example's record and its agreement with the other candidates stand beside it.
 // Pure: the same function makes the rows that are served and those that are trained on.
 import { agreementsOf } from "./agreement.ts";
+import { dot } from "./embedding.ts";
 import { normal, splitmix64 } from "./random.ts";
 import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
@@ -194,12 +195,4 @@ function centroidOf(candidates: readonly CandidateFacts[], dimension: number): F
   }
   const length = Math.sqrt(dot(sum, sum));
   return length > 0 ? sum.map((value) => value / length) : sum;
-}
-
-/** Over the numbers that both have. */
-function dot(one: Float32Array | Float64Array, other: Float32Array): number {
-  let sum = 0;
-  const length = Math.min(one.length, other.length);
-  for (let j = 0; j < length; j++) sum += one[j]! * other[j]!;
-  return sum;
 }

@@ -15,6 +15,7 @@ import { createIdleWork, type IdleWork } from "./linked-idle.ts";
 import { createLinkedModel, type LinkedModel } from "./linked-model.ts";
 import { chunkPrompt } from "./linked-prompt.ts";
 import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
+import { seldom } from "./seldom.ts";
 
 interface Loaded {
   chat: ReturnType<typeof createChat>;
@@ -132,14 +133,3 @@ serveCalls<LlamaMethods>(
   },
   () => loaded?.close(),
 );
-
-/** At most every 250 ms. */
-function seldom(report: () => void): () => void {
-  let last = -Infinity;
-  return () => {
-    const now = performance.now();
-    if (now - last < 250) return;
-    last = now;
-    report();
-  };
-}

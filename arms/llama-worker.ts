@@ -6,6 +6,7 @@ import { generate, type KeptSequence, reusable } from "./llama-generate.ts";
 import type { LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
 import { createPromptTokenizer } from "./llama-prompt.ts";
 import { type ChatMessage, chatMessages } from "./messages.ts";
+import { seldom } from "./seldom.ts";
 
 interface Loaded {
   model: LlamaModel;
@@ -75,17 +76,6 @@ serveCalls<LlamaMethods>(
   },
   () => loaded?.dispose(),
 );
-
-/** At most every 250 ms. */
-function seldom(report: () => void): () => void {
-  let last = -Infinity;
-  return () => {
-    const now = performance.now();
-    if (now - last < 250) return;
-    last = now;
-    report();
-  };
-}
 
 /** The free sequence that holds most of the prompt. */
 function takeNearest(free: KeptSequence[], prompt: Token[]): KeptSequence {

@@ -1,6 +1,7 @@
 // Which partitions of `examples` this process holds: all of them (global), or those of the requests that it was given (shared). A partition is
 // restored, from what the pool kept and the tail behind it, before a request is taken; one that went away is followed for a grace, for
 // rebalances return it, and then forgotten.
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PartitionSpan, TopicFollower } from "../connections/kafka/port.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
@@ -50,12 +51,7 @@ export function createShare({ follower, pool, spans, graceMs, log }: ShareDepend
   let mode: PlacementMode = "global";
   let partitions = 0;
   let stopped = false;
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
-    const result = turn.then(change);
-    turn = result.catch(() => undefined);
-    return result;
-  };
+  const inTurn = pLimit(1);
   // There are as many of each, as a rule; where somebody added partitions to requests the rest shares.
   const exampleOf = (request: number): number => (partitions === 0 ? request : request % partitions);
   const isWanted = (partition: number): boolean =>

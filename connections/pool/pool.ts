@@ -2,6 +2,7 @@
 // again has them in seconds and reads only the tail of the topic. Changes run one after the other; searches go on meanwhile. When the
 // indexes' owner dies they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes wait.
 import { setTimeout as sleep } from "node:timers/promises";
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Embedder } from "../embedder/port.ts";
 import { VectorError, type VectorIndexes } from "../vectors/port.ts";
@@ -47,7 +48,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
   const closing = new AbortController();
   const followed = new Set<number>();
   const damages = new Map<string, Damage>();
-  let changes: Promise<unknown> = Promise.resolve();
+  const inTurn = pLimit(1);
   let saving: Promise<void> = Promise.resolve();
   let rebuilding = false;
   let rebuilds = 0;
@@ -70,11 +71,6 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
   });
   const nearest = createNearest({ layout, ledger, search: indexes.search, onDamaged });
 
-  function inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const result = changes.then(change);
-    changes = result.catch(() => undefined);
-    return result;
-  }
   /** Opens the indexes; tried again until it works or the pool is closed. */
   async function open(): Promise<void> {
     rebuilding = true;
@@ -237,7 +233,8 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
       await Promise.all([saving, reembed.close()]);
       await saveIndexes(save);
       await keepFollowed().catch(() => undefined);
-      await Promise.all([changes, inspecting]);
+      // Behind every change that was asked for.
+      await Promise.all([inTurn(() => undefined), inspecting]);
       await indexes.close();
       await layout.root.flushed;
       await layout.root.close();

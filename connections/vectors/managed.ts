@@ -1,5 +1,6 @@
 // One native index with its tuning: changes one after the other, searches at any time, clusters built beside the index when it has grown
 // or shrunk, its number of probes chosen by comparing some searches with exact ones (spec 10). Runs in the worker.
+import pLimit from "p-limit";
 import type { NativeFound, NativeIndex } from "./native.ts";
 import type { IndexFigures } from "./port.ts";
 import {
@@ -58,7 +59,7 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
   let building = false;
   let probing = false;
   let dropped = false;
-  let changes: Promise<unknown> = Promise.resolve();
+  const inTurn = pLimit(1);
   /** After a failed build the next is tried when the size is another by a tenth. */
   let failedSize: number | null = null;
 
@@ -76,11 +77,6 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     };
   };
   const tell = (): void => deps.onFigures(figures());
-  const inTurn = <T>(change: () => Promise<T>): Promise<T> => {
-    const result = changes.then(change);
-    changes = result.catch(() => undefined);
-    return result;
-  };
   const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
   function setProbes(wanted: number): void {

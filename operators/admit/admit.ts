@@ -4,7 +4,7 @@
 import { exampleId } from "../../algorithms/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
-import { embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
+import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ExamplePool, HeldExample } from "../../connections/pool/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Candidate } from "./candidates.ts";
@@ -176,5 +176,3 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
     };
   }
 }
-
-const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0);

@@ -1,6 +1,7 @@
 // The versions of policies on the compacted topic `policies`: who is newest, and how the next one is added. Versions of a name ascend and are
 // never given twice: a writer first fences all others (they share a transactional id), then reads the topic to its end, and only then appends;
 // whoever was fenced meanwhile has published nothing and starts over. One writer may keep several names; their appends stand in line.
+import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, TopicReader } from "../../connections/kafka/port.ts";
 import type { Codec } from "../../connections/registry/port.ts";
@@ -60,12 +61,7 @@ export function createPolicyLogs(dependencies: PolicyLogsDependencies): PolicyLo
   let reader: TopicReader | undefined;
   let isWriter = false;
   // One at a time: an append that opens anew must not cross another's.
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-    const mine = turn.then(work);
-    turn = mine.catch(() => undefined);
-    return mine;
-  };
+  const inTurn = pLimit(1);
 
   const take = (policy: Policy): void => {
     const line = lines.get(policy.name);

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { dot } from "../../algorithms/embedding.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
 import { candidate } from "./fixtures.ts";
-import { dot, type Unfit } from "./screen.ts";
+import type { Unfit } from "./screen.ts";
 
 const limits: ChooseLimits = {
   examples: 5,

@@ -1,9 +1,10 @@
 // Which of the rated candidates an arm is shown, in what order, and why each of the others is not (spec 10, IC-Cache §4.1): helpful enough,
 // unlike those already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
+import { dot } from "../../algorithms/embedding.ts";
 import type { HeldExample } from "../../connections/pool/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
-import { dot, type Unfit } from "./screen.ts";
+import type { Unfit } from "./screen.ts";
 
 /** A candidate and what is predicted of it for one arm. */
 export interface Rated {

@@ -1,5 +1,6 @@
 // What may never enter a prompt, whoever found it: examples of other tenants or domains, the example made from this very request, broken
 // vectors and numbers, texts that are no text. Looked at before anything reads or rates a candidate. Pure.
+import { dot } from "../../algorithms/embedding.ts";
 import type { Candidate } from "../../connections/pool/port.ts";
 
 export type Unfit = "foreign" | "own_request" | "unusable" | "not_similar" | "unsafe";
@@ -36,19 +37,4 @@ export const isSafe = ({ request, response }: Candidate["example"]): boolean =>
 function isUnit(vector: Float32Array): boolean {
   const length = dot(vector, vector);
   return length > 0.9 && length < 1.1;
-}
-
-/** Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums at a time: they don't wait for each other. */
-export function dot(a: Float32Array, b: Float32Array): number {
-  const length = Math.min(a.length, b.length);
-  let [s0, s1, s2, s3] = [0, 0, 0, 0];
-  let i = 0;
-  for (; i + 3 < length; i += 4) {
-    s0 += a[i]! * b[i]!;
-    s1 += a[i + 1]! * b[i + 1]!;
-    s2 += a[i + 2]! * b[i + 2]!;
-    s3 += a[i + 3]! * b[i + 3]!;
-  }
-  for (; i < length; i++) s0 += a[i]! * b[i]!;
-  return s0 + s1 + s2 + s3;
 }
