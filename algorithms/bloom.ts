@@ -1,0 +1,58 @@
+// A Bloom filter: a set of names in few bytes, which may say yes to a name that is not in it and never no to one that is. Two halves of one
+// hash give all positions (Kirsch and Mitzenmacher, 2006).
+import { createHash } from "node:crypto";
+
+/** A name as filters of any size look for it; made once, asked of many. Two whole numbers from 0 to 2^32 - 1. */
+export type BloomHash = readonly [first: number, second: number];
+
+export interface BloomFilter {
+  /** Position p is bit p % 8 of byte floor(p / 8). */
+  bits: Uint8Array;
+  /** Positions of a name, >= 1; 0 with no bits: the empty set. */
+  hashes: number;
+}
+
+export interface BloomOptions {
+  /** Share of foreign names that it says yes to, (0, 1). Default 0.01, which takes 9.6 bits a name. */
+  falsePositives?: number;
+  /** Where that takes more bytes, more foreign names are said yes to. Default 64 KiB: 54,000 names at 0.01. */
+  mostBytes?: number;
+}
+
+const mostHashes = 16;
+/** In fewer, the positions of one name fall on each other and on those of others more often than chance. */
+const leastBytes = 64;
+
+export function bloomHash(name: string): BloomHash {
+  const digest = createHash("sha256").update(name).digest();
+  return [digest.readUInt32LE(0), digest.readUInt32LE(4)];
+}
+
+/** The size follows the names, so that a small set is a small record. Throws RangeError for options out of range. */
+export function createBloom(names: ReadonlySet<string>, options: BloomOptions = {}): BloomFilter {
+  const { falsePositives = 0.01, mostBytes = 65_536 } = options;
+  if (!(falsePositives > 0 && falsePositives < 1)) throw new RangeError(`falsePositives is ${falsePositives}`);
+  if (!(mostBytes >= 1)) throw new RangeError(`mostBytes is ${mostBytes}`);
+  if (names.size === 0) return { bits: new Uint8Array(0), hashes: 0 };
+  const wanted = (names.size * -Math.log(falsePositives)) / Math.LN2 ** 2;
+  const bits = new Uint8Array(Math.min(Math.max(leastBytes, Math.ceil(wanted / 8)), Math.floor(mostBytes)));
+  const hashes = Math.min(mostHashes, Math.max(1, Math.round(((8 * bits.length) / names.size) * Math.LN2)));
+  for (const name of names)
+    for (const position of positions(bloomHash(name), hashes, bits.length))
+      bits[position >>> 3]! |= 1 << (position & 7);
+  return { bits, hashes };
+}
+
+/** Whether the name may be in it; false is certain. */
+export function mayContain({ bits, hashes }: BloomFilter, name: BloomHash): boolean {
+  if (bits.length === 0 || hashes < 1) return false;
+  for (const position of positions(name, Math.min(hashes, mostHashes), bits.length))
+    if ((bits[position >>> 3]! & (1 << (position & 7))) === 0) return false;
+  return true;
+}
+
+/** Below 2^37, so exact. An even step could share a divisor with the size and come back to the same few places. */
+function* positions([first, second]: BloomHash, hashes: number, bytes: number): Generator<number> {
+  const step = (second | 1) >>> 0;
+  for (let i = 0; i < hashes; i++) yield (first + i * step) % (8 * bytes);
+}
