@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import { agreementsOf } from "./agreement.ts";
 
@@ -22,4 +23,22 @@ it("is zero for one that has no neighbours, and finite for odd similarities", ()
     { response: "ls", similarity: 0.5 },
   ]))
     expect(all).toBeGreaterThanOrEqual(0);
+});
+
+it("does not depend on the order of the candidates", () => {
+  const candidate = fc.record({
+    response: fc.string({ unit: fc.constantFrom("ls", "rm", "-a", " "), maxLength: 6 }),
+    // Beyond cosines too: weights that underflow.
+    similarity: fc.oneof(fc.double({ min: -1, max: 1, noNaN: true }), fc.constantFrom(-100, -73, 0, 1)),
+  });
+  fc.assert(
+    fc.property(fc.array(candidate, { maxLength: 8 }), (found) => {
+      const backwards = agreementsOf(found.toReversed()).toReversed();
+      agreementsOf(found).forEach(({ all, nearest, opening }, i) => {
+        expect(all).toBeCloseTo(backwards[i]!.all, 12);
+        expect(nearest).toBe(backwards[i]!.nearest);
+        expect(opening).toBeCloseTo(backwards[i]!.opening, 12);
+      });
+    }),
+  );
 });

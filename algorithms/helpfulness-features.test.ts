@@ -5,6 +5,7 @@ import {
   createHelpfulnessFeatures,
   HELPFULNESS_FEATURE_NAMES,
   HELPFULNESS_FEATURES,
+  type RequestFacts,
 } from "./helpfulness-features.ts";
 
 const dimension = 6;
@@ -68,19 +69,42 @@ describe("helpfulness features", () => {
     );
   });
 
+  const reversed = (asked: RequestFacts, found: readonly CandidateFacts[]): void => {
+    const forwards = features(asked, found, [{ cost: 0.5 }]);
+    const backwards = features(asked, found.toReversed(), [{ cost: 0.5 }]);
+    for (let i = 0; i < found.length; i++)
+      for (let k = 0; k < HELPFULNESS_FEATURES; k++)
+        expect(forwards[i * HELPFULNESS_FEATURES + k]).toBeCloseTo(
+          backwards[(found.length - 1 - i) * HELPFULNESS_FEATURES + k]!,
+          6,
+        );
+  };
+
   it("move with the candidates, whatever their order", () => {
-    fc.assert(
-      fc.property(request, fc.array(tame, { minLength: 1, maxLength: 6 }), (asked, found) => {
-        const forwards = features(asked, found, [{ cost: 0.5 }]);
-        const backwards = features(asked, found.toReversed(), [{ cost: 0.5 }]);
-        for (let i = 0; i < found.length; i++)
-          for (let k = 0; k < HELPFULNESS_FEATURES; k++)
-            expect(forwards[i * HELPFULNESS_FEATURES + k]).toBeCloseTo(
-              backwards[(found.length - 1 - i) * HELPFULNESS_FEATURES + k]!,
-              4,
-            );
-      }),
-    );
+    fc.assert(fc.property(request, fc.array(tame, { minLength: 1, maxLength: 6 }), reversed));
+  });
+
+  it("do so where their vectors cancel, all but rounding", () => {
+    const cancelling = fc
+      .tuple(fc.array(tame, { minLength: 1, maxLength: 3 }), fc.array(fc.float({ noNaN: true, min: -1, max: 1 })))
+      .chain(([found, rest]) => {
+        const opposite = found.map((one, i) => ({
+          ...one,
+          vector: one.vector.map((value, j) => -value * (1 + 1e-7 * (rest[i * dimension + j] ?? 0))),
+        }));
+        return fc.shuffledSubarray([...found, ...opposite], { minLength: 2 * found.length });
+      });
+    fc.assert(fc.property(request, cancelling, reversed));
+    const one = { ...plain, vector: Float32Array.of(0, 0, -0.9999986886978149, 0, 0, 0) };
+    const other = { ...plain, vector: Float32Array.of(0, 5.295020244489024e-8, 0.9999975562095642, 0, 0, 0) };
+    const little = { ...plain, vector: Float32Array.of(0, 0, 8.103672399784045e-8, 0, 0, 0) };
+    reversed({ text: "", vector: plain.vector }, [one, other, little]);
+  });
+
+  it("have no centroid where rounding is all that is left of it", () => {
+    const opposite = { ...plain, vector: Float32Array.of(-(1 - 2 ** -24), 0, 0, 0, 0, 0) };
+    const rows = features({ text: "", vector: plain.vector }, [plain, opposite], [{ cost: 0 }]);
+    for (const i of [0, 1]) expect(Math.abs(rowOf(rows, i)["centroidSimilarity"]!)).toBeLessThan(0.01);
   });
 
   it("differ between arms only in the arm's own number", () => {

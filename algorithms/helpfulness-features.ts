@@ -186,13 +186,22 @@ function projectedQuestion(question: Float32Array, projection: Float64Array): Fl
   });
 }
 
-/** Mean of the candidates' vectors, of unit length unless it is zero. */
-function centroidOf(candidates: readonly CandidateFacts[], dimension: number): Float32Array {
-  const sum = new Float32Array(dimension);
+/**
+ * Length below which a sum of unit vectors is no longer stretched to 1, for each vector summed. What is left when float32 vectors cancel is
+ * their own rounding, up to 2^-24 each; this is a hundred times as much, so that such noise stays near zero.
+ */
+const shortestMean = 1e-5;
+
+/**
+ * Direction of the mean of the candidates' vectors: of unit length, or near zero where they cancel. Summed in float64 and never divided by
+ * less than `shortestMean` a vector: the order of the candidates, which moves only the rounding, would show in the direction otherwise.
+ */
+function centroidOf(candidates: readonly CandidateFacts[], dimension: number): Float64Array {
+  const sum = new Float64Array(dimension);
   for (const { vector } of candidates) {
     const length = Math.min(dimension, vector.length);
     for (let j = 0; j < length; j++) sum[j]! += vector[j]!;
   }
-  const length = Math.sqrt(dot(sum, sum));
-  return length > 0 ? sum.map((value) => value / length) : sum;
+  const length = Math.max(Math.sqrt(dot(sum, sum)), shortestMean * candidates.length);
+  return sum.map((value) => value / length);
 }
