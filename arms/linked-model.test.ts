@@ -6,6 +6,7 @@ import type { Convention } from "../connections/kv/port.ts";
 import { aStore, format } from "../connections/kv/testing-values.ts";
 import { createIdleWork } from "./linked-idle.ts";
 import { createLinkedModel } from "./linked-model.ts";
+import { createPrefixCache, type PrefixCache } from "./prefix-cache.ts";
 import { createTestingContext } from "./testing-context.ts";
 
 function policy(name: string): LinkPolicy {
@@ -22,17 +23,24 @@ function promptOf(...numbers: number[]) {
     for (let i = 0; i < (n % 4) + 2; i++) tokens.push(100 * n + i);
     return { kind: "example" as const, id: String(n), begin, end: tokens.length };
   });
-  return { tokens: Int32Array.from([...tokens, 7, 8, 9]), chunks };
+  return { tokens: Int32Array.from([...tokens, 7, 8, 9]), chunks, turnEnds: [] };
 }
 
-async function linked(options: { convention?: Convention; pause?: () => Promise<void>; memoryBytes?: number } = {}) {
-  const { convention = "seen", pause, memoryBytes = 1_000_000 } = options;
+interface LinkedOptions {
+  convention?: Convention;
+  pause?: () => Promise<void>;
+  memoryBytes?: number;
+  prefixes?: PrefixCache;
+}
+
+async function linked(options: LinkedOptions = {}) {
+  const { convention = "seen", pause, memoryBytes = 1_000_000, prefixes } = options;
   const context = createTestingContext(pause);
   const store = await aStore({ memoryBytes });
   const common = { context, store, format, convention };
   // The later a token stands, the further its linked row is off.
   const deviations = (tokens: Int32Array) => Promise.resolve(Float32Array.from(tokens, (_, position) => position));
-  const model = createLinkedModel({ ...common, random: splitmix64(1), deviations });
+  const model = createLinkedModel({ ...common, random: splitmix64(1), deviations, ...(prefixes && { prefixes }) });
   const idle = createIdleWork({ ...common, model, vocabulary: 1 });
   const answer = async (name: string, ...numbers: number[]) => {
     const ending = { signal: new AbortController().signal, onProgress: () => undefined };
@@ -125,6 +133,25 @@ describe("linked model", () => {
     });
     const [first, second] = await Promise.allSettled([answer("naive", 1, 2), answer("naive", 1, 2)]);
     expect([first.status, second.status]).toEqual(["rejected", "fulfilled"]);
+  });
+
+  it("goes on from where an earlier prompt of the conversation ended", async () => {
+    const { model, context } = await linked({ prefixes: createPrefixCache(10_000) });
+    const { chunks, tokens } = promptOf(1, 2);
+    const ending = { signal: new AbortController().signal, onProgress: () => undefined };
+    const ask = async (name: string, ...turns: number[]) => {
+      const turnEnds = turns.map((_, i) => tokens.length + i + 1);
+      const prompt = model.keyed({ tokens: Int32Array.of(...tokens, ...turns, 5), chunks, turnEnds });
+      const { linked: reused, recomputed, prefilled } = await model.answer(prompt, policy(name), {}, ending);
+      expect(context.runs.at(-1)?.rows).toEqual(context.reference(prompt.tokens));
+      return [reused, recomputed, prefilled];
+    };
+    expect(await ask("naive", 50)).toEqual([0, 0, 12]);
+    expect(await ask("naive", 50, 60, 70)).toEqual([11, 0, 3]);
+    expect(await ask("naive", 50, 60, 70)).toEqual([13, 0, 1]);
+    expect(await ask("naive", 50, 61)).toEqual([11, 0, 2]);
+    // Another policy begins anew: only the two chunks are there.
+    expect(await ask("last-1", 50)).toEqual([7, 0, 5]);
   });
 
   it("makes the wanted cache of each chunk once while nobody waits", async () => {

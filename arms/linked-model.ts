@@ -1,6 +1,7 @@
 // Answers prompts whose chunks are linked from caches. What is missing is computed as in any prefill and cached from that very prefill; a chunk
-// that another request is computing is waited for. Knows no process and no configuration file: linked-worker.ts and bench/linked use it.
-import type { LinkPolicy } from "../algorithms/link-policy.ts";
+// that another request is computing is waited for. A prompt that begins like one answered before goes on from there. Knows no process and no
+// configuration file: llama-worker.ts and bench/linked use it.
+import { type LinkPolicy, policyName } from "../algorithms/link-policy.ts";
 import type { Random } from "../algorithms/random.ts";
 import { chunkKey, variantKey } from "../connections/kv/keys.ts";
 import type { Convention, KvEntry, KvStore } from "../connections/kv/port.ts";
@@ -16,6 +17,7 @@ import {
 } from "./link-plans.ts";
 import type { ChosenVariant, KeyedChunk } from "./link-variants.ts";
 import type { ChunkedPrompt } from "./linked-prompt.ts";
+import type { Conversation, Prefix, PrefixCache } from "./prefix-cache.ts";
 
 export interface LinkedModelOptions {
   context: Pick<LlamaContext, "run">;
@@ -26,7 +28,12 @@ export interface LinkedModelOptions {
   random: Random;
   /** As LinkPlansOptions has it. */
   deviations?: LinkPlansOptions["deviations"];
+  /** Beginnings of prompts that were answered; without it each prompt begins anew. */
+  prefixes?: PrefixCache;
 }
+
+/** What is answered: its chunks, and where its conversation may be gone on with. */
+export type ConversationPrompt = KeyedPrompt & Conversation;
 
 export type Answering = Pick<Prompt, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
 export interface AnswerOptions {
@@ -46,11 +53,11 @@ export interface Answered {
 }
 
 export interface LinkedModel {
-  keyed(prompt: ChunkedPrompt): KeyedPrompt;
+  keyed(prompt: ChunkedPrompt): ConversationPrompt;
   /** What would be done now; null where a chunk is missing. */
   plan(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan | null>;
   /** Rejects with LlamaError. */
-  answer(prompt: KeyedPrompt, policy: LinkPolicy, wanted: Answering, options: AnswerOptions): Promise<Answered>;
+  answer(prompt: ConversationPrompt, policy: LinkPolicy, wanted: Answering, options: AnswerOptions): Promise<Answered>;
   /** Prompts may have logits wanted instead of an answer. */
   run(prompt: KeyedPrompt, plan: LinkedPlan | null, more: Partial<Prompt>, signal: AbortSignal): Promise<RunResult>;
 }
@@ -62,11 +69,12 @@ export function createLinkedModel({
   convention,
   random,
   deviations,
+  prefixes,
 }: LinkedModelOptions): LinkedModel {
   const plans = createLinkPlans({ store, convention, random, deviations });
-  function keyed({ tokens, chunks }: ChunkedPrompt): KeyedPrompt {
+  function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt): ConversationPrompt {
     return {
-      tokens,
+      ...{ tokens, turnEnds },
       chunks: chunks.map(({ begin, end }) => {
         return { chunk: chunkKey(format, Array.from(tokens.subarray(begin, end))), begin, tokens: end - begin };
       }),
@@ -117,37 +125,46 @@ export function createLinkedModel({
     return { key: variantKey(format, { chunk, convention: made, prefix }), chunk, convention: made, tokens, prefix };
   }
 
+  /** How the prompt begins: linked from chunk caches, what was missing of them computed and kept. */
+  async function linkedBeginning(prompt: KeyedPrompt, policy: LinkPolicy, options: AnswerOptions): Promise<Beginning> {
+    const { plan, done } = await plans.claim(prompt, policy, options.signal);
+    const { chosen, blobs, runs } = plan;
+    const filling = missingOf(plan).length > 0 ? fill(prompt, plan, options) : Promise.resolve(null);
+    const filled = await filling.finally(done);
+    for (const { variant, score } of chosen) if (variant !== null) store.used(variant.key, score);
+    const end = filled?.end ?? 0;
+    const whole = filled?.blobs[0];
+    return {
+      links: [...(whole === undefined ? [] : [{ blob: whole, position: 0 }]), ...linksOf(chosen, blobs, Infinity, end)],
+      recompute: runs.flatMap(([a, b]) => (b > end ? [{ begin: Math.max(a, end), end: b }] : [])),
+      computed: end - (filled?.linked ?? 0),
+      recomputed: recomputedTokens(plan),
+    };
+  }
+
   async function answer(
-    prompt: KeyedPrompt,
+    prompt: ConversationPrompt,
     policy: LinkPolicy,
     wanted: Answering,
     options: AnswerOptions,
   ): Promise<Answered> {
     const { signal, onText, onProgress } = options;
     const called = performance.now();
-    const { plan, done } = await plans.claim(prompt, policy, signal);
-    const { chosen, blobs, runs } = plan;
-    const filled = await (missingOf(plan).length > 0 ? fill(prompt, plan, options) : Promise.resolve(null)).finally(
-      done,
-    );
-    const end = filled?.end ?? 0;
-    const whole = filled?.blobs[0];
+    const how = policyName(policy);
+    const prefix = prefixes?.longest(prompt, how) ?? null;
+    const beginning = prefix === null ? await linkedBeginning(prompt, policy, options) : behind(prefix);
+    const { links, recompute, computed, recomputed } = beginning;
+    const end = prompt.turnEnds.at(-1);
+    const kept = prefixes !== undefined && end !== undefined && end !== prefix?.end ? [{ begin: 0, end }] : [];
     const started = performance.now();
     const result = await context.run(
-      {
-        ...{ ...wanted, tokens: prompt.tokens },
-        links: [
-          ...(whole === undefined ? [] : [{ blob: whole, position: 0 }]),
-          ...linksOf(chosen, blobs, Infinity, end),
-        ],
-        recompute: runs.flatMap(([a, b]) => (b > end ? [{ begin: Math.max(a, end), end: b }] : [])),
-      },
+      { ...wanted, tokens: prompt.tokens, links, recompute, exports: kept },
       { signal, onProgress, ...(onText && { onText }) },
     );
-    for (const { variant, score } of chosen) if (variant !== null) store.used(variant.key, score);
+    const [blob] = result.blobs;
+    if (blob !== undefined && end !== undefined) prefixes?.keep(prompt, how, { blob, end });
     const { firstMs, queuedMs } = result.timings;
-    const linked = (filled?.linked ?? 0) + result.linked - end;
-    const recomputed = recomputedTokens(plan);
+    const linked = result.linked - computed;
     return {
       result,
       linked,
@@ -176,5 +193,20 @@ export function createLinkedModel({
       ),
   };
 }
+
+/** What is there before a prompt is run. */
+interface Beginning {
+  links: { blob: Uint8Array; position: number }[];
+  recompute: { begin: number; end: number }[];
+  /** Tokens among the links that were computed for this very prompt. */
+  computed: number;
+  /** Tokens that are, or were, computed although a cache of them was there. */
+  recomputed: number;
+}
+
+const behind = ({ blob }: Prefix): Beginning => ({
+  links: [{ blob, position: 0 }],
+  ...{ recompute: [], computed: 0, recomputed: 0 },
+});
 
 const rangeOf = ({ begin, tokens }: KeyedChunk) => ({ begin, end: begin + tokens });

@@ -60,6 +60,21 @@ describe("chunkPrompt", () => {
     });
   });
 
+  it("says where the turns of the conversation end, unless examples stand before them", () => {
+    const answered = [question, piece("turn", "assistant", "so"), piece("turn", "user", "and")];
+    const ends = (...pieces: Piece[]): string[] => {
+      const { tokens, turnEnds } = chunkPrompt(pieces, chatOf());
+      return turnEnds.map((end) => String.fromCodePoint(...tokens.slice(0, end)));
+    };
+    const begin = "<system\nsys>\n<user\nthe question>\n";
+    expect(ends(system, ...answered)).toEqual([
+      begin,
+      `${begin}<assistant\nso>\n`,
+      `${begin}<assistant\nso>\n<user\nand>\n`,
+    ]);
+    expect(ends(system, ...example("1"), ...answered)).toEqual([]);
+  });
+
   it("keeps what follows the question in the conversation, examples in guidance too", () => {
     expect(shown([system, piece("guidance", "user", "g"), ...example("1"), question]).chunks).toHaveLength(1);
     expect(shown([question])).toMatchObject({ chunks: [], tail });

@@ -15,24 +15,36 @@ export interface ChunkedPrompt {
   tokens: Int32Array;
   /** From position 0 on, each behind the other; what follows them is the conversation. */
   chunks: PromptChunk[];
+  /** Where the turns of the conversation end, as far as the next request of it may begin with the same tokens: none where examples are shown. */
+  turnEnds: number[];
 }
 
 /** Throws LlamaError model_unsupported where the template refuses the roles. */
 export function chunkPrompt(pieces: readonly Piece[], chat: ReturnType<typeof createChat>): ChunkedPrompt {
   const messages = messageParts(pieces);
-  const { tokens, texts }: ChatTokens = chat(
+  const {
+    tokens,
+    texts,
+    messages: ranges,
+  }: ChatTokens = chat(
     messages.map(({ role, parts }) => ({
       role: role === "tool" ? "user" : role,
       content: parts.map(({ text }) => text),
     })),
   );
+  const turnEnds = pieces.some(({ kind }) => kind === "example")
+    ? []
+    : messages.flatMap(({ parts }, index) =>
+        parts.some(({ piece }) => piece.kind === "turn") ? (ranges?.[index]?.end ?? []) : [],
+      );
   const chunks: PromptChunk[] = [];
   let previous: Piece | undefined;
   for (const [index, { parts }] of messages.entries()) {
     for (const [at, { piece }] of parts.entries()) {
       const range = texts?.[index]?.[at];
       // Chunks stand at the beginning: what an example is shown behind the question for can't be told without it.
-      if (range === undefined || piece.kind === "turn" || piece.kind === "guidance") return { tokens, chunks };
+      if (range === undefined || piece.kind === "turn" || piece.kind === "guidance")
+        return { tokens, chunks, turnEnds };
       const { kind, id } = piece;
       const open = chunks.at(-1);
       // The two turns of an example are one chunk, and so are all system texts; each piece of a document is its own.
@@ -42,5 +54,5 @@ export function chunkPrompt(pieces: readonly Piece[], chat: ReturnType<typeof cr
       previous = piece;
     }
   }
-  return { tokens, chunks };
+  return { tokens, chunks, turnEnds };
 }

@@ -1,0 +1,52 @@
+// Beginnings of prompts that were answered lately, kept as they stood: the next request of a conversation has all of it but its last turn before
+// it (prefix caching). Only where no examples are shown, for those change with every question.
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
+
+/** A prompt, and where the turns of its conversation end: ascending positions, the first behind everything that stands before the conversation. */
+export interface Conversation {
+  tokens: Int32Array;
+  turnEnds: readonly number[];
+}
+
+/** The cache of the tokens [0, end) of a prompt. */
+export interface Prefix {
+  blob: Uint8Array;
+  end: number;
+}
+
+export interface PrefixCache {
+  /** The longest beginning that is kept; `how` tells apart what was computed in different ways, such as the policy. */
+  longest(prompt: Conversation, how: string): Prefix | null;
+  keep(prompt: Conversation, how: string, prefix: Prefix): void;
+}
+
+/** Holds `maxBytes` at most; what was not used for the longest time goes first. */
+export function createPrefixCache(maxBytes: number): PrefixCache {
+  const held = new LRUCache<string, Uint8Array>({ maxSize: maxBytes, sizeCalculation: ({ byteLength }) => byteLength });
+  return {
+    longest(prompt, how) {
+      const keys = keysOf(prompt, how);
+      for (let turn = keys.length - 1; turn >= 0; turn--) {
+        const blob = held.get(keys[turn]!);
+        if (blob !== undefined) return { blob, end: prompt.turnEnds[turn]! };
+      }
+      return null;
+    },
+    keep(prompt, how, { blob, end }) {
+      const key = keysOf(prompt, how)[prompt.turnEnds.indexOf(end)];
+      if (key !== undefined) held.set(key, blob);
+    },
+  };
+}
+
+/** A key for the tokens up to the end of each turn. */
+function keysOf({ tokens, turnEnds }: Conversation, how: string): string[] {
+  const hash = createHash("sha256").update(how);
+  let begin = 0;
+  return turnEnds.map((end) => {
+    hash.update(tokens.subarray(begin, end));
+    begin = end;
+    return hash.copy().digest("base64");
+  });
+}
