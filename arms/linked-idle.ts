@@ -6,6 +6,7 @@ import { compareLogits } from "../algorithms/teacher-forced.ts";
 import { variantKey } from "../connections/kv/keys.ts";
 import type { Convention, KvStore, PrefixChunk } from "../connections/kv/port.ts";
 import type { LlamaContext, LlamaScorer } from "../connections/llama/port.ts";
+import { firstContext } from "./link-context.ts";
 import { scoreChunks, unscored } from "./link-impact.ts";
 import { computedShare, type KeyedPrompt } from "./link-plans.ts";
 import type { KeyedChunk } from "./link-variants.ts";
@@ -83,9 +84,9 @@ export function createIdleWork({
     if (index === 0 || first === undefined || convention === "seen" || convention === "linked") return null;
     if (convention === "alone") return [];
     if (convention === "system") return [first];
-    // One of the same prompt is similar: both were chosen for the same question.
-    const similar = chunks[index - 1 > 0 ? index - 1 : index + 1];
-    return similar === undefined ? null : [first, similar];
+    // Those of the same prompt are similar: all were chosen for one question.
+    const context = firstContext(chunks, index);
+    return context.length === 0 ? null : [first, ...context.map((one) => chunks[one]!)];
   }
 
   async function make({ key, chunk, prefix, tokens }: Wanted, signal: AbortSignal): Promise<void> {
@@ -113,7 +114,7 @@ export function createIdleWork({
     for (const name of what.policies) {
       const policy: LinkPolicy | { problem: string } = parsePolicy(name);
       if ("problem" in policy) continue;
-      const plan = await model.plan(whole, policy);
+      const plan = await model.plan(prompt, policy);
       if (plan === null) continue;
       const linked = await model.run(whole, plan, { logitsAt }, signal);
       const found = compareLogits(full.logits, linked.logits, vocabulary);

@@ -1,0 +1,29 @@
+// The first context of a chunk: what it is prefilled behind, the system prompt aside, where caches are made by the convention "context". Pure.
+
+/** Behind four similar examples the repair needs less than behind one, and six gain no more (docs/linked-prefill.md). */
+export const contextChunks = 4;
+/** Tokens of them together; of long passages one or two are enough, and all of this is computed once a chunk. */
+export const contextTokens = 512;
+
+/**
+ * Of the prompt that a chunk was first seen in, the chunks nearest before it, and where those are fewer, the nearest behind it: their indices in the
+ * order in which they are to stand, the nearest last. At least one where there is one, however long. `chunks[0]` is the system prompt and never
+ * among them; `index` >= 1. Empty: there is no other.
+ */
+export function firstContext(chunks: readonly { tokens: number }[], index: number): number[] {
+  const before: number[] = [];
+  const behind: number[] = [];
+  let tokens = 0;
+  const take = (other: number, into: number[]): boolean => {
+    tokens += chunks[other]!.tokens;
+    const count = before.length + behind.length;
+    const fits = count === 0 || (count < contextChunks && tokens <= contextTokens);
+    if (fits) into.push(other);
+    return fits;
+  };
+  let other = index - 1;
+  while (other > 0 && take(other, before)) other -= 1;
+  // What could not be taken before it ends the search: the nearest stand together.
+  if (other === 0) for (other = index + 1; other < chunks.length && take(other, behind);) other += 1;
+  return [...behind, ...before.reverse()];
+}
