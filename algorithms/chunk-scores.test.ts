@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  bestVariant,
   cacheContextImpact,
   cacheFixOverhead,
   contextImpact,
@@ -126,13 +125,6 @@ describe("CFO", () => {
   it("is clipped, and without overlap at least alpha/2", () => {
     expect(cacheFixOverhead(3, 0.5)).toBe(1);
     expect(cacheFixOverhead(0.5, reusabilityScore({ cci: 0.5, prefix: [] }, now("1")))).toBe(0.25);
-  });
-
-  it("chooses the variant with the smallest, without alpha; the first of equals", () => {
-    const far = { cci: 0.9, prefix: old(["7", 1]) };
-    const near = { cci: 0.9, prefix: old(["1", 3], ["2", 1]) };
-    expect(bestVariant([far, near, { ...near }], now("1"))).toBe(1);
-    expect(bestVariant([], now("1"))).toBe(-1);
   });
 
   it("says which tokens: the first of the ranking, rounded up", () => {

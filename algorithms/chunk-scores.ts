@@ -119,16 +119,6 @@ export function reusabilityScore(
 /** CFO (eq. 12) clipped to [0, 1]: the share of the chunk's tokens to recompute. */
 export const cacheFixOverhead = (alpha: number, score: number): number => Math.min(1, Math.max(0, alpha * score));
 
-/** Index of the variant with the smallest score, without alpha; the first of equals; -1 for none. */
-export function bestVariant(
-  variants: readonly Variant[],
-  now: readonly { id: string; tokens: number }[],
-  options: { countNew?: boolean } = {},
-): number {
-  const scores = variants.map((variant) => reusabilityScore(variant, now, options));
-  return scores.indexOf(Math.min(...scores));
-}
-
 /** Tokens of a chunk to recompute: the ceil(CFO * length) with the highest inter-attention (section 3.2.1). Indices, highest first. */
 export function contextualisedTokens(ranking: readonly number[], cfo: number): number[] {
   // A hair less: 0.1 * 30 is 3.0000000000000004.

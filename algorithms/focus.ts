@@ -1,7 +1,7 @@
 // Which chunks a question looks at (Cache-Craft, Algorithm 1), and how many layers to load before computing may begin (eq. 16).
 
-// Gaps of a few equal scores differ by rounding alone.
-const rounding = 1e-9;
+// Gaps of a few equal scores differ by rounding alone; scores come as sums of 32-bit floats.
+const rounding = 1e-6;
 
 const descending = (scores: readonly number[]): { score: number; chunk: number }[] =>
   scores.map((score, chunk) => ({ score, chunk })).sort((a, b) => b.score - a.score || a.chunk - b.chunk);

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePolicy, policyName, type LinkPolicy } from "./link-policy.ts";
-import { planRecompute, splitTail, tokensIn, type PlannedChunk } from "./link-plan.ts";
+import { planRecompute, tokensIn, type PlannedChunk } from "./link-plan.ts";
 import { splitmix64 } from "./random.ts";
 
 function policy(name: string): LinkPolicy {
@@ -14,7 +14,8 @@ const plan = (name: string, chunks: readonly PlannedChunk[]) => planRecompute(po
 
 describe("policies by name", () => {
   const names = ["full", "naive", "attnlink-16", "blend-15", "craft-0.5", "last-2", "last-2+attnlink-4", "random-7.5"];
-  it.each([...names, "attended-15", "prefix-30", "last-1+craft-3"])("%s is read and written alike", (name) => {
+  const more = ["attended-15", "prefix-30", "last-1+craft-3", "craft-0.5+focus", "last-2+craft-1+gap"];
+  it.each([...names, ...more])("%s is read and written alike", (name) => {
     expect(policyName(policy(name))).toBe(name);
   });
 
@@ -29,6 +30,12 @@ describe("policies by name", () => {
     "attnlink-1.5",
     "blend-101",
     "best",
+    "focus",
+    "+gap",
+    "last-2+focus",
+    "blend-15+focus",
+    "craft-1+focus+gap",
+    "craft-1+focus+last-2",
   ])("%s is refused", (name) => expect(parsePolicy(name)).toHaveProperty("problem"));
 });
 
@@ -152,18 +159,4 @@ describe("planRecompute", () => {
       }),
     );
   });
-});
-
-it("the run at the end is prefilled with the question", () => {
-  expect(
-    splitTail(
-      [
-        [2, 4],
-        [8, 10],
-      ],
-      10,
-    ),
-  ).toEqual({ runs: [[2, 4]], tail: 8 });
-  expect(splitTail([[2, 4]], 10)).toEqual({ runs: [[2, 4]], tail: 10 });
-  expect(splitTail([], 0)).toEqual({ runs: [], tail: 0 });
 });

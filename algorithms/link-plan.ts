@@ -17,7 +17,7 @@ export interface PlannedChunk {
   impact?: { score: number; ranking: readonly number[] };
   /** For blend: how far K and V of each token are from freshly computed ones on the first layers. */
   deviation?: ArrayLike<number>;
-  /** For the control "attended": attention that each token gets from later ones. */
+  /** For the control "attended": attention that each token gets from the question. */
   attention?: ArrayLike<number>;
   /** craft: false leaves it as it is, for the question does not look at it (focus.ts). */
   focused?: boolean;
@@ -129,9 +129,3 @@ function runsOf(chosen: Uint8Array): Run[] {
 
 /** Tokens in runs. */
 export const tokensIn = (runs: readonly Run[]): number => runs.reduce((sum, [a, b]) => sum + b - a, 0);
-
-/** The run that ends where the chunks end is prefilled with the question: its start, or `total` where there is none, and the runs before. */
-export function splitTail(runs: readonly Run[], total: number): { runs: readonly Run[]; tail: number } {
-  const last = runs.at(-1);
-  return last?.[1] === total ? { runs: runs.slice(0, -1), tail: last[0] } : { runs, tail: total };
-}

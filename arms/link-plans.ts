@@ -1,9 +1,11 @@
 // Plans of linked prompts: which cache stands for each chunk and which tokens are computed again, with the caches loaded; and who computes what is
 // missing, so that of several requests only one does.
-import { type Run, planRecompute, tokensIn } from "../algorithms/link-plan.ts";
+import { type PlannedChunk, type Run, planRecompute, tokensIn } from "../algorithms/link-plan.ts";
 import { type LinkPolicy, needs } from "../algorithms/link-policy.ts";
 import type { Random } from "../algorithms/random.ts";
 import type { Convention, KvStore } from "../connections/kv/port.ts";
+import type { LlamaScorer } from "../connections/llama/port.ts";
+import { withAttention, withFocus } from "./link-question.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./link-variants.ts";
 
 /** A prompt with its chunks by content. */
@@ -47,9 +49,15 @@ export interface LinkPlansOptions {
   random: Random;
   /** How far each token's linked rows are from fresh ones; needed by blend alone. */
   deviations?: ((tokens: Int32Array, links: Links) => Promise<Float32Array>) | undefined;
+  /** What the question looks at; needed by policies with focus and by the control "attended". */
+  scorer?: Pick<LlamaScorer, "attention"> | undefined;
 }
 
-export function createLinkPlans({ store, convention, random, deviations }: LinkPlansOptions): LinkPlans {
+/** Whether a policy looks at the linked caches themselves before it can say what is computed again. */
+const looks = (policy: LinkPolicy): boolean =>
+  policy.focus !== undefined || ["deviation", "attention"].includes(needs(policy));
+
+export function createLinkPlans({ store, convention, random, deviations, scorer }: LinkPlansOptions): LinkPlans {
   /** Chunks that a request is computing, by content, until they are in the store. */
   const underWay = new Map<string, Promise<void>>();
 
@@ -57,8 +65,7 @@ export function createLinkPlans({ store, convention, random, deviations }: LinkP
     for (let attempt = 1; ; attempt += 1) {
       const given = attempt < mostAttempts ? store.variants : () => [];
       const chosen = chooseVariants(chunks, given, convention);
-      // A policy that looks at the caches themselves needs all of them before it can say what is computed again.
-      const runs = needs(policy) === "deviation" ? [] : planRecompute(policy, chosen, random);
+      const runs = looks(policy) ? [] : planRecompute(policy, chosen, random);
       const blobs = await Promise.all(
         chosen.map(async ({ variant, chunk: { begin, tokens: length } }) => {
           if (variant === null || runs.some(([a, b]) => a <= begin && begin + length <= b)) return null;
@@ -67,24 +74,37 @@ export function createLinkPlans({ store, convention, random, deviations }: LinkP
       );
       if (blobs.some((blob) => blob === undefined)) continue;
       const plan = { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
-      return needs(policy) === "deviation" ? { ...plan, runs: await byDeviation(tokens, plan, policy) } : plan;
+      if (!looks(policy)) return plan;
+      return { ...plan, runs: planRecompute(policy, await looked(tokens, plan, policy), random) };
     }
   }
 
-  async function byDeviation(
+  /** The chunks with what the policy wants to know of them in this very prompt. */
+  async function looked(
     tokens: Int32Array,
     { chosen, blobs }: LinkedPlan,
     policy: LinkPolicy,
-  ): Promise<readonly Run[]> {
-    if (deviations === undefined) throw new TypeError("this policy needs a scorer");
+  ): Promise<readonly PlannedChunk[]> {
     const end = chosen.reduce((sum, { length }) => sum + length, 0);
     const links = linksOf(chosen, blobs, Infinity);
-    const found = links.length === 0 ? new Float32Array(end) : await deviations(tokens.subarray(0, end), links);
-    const withDeviation = chosen.map((one) => ({
-      ...one,
-      deviation: found.subarray(one.chunk.begin, one.chunk.begin + one.length),
-    }));
-    return planRecompute(policy, withDeviation, random);
+    if (needs(policy) === "deviation") {
+      if (deviations === undefined) throw new TypeError("this policy needs a scorer");
+      const found = links.length === 0 ? new Float32Array(end) : await deviations(tokens.subarray(0, end), links);
+      return chosen.map((one) => ({
+        ...one,
+        deviation: found.subarray(one.chunk.begin, one.chunk.begin + one.length),
+      }));
+    }
+    if (scorer === undefined) throw new TypeError("this policy needs a scorer");
+    // Without any linked chunk there is nothing to choose from, and without a question nobody looks.
+    const asks = tokens.length > end && chosen.some(({ state }) => state === "linked");
+    if (policy.focus !== undefined)
+      // Where a chunk is missing the look would cost a prefill of it: this once all are in focus.
+      return asks && chosen.every(({ state }) => state !== "missing")
+        ? withFocus(scorer, { tokens, links }, chosen, policy.focus)
+        : chosen;
+    if (asks) return withAttention(scorer, { tokens, links }, chosen);
+    return chosen.map((one) => ({ ...one, attention: new Float32Array(one.length) }));
   }
 
   async function claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed> {

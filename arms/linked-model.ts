@@ -28,6 +28,7 @@ export interface LinkedModelOptions {
   random: Random;
   /** As LinkPlansOptions has it. */
   deviations?: LinkPlansOptions["deviations"];
+  scorer?: LinkPlansOptions["scorer"];
   /** Beginnings of prompts that were answered; without it each prompt begins anew. */
   prefixes?: PrefixCache;
 }
@@ -69,9 +70,10 @@ export function createLinkedModel({
   convention,
   random,
   deviations,
+  scorer,
   prefixes,
 }: LinkedModelOptions): LinkedModel {
-  const plans = createLinkPlans({ store, convention, random, deviations });
+  const plans = createLinkPlans({ store, convention, random, deviations, scorer });
   function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt): ConversationPrompt {
     return {
       ...{ tokens, turnEnds },
