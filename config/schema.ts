@@ -247,8 +247,6 @@ const linked = z.strictObject({
       if (name === "auto") return;
       const policy = parsePolicy(name);
       if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
-      else if (policy.kind === "attended")
-        context.addIssue({ code: "custom", message: `"${name}" is a control of measurements and can't be served` });
     })
     .default("last-2"),
   /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and one similar chunk, or what they were first seen behind. */

@@ -5,6 +5,7 @@ import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { compareLogits } from "../../algorithms/teacher-forced.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
+import { withAttention, withFocus } from "../../arms/link-question.ts";
 import type { LlamaContext, LlamaScorer, Prompt, RunResult } from "../../connections/llama/port.ts";
 import { rougeL } from "../support/rouge-l.ts";
 import { type Convention, conventions, joined, makeCaches, withImpact } from "./caches.ts";
@@ -120,6 +121,16 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
           ...chunk,
           deviation: deviation.subarray(chunks[i]!.begin, chunks[i]!.end),
         }));
+      }
+      const { focus } = policy;
+      if (focus !== undefined || needs(policy) === "attention") {
+        const scorer = await machine.scorer();
+        const before = process.cpuUsage();
+        const asked = { tokens, links };
+        if (focus === undefined) known = await withAttention(scorer, asked, known);
+        else known = await withFocus(scorer, asked, known, focus);
+        const { user, system } = process.cpuUsage(before);
+        extraMs = (user + system) / 1000;
       }
       const runs = planRecompute(policy, known, splitmix64(tokens.length));
       const linked = await answering({ links, recompute: runs.map(([begin, end]) => ({ begin, end })) });
