@@ -1,11 +1,10 @@
 // Whatever is done in whatever order, by several tenants, with ends and kills in between: the pool is what a simple model of it says, and
 // a search never sees an example of another domain.
-import { cp } from "node:fs/promises";
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";
 import { anExample, axis } from "./testing-examples.ts";
-import { cleanUp, testFolder, testPool } from "./testing-pool.ts";
+import { cleanUp, copyAsKilled, testFolder, testPool } from "./testing-pool.ts";
 import type { ExamplePool } from "./port.ts";
 
 afterAll(cleanUp);
@@ -152,10 +151,9 @@ test("a pool is what the model says", async () => {
             await pool.release(given[1]);
             model.release(given[1]);
           } else {
-            const left = await testFolder();
-            if (given[0] === "kill") await cp(folder, left, { recursive: true });
+            const left = given[0] === "kill" ? await copyAsKilled(folder) : folder;
             await pool.close();
-            if (given[0] === "kill") folder = left;
+            folder = left;
             pool = await testPool({ folder, ...options });
             model.restart();
           }
