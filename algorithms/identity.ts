@@ -38,3 +38,6 @@ export const exampleId = (domain: string, request: string, response: string): st
     .update(JSON.stringify([domain, request, response]))
     .digest("hex")
     .slice(0, 32);
+
+/** How an inventory of caches names what a cache is of; an example's id is its own domain's. */
+export const cacheName = (kind: "example" | "document", id: string): string => `${kind}/${id}`;

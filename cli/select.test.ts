@@ -12,12 +12,15 @@ const rated = (id: string, helpfulness: number, axis: number, over: Partial<Rate
   unfit: null,
   ...over,
 });
-const limits = { examples: 2, threshold: 0.5, tokenBudget: 100, nearDuplicate: 0.95, relevance: 1 };
+const limits = {
+  ...{ examples: 2, threshold: 0.5, tokenBudget: 100, nearDuplicate: 0.95, relevance: 1 },
+  cachedBonus: 0.02,
+};
 const chosen = chooseExamples(
   [
     rated("low", 0.1, 0),
     rated("good", 0.7, 1),
-    rated("best", 0.9, 2),
+    rated("best", 0.9, 2, { cached: true }),
     rated("copy", 0.8, 2),
     rated("more", 0.6, 3),
     rated("mine", Number.NaN, 4, { unfit: "own_request" }),
@@ -58,6 +61,7 @@ it("shows every candidate with the reason why it is shown or not, the shown ones
     "made from this request",
     "larger than the budget",
   ]);
+  expect(rows.map((row) => row.includes("+0.02"))).toEqual([true, ...Array<boolean>(6).fill(false)]);
   expect(text).toContain("7 candidates in acme/shell (50 examples in the pool, embedded by test-8)");
   expect(text).toContain("helpfulness by proxy version 4, threshold 0.5");
   expect(text).toContain("cheap: 20 of 100 tokens");

@@ -64,11 +64,12 @@ function asJson({ byArm, budgets, ...found }: Inspected, wanted: (arm: string) =
       tokenBudget: budgets.get(arm) ?? null,
       shown: examples.map(({ id }) => id),
       candidates: verdicts.map((verdict) => {
-        const { example, similarity, tokens, features } = verdict.candidate;
+        const { example, similarity, tokens, features, cached = false } = verdict.candidate;
         const { id, request, response, quality, source } = example;
         const { reason, of } = verdict;
         const figures = { similarity, helpfulness: helpfulnessOf(verdict), tokens, features: Array.from(features) };
-        return { id, reason, of, ...figures, request, response, quality, source };
+        const cachedBonus = bonusOf(examples, id);
+        return { id, reason, of, ...figures, cached, cachedBonus, request, response, quality, source };
       }),
     }));
   return `${JSON.stringify({ ...found, arms }, null, 2)}\n`;
@@ -97,7 +98,10 @@ export function describeSelection(found: Inspected, wanted: (arm: string) => boo
 
 const number = (value: number): number => Number(value.toFixed(3));
 const total = ({ examples }: Chosen): number => examples.reduce((sum, { tokens }) => sum + tokens, 0);
-const head = ["", "similarity", "helpfulness", "tokens", "id", "request", "answer"];
+/** What was added for its cache; 0 of one that is not shown. */
+const bonusOf = (examples: Chosen["examples"], of: string): number =>
+  examples.find(({ id }) => id === of)?.cachedBonus ?? 0;
+const head = ["", "similarity", "helpfulness", "cached", "tokens", "id", "request", "answer"];
 
 /** The shown ones first, the nearest to the question at the top; then by helpfulness. */
 function rowsOf({ examples, verdicts }: Chosen): (string | number)[][] {
@@ -106,13 +110,15 @@ function rowsOf({ examples, verdicts }: Chosen): (string | number)[][] {
   return [...verdicts]
     .sort((a, b) => rank(a) - rank(b) || (helpfulnessOf(b) ?? -1) - (helpfulnessOf(a) ?? -1) || 0)
     .map((verdict) => {
-      const { example, similarity, tokens } = verdict.candidate;
+      const { example, similarity, tokens, cached = false } = verdict.candidate;
+      const added = bonusOf(examples, example.id);
       const helpfulness = helpfulnessOf(verdict);
       const at = place.get(example.id);
       return [
         at === undefined ? whyNot(verdict) : pc.green(`shown, ${at} from the question`),
         number(similarity),
         helpfulness === null ? "" : number(helpfulness),
+        cached ? (added > 0 ? `+${number(added)}` : "yes") : "",
         Number.isFinite(tokens) ? tokens : "too many",
         example.id.slice(0, 12),
         oneLine(example.request, 40),

@@ -71,6 +71,8 @@ const selection = z.strictObject({
   nearDuplicate: z.number().min(0).max(1).default(0.99),
   /** Lambda of maximal marginal relevance: 1 goes by helpfulness alone, less shuns what resembles an example already taken. */
   relevance: z.number().min(0).max(1).default(1),
+  /** Added to the helpfulness of an example whose cache the arm has at hand, to choose between near-equals; 0: none. Never lets one pass the threshold. */
+  cachedBonus: z.number().min(0).max(0.1).default(0.02),
   /** Requests from which selection learns; one is in at most one of the shares. */
   explore: z
     .strictObject({

@@ -22,6 +22,7 @@ const shown = (id: string, similarity: number) => ({
   helpfulness: 0.5,
   tokens: 5,
   explored: false,
+  cachedBonus: 0,
   features: [],
 });
 

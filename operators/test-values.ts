@@ -51,6 +51,7 @@ export function anExample(id: string, similarity = 0.8): SelectedExample {
     helpfulness,
     tokens: 10,
     explored: false,
+    cachedBonus: 0,
     features: [],
   };
 }

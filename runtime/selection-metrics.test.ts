@@ -7,7 +7,8 @@ it("counts candidates, examples shown, reasons and explored requests", async () 
   const metrics = createSelectionMetrics(registry);
   expect(createSelectionMetrics(registry)).toBe(metrics);
   const reasons = (...all: string[]) => all.map((reason) => ({ reason }));
-  const cheap = { examples: [1, 2], verdicts: reasons("shown", "forced_in", "too_many", "too_many"), trial: {} };
+  const atHand = { reason: "shown", candidate: { cached: true } };
+  const cheap = { examples: [1, 2], verdicts: [atHand, ...reasons("forced_in", "too_many", "too_many")], trial: {} };
   metrics.count({ candidates: 4, byArm: new Map([["cheap", cheap]]), exploredThreshold: null });
   const none = { examples: [], verdicts: [], trial: null };
   metrics.count({ candidates: 0, byArm: new Map([["cheap", none]]), exploredThreshold: 0.4 });
@@ -20,6 +21,8 @@ it("counts candidates, examples shown, reasons and explored requests", async () 
       'precedent_selection_examples_sum{arm="cheap"} 2',
       'precedent_selection_candidates_total{arm="cheap",reason="too_many"} 2',
       'precedent_selection_candidates_total{arm="cheap",reason="forced_in"} 1',
+      'precedent_selection_cached_total{arm="cheap",cached="yes"} 1',
+      'precedent_selection_cached_total{arm="cheap",cached="no"} 1',
       'precedent_selection_explored_total{kind="trial"} 1',
       'precedent_selection_explored_total{kind="threshold"} 1',
     ]),

@@ -7,7 +7,11 @@ export interface CountedSelection {
   candidates: number;
   byArm: ReadonlyMap<
     string,
-    { examples: readonly unknown[]; verdicts: readonly { reason: string }[]; trial: object | null }
+    {
+      examples: readonly unknown[];
+      verdicts: readonly { reason: string; candidate?: { cached?: boolean } }[];
+      trial: object | null;
+    }
   >;
   exploredThreshold: number | null;
 }
@@ -42,6 +46,12 @@ export function createSelectionMetrics(registry: Registry): SelectionMetrics {
     labelNames: ["arm", "reason"],
     registers,
   });
+  const cached = new Counter({
+    name: "precedent_selection_cached_total",
+    help: "Examples that an arm would be shown, by whether it has their caches at hand.",
+    labelNames: ["arm", "cached"],
+    registers,
+  });
   const explored = new Counter({
     name: "precedent_selection_explored_total",
     help: "Requests from which selection learns: an example tried, or another threshold.",
@@ -55,7 +65,11 @@ export function createSelectionMetrics(registry: Registry): SelectionMetrics {
       for (const [arm, { examples, verdicts: given }] of byArm) {
         shown.observe({ arm }, examples.length);
         const reasons = new Map<string, number>();
-        for (const { reason } of given) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+        for (const { reason, candidate } of given) {
+          reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+          if (reason === "shown" || reason === "forced_in")
+            cached.inc({ arm, cached: candidate?.cached === true ? "yes" : "no" });
+        }
         for (const [reason, count] of reasons) verdicts.inc({ arm, reason }, count);
       }
       if (exploredThreshold !== null) explored.inc({ kind: "threshold" });

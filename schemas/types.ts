@@ -114,6 +114,8 @@ export interface ShownExample {
   tokens: number;
   /** The one of the trial, forced in. */
   explored: boolean;
+  /** What was added to its helpfulness for this choice, because the arm had its cache at hand. */
+  cachedBonus: number;
   /** Its row of the helpfulness features (algorithms/helpfulness-features.ts); empty: not made. */
   features: number[];
 }
@@ -217,16 +219,20 @@ export interface Range {
   high: number;
 }
 
-/** Which chunks an arm's store holds. */
+/** Which chunks the store of an arm's process holds, newest by arm/instance; one that is not renewed for minutes is void. */
 export interface KvInventory {
   arm: string;
   tenant: string;
   instance: string;
+  /** Bloom filter (algorithms/bloom.ts) of kind/id, such as example/0123. */
   bloom: Buffer;
   /** Hash functions of the Bloom filter. */
   hashes: number;
+  /** Names in the filter. */
   chunks: number;
+  /** Of the caches behind them. */
   bytes: number;
+  /** When the store was looked at. */
   createdAt: number;
 }
 

@@ -96,6 +96,7 @@ async function serve(...all: Served[]): Promise<void> {
         helpfulness: 0.6,
         tokens: 100 * example.length,
         explored: trial?.id === example,
+        cachedBonus: 0,
         features: featuresOf(example),
       })),
       trial,

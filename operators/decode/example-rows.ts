@@ -87,6 +87,7 @@ export function exampleUseRows(record: Decision, place: Place): Row[] {
     helpfulness: double(example.helpfulness),
     tokens: example.tokens,
     explored: example.explored,
+    cached_bonus: double(example.cachedBonus),
     features: example.features.map(double),
     ...at(place),
   }));

@@ -35,7 +35,7 @@ describe("rows", () => {
       table: "example_uses",
       rows: [
         { example_id: "e1", position: 1, explored: true, similarity: 0.5, features: [0.5, 0], arm_cost: 0.1 },
-        { example_id: "e2", position: 2, explored: false, similarity: 0.75 },
+        { example_id: "e2", position: 2, explored: false, similarity: 0.75, cached_bonus: 0.02 },
       ],
     });
     expect(uses("dear")?.rows).toEqual([]);

@@ -57,6 +57,7 @@ const armScore = {
     helpfulness: 0.5,
     tokens: 12,
     explored: index === 0,
+    cachedBonus: index / 50,
     features: [0.5, index],
   })),
   trial: { id: "e1", shown: true, probability: 0.5, similarity: 0.5, helpfulness: 0.5, features: [0.5, 0] },

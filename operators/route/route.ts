@@ -121,12 +121,21 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
   };
 }
 
-const shown = ({ id, similarity, helpfulness, tokens, explored, features }: ShownExample): ShownExample => ({
+const shown = ({
   id,
   similarity,
   helpfulness,
   tokens,
   explored,
+  cachedBonus,
+  features,
+}: ShownExample): ShownExample => ({
+  id,
+  similarity,
+  helpfulness,
+  tokens,
+  explored,
+  cachedBonus,
   features,
 });
 

@@ -42,6 +42,7 @@ test("the most helpful stands last; what is below the threshold is not shown", (
     helpfulness: 0.9,
     tokens: 10,
     explored: false,
+    cachedBonus: 0,
     features: [Math.fround(0.9)],
   });
 });

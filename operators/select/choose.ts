@@ -19,6 +19,8 @@ export interface Rated {
   helpfulness: number;
   /** Its row of the helpfulness features; empty: not made. */
   features: Float32Array;
+  /** Whether the arm has its cache at hand (caches.ts); absent: nobody knows. */
+  cached?: boolean;
   /** Why it can't be shown at all; null when it can. */
   unfit: Unfit | null;
 }
@@ -34,6 +36,8 @@ export interface ChooseLimits {
   nearDuplicate: number;
   /** Lambda of maximal marginal relevance, [0, 1]. */
   relevance: number;
+  /** Added to the helpfulness of what is cached where the open ones are ranked, and nowhere else. Default 0. */
+  cachedBonus?: number;
 }
 
 /** How chance tries one candidate: which, as a uniform number in [0, 1), and whether it is forced in or kept out. */
@@ -126,7 +130,7 @@ export function chooseExamples(
 
   if (tried !== undefined && draw?.shown === true) take(tried, "forced_in");
   while (taken.length < limits.examples && open.size > 0) {
-    const best = mostRelevant(open, limits.relevance);
+    const best = mostRelevant(open, limits);
     if (best.tokens <= left) take(best, "shown");
     else {
       settle(best, "over_budget");
@@ -139,7 +143,7 @@ export function chooseExamples(
     examples: taken
       .sort(mostHelpfulFirst)
       .reverse()
-      .map((candidate) => selectedExample(candidate, candidate === tried)),
+      .map((candidate) => selectedExample(candidate, candidate === tried, bonusOf(candidate, limits))),
     trial: tried === undefined || draw === null ? null : trialOf(tried, draw),
     verdicts: candidates.map((candidate) => ({
       candidate,
@@ -155,21 +159,34 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
   return Number.isFinite(helpfulness) ? null : "unusable";
 }
 
-/** The first of the best by lambda h - (1 - lambda) max cosine; not called with none. */
-function mostRelevant(open: ReadonlyMap<Rated, number>, lambda: number): Rated {
+const bonusOf = ({ cached = false }: Rated, { cachedBonus = 0 }: ChooseLimits): number => (cached ? cachedBonus : 0);
+
+/** The first of the best by lambda h - (1 - lambda) max cosine, h with the bonus; not called with none. */
+function mostRelevant(open: ReadonlyMap<Rated, number>, limits: ChooseLimits): Rated {
+  const lambda = limits.relevance;
   let best: Rated | undefined;
   let bestScore = -Infinity;
   for (const [candidate, nearest] of open) {
-    const score = lambda * candidate.helpfulness - (1 - lambda) * nearest;
+    const score = lambda * (candidate.helpfulness + bonusOf(candidate, limits)) - (1 - lambda) * nearest;
     if (score > bestScore) [best, bestScore] = [candidate, score];
   }
   return best!;
 }
 
-const selectedExample = (candidate: Rated, explored: boolean): SelectedExample => {
+const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {
   const { id, request, response } = candidate.example;
   const { similarity, helpfulness, tokens, features } = candidate;
-  return { id, request, response, similarity, helpfulness, tokens, explored, features: Array.from(features) };
+  return {
+    id,
+    request,
+    response,
+    similarity,
+    helpfulness,
+    tokens,
+    explored,
+    cachedBonus,
+    features: Array.from(features),
+  };
 };
 
 const trialOf = ({ example, similarity, helpfulness, features }: Rated, draw: TrialDraw): ExampleTrial => ({

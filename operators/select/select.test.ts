@@ -7,6 +7,7 @@ import { ProxyError } from "../../connections/proxy/port.ts";
 import { VectorError } from "../../connections/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
+import { exampleHash } from "./caches.ts";
 import { arm, candidate, embedded } from "./fixtures.ts";
 import type { RatingModel } from "./rate.ts";
 import { createSelect, type SelectDependencies } from "./select.ts";
@@ -61,6 +62,18 @@ test("asks for the candidates of the request's own domain, now", async () => {
     },
   });
   expect(asked).toEqual([["acme/shell", embedded().embedding, 32, 7]]);
+});
+
+test("an example that an arm has in its cache wins against one that is as helpful, for that arm", async () => {
+  const found = await select({
+    pool: poolOf(candidates),
+    selection: { ...defaults, examples: 1 },
+    arms: () => [arm("cheap"), arm("dear")],
+    proxy: () => modelOf((similarity) => 0.8 + similarity / 1_000),
+    caches: { has: (name, hash) => name === "dear" && hash[0] === exampleHash("1")[0] },
+  });
+  expect([ids(found), ids(found, "dear")]).toEqual([["0"], ["1"]]);
+  expect(found.examplesByArm.get("dear")).toMatchObject([{ id: "1", cachedBonus: defaults.cachedBonus }]);
 });
 
 describe("without a proxy", () => {

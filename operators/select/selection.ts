@@ -9,8 +9,10 @@ import type { Candidate, ExamplePool } from "../../connections/pool/port.ts";
 import { VectorError } from "../../connections/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded } from "../flow.ts";
-import { chooseExamples, type Chosen, type Rated } from "./choose.ts";
+import { type CachesAtHand, exampleHash } from "./caches.ts";
+import type { Chosen, Rated } from "./choose.ts";
 import { explore } from "./explore.ts";
+import { choosePreferringCached } from "./prefer.ts";
 import { rate, type RatingModel, type Ratings } from "./rate.ts";
 import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
 import { isSafe, unfit, type Unfit } from "./screen.ts";
@@ -40,12 +42,21 @@ export interface SelectionDependencies {
   documents?: Documents;
   /** How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default nothing is known. */
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
+  /** Which examples the arms have in their caches. By default nothing is known. */
+  caches?: CachesAtHand;
 }
 
 /** What selection reads of the configuration. */
 export type SelectionConfig = Pick<
   Config["selection"],
-  "examples" | "candidates" | "minimumSimilarity" | "tokenBudget" | "nearDuplicate" | "relevance" | "explore"
+  | "examples"
+  | "candidates"
+  | "minimumSimilarity"
+  | "tokenBudget"
+  | "nearDuplicate"
+  | "relevance"
+  | "explore"
+  | "cachedBonus"
 >;
 
 /** What selection has to know of a request. */
@@ -80,7 +91,7 @@ const noFeatures = new Float32Array(0);
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
-  const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined, documents } = dependencies;
+  const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined, documents, caches } = dependencies;
   const features = createHelpfulnessFeatures();
 
   const factsOf = ({ example, similarity, vector }: Candidate): CandidateFacts => {
@@ -135,11 +146,13 @@ export function createSelection(dependencies: SelectionDependencies) {
     // While helpfulness is similarity, its threshold is the one of similarity.
     const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
     const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
+    const hashes = caches === undefined ? [] : fit.map(({ candidate }) => exampleHash(candidate.example.id));
     const byArm = new Map<string, Chosen>(current.map(({ name }) => [name, noChoice]));
     showing.forEach((arm, a) => {
-      const rated = withRatings(screened, fit, ratings, a);
+      const cached = hashes.map((hash) => caches?.has(arm.name, hash) === true);
+      const rated = withRatings(screened, fit, ratings, a, cached);
       const limits = { ...selection, threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]! };
-      byArm.set(arm.name, chooseExamples(rated, limits, exploration.trial));
+      byArm.set(arm.name, choosePreferringCached(rated, limits, exploration.trial));
     });
     return {
       byArm,
@@ -159,18 +172,26 @@ export function createSelection(dependencies: SelectionDependencies) {
 const nothingToLearn: SelectionConfig["explore"] = { trials: 0, thresholds: 0, grid: [] };
 const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
 
-/** The ratings of arm `a`, given to the candidates that were rated; the others have none. */
-function withRatings(screened: readonly Screened[], fit: readonly Screened[], ratings: Ratings, a: number): Rated[] {
+/** The ratings of arm `a`, and what is cached there, given to the candidates that were rated; the others have none. */
+function withRatings(
+  screened: readonly Screened[],
+  fit: readonly Screened[],
+  ratings: Ratings,
+  a: number,
+  cached: readonly boolean[],
+): Rated[] {
   const { helpfulness, features, width } = ratings;
   let i = 0;
   return screened.map((one): Rated => {
     const rated = one === fit[i];
     const k = a * fit.length + i;
+    const isCached = rated && cached[i] === true;
     if (rated) i++;
     return {
       ...one.candidate,
       tokens: one.tokens,
       unfit: one.unfit,
+      cached: isCached,
       helpfulness: rated ? helpfulness[k]! : Number.NaN,
       features: rated ? features.subarray(k * width, (k + 1) * width) : noFeatures,
     };

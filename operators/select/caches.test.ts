@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { createBloom } from "../../algorithms/bloom.ts";
+import { cacheName } from "../../algorithms/identity.ts";
+import type { KvInventory } from "../../schemas/types.ts";
+import { createInventoryTable, exampleHash, voidMs } from "./caches.ts";
+
+const inventory = (arm: string, ids: readonly string[], createdAt = 1_000): KvInventory => {
+  const { bits, hashes } = createBloom(new Set(ids.map((id) => cacheName("example", id))));
+  return {
+    ...{ arm, tenant: "default", instance: "i", bloom: Buffer.from(bits), hashes },
+    ...{ chunks: ids.length, bytes: 1, createdAt },
+  };
+};
+
+it("unites the processes of an arm, and keeps arms apart", () => {
+  const table = createInventoryTable(() => 1_000);
+  table.apply("cheap/1", inventory("cheap", ["a"]));
+  table.apply("cheap/2", inventory("cheap", ["b"]));
+  table.apply("dear/1", inventory("dear", []));
+  const has = (arm: string) => ["a", "b", "c"].filter((id) => table.has(arm, exampleHash(id)));
+  expect([has("cheap"), has("dear"), has("other")]).toEqual([["a", "b"], [], []]);
+  table.apply("cheap/1", inventory("cheap", ["c"]));
+  expect(has("cheap")).toEqual(["b", "c"]);
+  table.remove("cheap/2");
+  expect(has("cheap")).toEqual(["c"]);
+});
+
+it("ignores what is not renewed, even when its clock is ahead", () => {
+  let now = 1_000;
+  const table = createInventoryTable(() => now);
+  table.apply("cheap/1", inventory("cheap", ["a"], now + 10 * voidMs));
+  now += voidMs - 1;
+  expect(table.has("cheap", exampleHash("a"))).toBe(true);
+  now += 1;
+  expect(table.has("cheap", exampleHash("a"))).toBe(false);
+  table.apply("cheap/1", inventory("cheap", ["a"], now));
+  expect(table.has("cheap", exampleHash("a"))).toBe(true);
+});
