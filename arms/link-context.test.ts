@@ -6,17 +6,18 @@ const of = (...tokens: number[]) => tokens.map((one) => ({ tokens: one }));
 
 describe("firstContext", () => {
   it("is what stood nearest before the chunk, in its order", () => {
-    expect(firstContext(of(20, 40, 40, 40, 40, 40, 40), 6)).toEqual([2, 3, 4, 5]);
+    expect(firstContext(of(20, 40, 40, 40, 40, 40, 40), 6)).toEqual([4, 5]);
   });
 
   it("takes what follows where too little stood before", () => {
     const chunks = of(20, 40, 40, 40, 40, 40, 40);
-    expect(firstContext(chunks, 1)).toEqual([2, 3, 4, 5]);
-    expect(firstContext(chunks, 3)).toEqual([4, 5, 1, 2]);
+    expect(firstContext(chunks, 1)).toEqual([2, 3]);
+    expect(firstContext(chunks, 2)).toEqual([3, 1]);
   });
 
-  it("takes one or two of long chunks", () => {
+  it("takes one where two are too long together", () => {
     expect(firstContext(of(20, 210, 210, 210, 210), 4)).toEqual([2, 3]);
+    expect(firstContext(of(20, 210, 310, 210, 210), 4)).toEqual([3]);
     expect(firstContext(of(20, 600, 600, 10, 600), 2)).toEqual([1]);
     expect(firstContext(of(20, 10, 600, 10), 3)).toEqual([2]);
   });

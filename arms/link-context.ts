@@ -1,7 +1,7 @@
 // The first context of a chunk: what it is prefilled behind, the system prompt aside, where caches are made by the convention "context". Pure.
 
-/** Behind four similar examples the repair needs less than behind one, and six gain no more (docs/linked-prefill.md). */
-export const contextChunks = 4;
+/** Of one to six, two left the least for last-2 to repair, by little (docs/linked-prefill.md). */
+export const contextChunks = 2;
 /** Tokens of them together; of long passages one or two are enough, and all of this is computed once a chunk. */
 export const contextTokens = 512;
 

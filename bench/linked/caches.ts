@@ -2,10 +2,12 @@
 // (a chunk behind the system prompt) is computed once; nothing outlives its prompt but the system prompt's own cache.
 import { contextImpact, reusabilityScore } from "../../algorithms/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/link-plan.ts";
+import { firstContext } from "../../arms/link-context.ts";
 import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/port.ts";
 import type { Item } from "./prompts.ts";
 
-export const conventions = ["alone", "system", "context"] as const;
+/** `context-1` is what `context` would be with one chunk; `seen`: all that stood before the chunk, as the prefill that it was first seen in has it. */
+export const conventions = ["alone", "system", "context", "context-1", "seen"] as const;
 export type Convention = (typeof conventions)[number];
 
 export interface Caches {
@@ -17,70 +19,73 @@ export interface Caches {
 
 type Run = (prompt: Prompt) => ReturnType<LlamaContext["run"]>;
 
-/** The prefix is linked from the caches of its parts, which are exact where they stand in it: as though all of it were prefilled. */
 export async function makeCaches(item: Item, convention: Convention, run: Run): Promise<Caches> {
-  const parts = item.chunks.map(({ begin, end }) => item.tokens.slice(begin, end));
-  const system = await cacheOf(parts[0]!, [], run);
-  const blobs = [system];
+  const parts = partsOf(item);
+  const system = parts[0]!;
+  const first = await run({ tokens: system, exports: [{ begin: 0, end: system.length }] });
+  const blobs = [first.blobs[0]!];
+  const chunks: PlannedChunk[] = [{ length: system.length, state: "exact" }];
   for (const [index, part] of parts.entries()) {
     if (index === 0) continue;
-    const prefix: Cached[] = convention === "alone" ? [] : [{ tokens: parts[0]!, blob: system }];
-    if (convention === "context") {
-      const tokens = item.neighbours[index]!;
-      prefix.push({ tokens, blob: await cacheOf(tokens, prefix, run) });
-    }
-    blobs.push(await cacheOf(part, prefix, run));
+    const prefix = prefixOf(item, index, convention);
+    const tokens = joined([...prefix, part]);
+    // The system prompt's cache is exact where it stands: as though all were prefilled.
+    const links = prefix.length === 0 ? [] : [{ blob: blobs[0]!, position: 0 }];
+    const made = await run({ tokens, links, exports: [{ begin: tokens.length - part.length, end: tokens.length }] });
+    blobs.push(made.blobs[0]!);
+    chunks.push({ length: part.length, state: index === 1 && prefix.length === 1 ? "exact" : "linked" });
   }
-  return {
-    blobs,
-    chunks: parts.map((part, index) => ({
-      length: part.length,
-      state: index === 0 || (index === 1 && convention === "system") ? "exact" : "linked",
-    })),
-  };
+  return { blobs, chunks };
 }
 
-interface Cached {
-  tokens: Int32Array;
-  blob: Uint8Array;
+const partsOf = ({ tokens, chunks }: Item): Int32Array[] => chunks.map(({ begin, end }) => tokens.slice(begin, end));
+
+/** Tokens of the chunks that a chunk of the item, not the system prompt, is cached behind. */
+export function prefixOf({ earlier }: Item, index: number, convention: Convention): Int32Array[] {
+  const { chunks, at } = earlier[index]!;
+  if (convention === "alone") return [];
+  if (convention === "system") return chunks.slice(0, 1);
+  if (convention === "seen") return chunks.slice(0, at);
+  const lengths = chunks.map(({ length: tokens }) => ({ tokens }));
+  const context = firstContext(lengths, at).slice(convention === "context-1" ? -1 : 0);
+  return [0, ...context].map((one) => chunks[one]!);
 }
 
-async function cacheOf(tokens: Int32Array, prefix: readonly Cached[], run: Run): Promise<Uint8Array> {
-  const links: { blob: Uint8Array; position: number }[] = [];
-  let position = 0;
-  for (const { tokens: before, blob } of prefix) {
-    links.push({ blob, position });
-    position += before.length;
-  }
-  const all = joined([...prefix.map((one) => one.tokens), tokens]);
-  const { blobs } = await run({ tokens: all, links, exports: [{ begin: position, end: all.length }] });
-  return blobs[0]!;
-}
-
-/** Cache-Craft's scores of caches made in their first context; costs a prefill of each with its prefix. */
-export async function withImpact(item: Item, chunks: readonly PlannedChunk[], scorer: LlamaScorer) {
-  const parts = item.chunks.map(({ begin, end }) => item.tokens.slice(begin, end));
+/** Cache-Craft's scores of caches; costs a prefill of each with its prefix. */
+export async function withImpact(
+  item: Item,
+  convention: Convention,
+  chunks: readonly PlannedChunk[],
+  scorer: LlamaScorer,
+): Promise<PlannedChunk[]> {
+  const parts = partsOf(item);
   const key = (tokens: Int32Array): string => tokens.join();
-  const system = parts[0]!;
   const scored: PlannedChunk[] = [];
   for (const [index, chunk] of chunks.entries()) {
-    const neighbour = item.neighbours[index] ?? null;
-    if (neighbour === null) {
+    const prefix = index === 0 ? [] : prefixOf(item, index, convention);
+    if (prefix.length === 0) {
       scored.push(chunk);
       continue;
     }
-    const begin = system.length + neighbour.length;
-    const tokens = joined([system, neighbour, parts[index]!]);
-    const { layers, sums, before } = await scorer.attention({ tokens, starts: [0, system.length, begin] });
-    const at = (layer: number, from: number): number => sums[(layer * 3 + from) * 3 + 2] ?? 0;
+    const own = prefix.length;
+    const starts = [0];
+    for (const { length } of prefix) starts.push(starts.at(-1)! + length);
+    const { layers, sums, before } = await scorer.attention({ tokens: joined([...prefix, parts[index]!]), starts });
+    const at = (layer: number, from: number): number => sums[(layer * (own + 1) + from) * (own + 1) + own] ?? 0;
     const { cci, inter, ranking } = contextImpact(
-      [system.length, neighbour.length],
-      Array.from({ length: layers }, (_, layer) => ({ inter: [at(layer, 0), at(layer, 1)], intra: at(layer, 2) })),
-      before.subarray(begin),
+      prefix.map(({ length }) => length),
+      Array.from({ length: layers }, (_, layer) => ({
+        inter: prefix.map((_part, from) => at(layer, from)),
+        intra: at(layer, own),
+      })),
+      before.subarray(starts.at(-1)),
     );
-    const prefix = [system, neighbour].map((part, i) => ({ id: key(part), inter: inter[i]! }));
+    const old = prefix.map((part, i) => ({ id: key(part), inter: inter[i]! }));
     const now = parts.slice(0, index).map((part) => ({ id: key(part), tokens: part.length }));
-    scored.push({ ...chunk, impact: { score: reusabilityScore({ cci, prefix }, now, { countNew: true }), ranking } });
+    scored.push({
+      ...chunk,
+      impact: { score: reusabilityScore({ cci, prefix: old }, now, { countNew: true }), ranking },
+    });
   }
   return scored;
 }

@@ -9,7 +9,9 @@ const colours: Readonly<Record<string, string>> = {
   attnlink: "#d1495b",
   blend: "#edae49",
   craft: "#7a5195",
+  "craft+focus": "#b08ed0",
   random: "#8d99ae",
+  attended: "#4f772d",
 };
 
 /** last-2 and last-3 are one line, from naive on; last-2+attnlink-2 starts at last-2. */

@@ -10,6 +10,7 @@ import type { BenchContext, Benchmark, Measured as Outcome } from "../benchmark.
 import { significant } from "../support/statistics.ts";
 import { chartOf } from "./chart.ts";
 import { bestOf, type Row, rowsOf } from "./figures.ts";
+import { type Loading, measureLoading } from "./loading.ts";
 import { measureItem, type Measured } from "./measure.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
 import { measureThroughput, type Throughput } from "./throughput.ts";
@@ -24,8 +25,8 @@ export const linked: Benchmark = {
 
 const central = "nl2bash-10";
 const contextTokens = 8_192;
-/** SmolLM2 at 4,000 tokens, four at a time; one at a time elsewhere. */
-const throughputTokens = 18_432;
+/** Eight prompts of 4,000 tokens and their answers at a time. */
+const throughputTokens = 34_816;
 const drawn: Readonly<Record<string, string>> = {
   "nl2bash-10": "10 examples",
   "musique-200": "5 passages of 200 tokens",
@@ -36,6 +37,7 @@ const chartFile = fileURLToPath(new URL("../../docs/linked-prefill.svg", import.
 interface Kept {
   measured: Map<string, Measured[]>;
   throughput: Record<string, Throughput[]>;
+  loading: Loading[];
   cut: boolean;
 }
 
@@ -55,12 +57,12 @@ async function run(context: BenchContext): Promise<Outcome> {
 }
 
 async function measureAll(
-  { checkpoints, signal, progress, note }: BenchContext,
+  { checkpoints, signal, progress, note, folder }: BenchContext,
   plan: Plan,
   model: LlamaModel,
   workloadOf: (name: string) => Workload,
 ): Promise<Kept> {
-  const kept: Kept = { measured: new Map(), throughput: {}, cut: false };
+  const kept: Kept = { measured: new Map(), throughput: {}, loading: [], cut: false };
   let scorer: Promise<LlamaScorer> | undefined;
   const machine = {
     context: await model.openContext({ contextTokens, sequences: 1 }),
@@ -88,6 +90,14 @@ async function measureAll(
           });
     }
     bar.finish();
+    for (const name of plan.loading) {
+      signal.throwIfAborted();
+      const measuring = { workload: name, item: workloadOf(name).item(0), context: machine.context, folder, signal };
+      const loaded = await checkpoints.part(`loading of ${name}`, () =>
+        measureLoading({ ...measuring, layers: model.facts.layers }),
+      );
+      kept.loading.push(loaded);
+    }
   } catch (error) {
     if (!signal.aborted) throw error;
     kept.cut = true;
@@ -100,7 +110,7 @@ async function measureAll(
   return kept;
 }
 
-function outcomeOf(rows: readonly Row[], { throughput, cut }: Kept, plan: Plan): Outcome {
+function outcomeOf(rows: readonly Row[], { throughput, loading, cut }: Kept, plan: Plan): Outcome {
   const full = rows.find(({ workload, policy }) => workload === central && policy === "full");
   const noise = rows.find(({ workload, policy }) => workload === central && policy === "prefix");
   const best = bestOf(rows, central);
@@ -116,12 +126,14 @@ function outcomeOf(rows: readonly Row[], { throughput, cut }: Kept, plan: Plan):
       noise_kl: noise?.kl ?? null,
       best: best === undefined ? null : { ...best, f1_full: full?.f1 ?? null },
       throughput: throughputs.length === 0 ? null : throughputs,
+      loading: loading.length === 0 ? null : loading,
       cut_short: cut,
       rows,
     },
     reasons: {
       ...(full === undefined ? { f1_full: why, noise_rouge_l: why, noise_kl: why, best: why } : {}),
       ...(throughputs.length === 0 ? { throughput: why } : {}),
+      ...(loading.length === 0 ? { loading: why } : {}),
       ...Object.fromEntries(missing.map((name) => [`rows.${name}`, why])),
     },
   };

@@ -32,7 +32,7 @@ export interface Measured {
   outcomes: Outcome[];
 }
 
-export type Policies = Readonly<Record<Convention, readonly string[]>>;
+export type Policies = Readonly<Partial<Record<Convention, readonly string[]>>>;
 
 export interface Machine {
   context: LlamaContext;
@@ -94,7 +94,8 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
   const outcomes = [await outcomeOf({ convention: null, policy: "full", recomputed: 1 }, full)];
 
   for (const convention of conventions) {
-    if (policies[convention].length === 0) continue;
+    const names = policies[convention] ?? [];
+    if (names.length === 0) continue;
     const caches = await makeCaches(item, convention, run);
     const links = caches.blobs.map((blob, i) => ({ blob, position: chunks[i]!.begin }));
     if (outcomes.length === 1) {
@@ -102,13 +103,15 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
       const recomputed = (total - chunks[0]!.end) / total;
       outcomes.push(await outcomeOf({ convention: null, policy: "prefix", recomputed }, behind));
     }
-    for (const name of policies[convention]) {
+    let scored: readonly PlannedChunk[] | undefined;
+    for (const name of names) {
       signal.throwIfAborted();
       const policy = parsePolicy(name);
       if ("problem" in policy) throw new Error(policy.problem);
       let known: readonly PlannedChunk[] = caches.chunks;
       let extraMs = 0;
-      if (needs(policy) === "impact") known = await withImpact(item, known, await machine.scorer());
+      if (needs(policy) === "impact")
+        known = scored ??= await withImpact(item, convention, known, await machine.scorer());
       if (needs(policy) === "deviation") {
         const scorer = await machine.scorer();
         // Looked at for every prompt, before the first token: it counts.

@@ -12,7 +12,7 @@ export interface ThroughputPart {
   /** So many of the parts. */
   after: number;
   workload: string;
-  /** Requests; each number in flight answers all of them. */
+  /** Different requests; each number in flight answers all of them, and at least as many as it is, some then twice. */
   count: number;
   convention: Convention;
   policies: readonly string[];
@@ -22,29 +22,40 @@ export interface ThroughputPart {
 export interface Plan {
   parts: Part[];
   throughput: ThroughputPart[];
+  /** Workloads of whose first request the caches are loaded from disk, after everything else of it was measured. */
+  loading: string[];
 }
 
 const cheap = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "last-2+attnlink-2"];
-/** Their tokens lie apart, each a decode of its own: so dear that a third of the requests must do. */
-const dear = ["attnlink-16", "blend-15", "craft-0.4", "random-20"];
+/** Their tokens lie apart, each a decode of its own, or they look at the prompt first. */
+const dear = ["attnlink-16", "blend-15", "craft-0.4", "craft-0.4+focus", "random-20", "attended-20"];
+const lasts = ["naive", "last-1", "last-2", "last-3"];
 const passages = ["naive", "attnlink-4", "attnlink-8", "last-1"];
-const forExamples: Policies = { alone: ["naive", "attnlink-4", "last-2"], system: cheap, context: cheap };
-const withDear: Policies = { alone: cheap, system: [...cheap, "attnlink-16"], context: [...cheap, ...dear] };
-const forPassages: Policies = { alone: ["naive", "attnlink-4"], system: passages, context: passages };
-const fewer: Policies = {
-  alone: ["naive"],
-  system: ["naive", "last-1", "last-2"],
-  context: ["naive", "last-1", "last-2", "last-3"],
+/** The convention and the policies that an arm has by default, and their neighbours: of every request, for the interval of the F1 difference. */
+const ofEvery: Policies = { context: lasts };
+/** All others, of every third. */
+const ofThird: Policies = {
+  alone: ["naive", "attnlink-4", "last-2"],
+  system: cheap,
+  context: [...cheap, ...dear],
+  "context-1": ["naive", "last-1", "last-2"],
+  seen: ["naive", "last-1", "last-2"],
 };
-const forLong: Policies = { alone: [], system: ["naive", "attnlink-4"], context: ["naive", "attnlink-4", "last-1"] };
+const forPassages: Policies = {
+  alone: ["naive", "attnlink-4"],
+  system: passages,
+  context: passages,
+  "context-1": ["naive", "attnlink-4"],
+  seen: ["naive", "attnlink-4"],
+};
+const fewer: Policies = { system: ["naive", "last-1", "last-2"], context: lasts };
+const forLong: Policies = { system: ["naive", "attnlink-4"], context: ["naive", "attnlink-4", "last-1"] };
 
 /** Requests from, and not including, to, of a workload. */
 const some = (workload: string, from: number, to: number, policies: Policies): Part[] =>
   Array.from({ length: to - from }, (_, i) => ({ workload, index: from + i, policies }));
 const central = (from: number, to: number): Part[] =>
-  some("nl2bash-10", from, to, forExamples).map((part) =>
-    part.index % 3 === 0 ? { ...part, policies: withDear } : part,
-  );
+  some("nl2bash-10", from, to, ofEvery).map((part) => (part.index % 3 === 0 ? { ...part, policies: ofThird } : part));
 
 export const fullPlan: Plan = {
   parts: [
@@ -52,30 +63,25 @@ export const fullPlan: Plan = {
     ...some("musique-200", 0, 3, forPassages),
     ...some("nl2bash-20", 0, 3, fewer),
     ...some("sweep-4000", 0, 1, forLong),
-    ...central(9, 18),
     ...some("musique-512", 0, 2, forPassages),
-    ...some("musique-200", 3, 6, forPassages),
-    ...some("nl2bash-20", 3, 6, fewer),
-    ...some("nl2bash-5", 0, 6, fewer),
-    ...central(18, 30),
+    ...some("nl2bash-5", 0, 4, fewer),
+    ...central(9, 18),
     ...some("sweep-1000", 0, 2, forLong),
     ...some("sweep-7500", 0, 1, forLong),
-    ...some("nl2bash-20", 6, 12, fewer),
-    ...some("musique-200", 6, 12, forPassages),
-    ...some("musique-512", 2, 6, forPassages),
+    ...some("musique-200", 3, 8, forPassages),
+    ...some("nl2bash-20", 3, 8, fewer),
+    ...central(18, 42),
+    ...some("musique-512", 2, 5, forPassages),
+    ...some("nl2bash-20", 8, 14, fewer),
+    ...central(42, 60),
+    ...some("musique-200", 8, 12, forPassages),
+    ...some("nl2bash-5", 4, 16, fewer),
+    ...some("musique-512", 5, 8, forPassages),
     ...some("sweep-4000", 1, 2, forLong),
-    ...central(30, 60),
-    ...some("nl2bash-20", 12, 30, fewer),
-    ...some("musique-200", 12, 20, forPassages),
-    ...some("musique-512", 6, 20, forPassages),
-    ...some("sweep-1000", 2, 3, forLong),
-    ...some("sweep-4000", 2, 3, forLong),
-    ...some("sweep-7500", 1, 3, forLong),
-    ...some("nl2bash-5", 6, 30, fewer),
   ],
   throughput: [
     {
-      after: 16,
+      after: 22,
       workload: "nl2bash-10",
       count: 8,
       convention: "context",
@@ -83,14 +89,15 @@ export const fullPlan: Plan = {
       inFlight: [1, 4, 8],
     },
     {
-      after: 39,
+      after: 44,
       workload: "sweep-4000",
-      count: 4,
-      convention: "system",
-      policies: ["full", "attnlink-4"],
-      inFlight: [1, 4],
+      count: 2,
+      convention: "context",
+      policies: ["full", "naive", "attnlink-4"],
+      inFlight: [1, 4, 8],
     },
   ],
+  loading: ["nl2bash-10", "musique-200", "musique-512"],
 };
 
 const glance: Policies = {
@@ -101,10 +108,10 @@ const glance: Policies = {
 
 export const quickPlan: Plan = {
   parts: [
-    ...some("nl2bash-10", 0, 1, { ...glance, context: [...glance.context, "blend-15"] }),
+    ...some("nl2bash-10", 0, 1, { ...glance, context: [...(glance.context ?? []), "blend-15"] }),
     ...some("nl2bash-10", 1, 2, glance),
-    ...some("musique-200", 0, 1, { alone: [], system: [], context: ["naive", "attnlink-4"] }),
-    ...some("sweep-1000", 0, 1, { alone: [], system: ["naive", "attnlink-4"], context: [] }),
+    ...some("musique-200", 0, 1, { context: ["naive", "attnlink-4"] }),
+    ...some("sweep-1000", 0, 1, { system: ["naive", "attnlink-4"] }),
   ],
   throughput: [
     {
@@ -116,4 +123,5 @@ export const quickPlan: Plan = {
       inFlight: [1, 2],
     },
   ],
+  loading: ["nl2bash-10"],
 };

@@ -25,7 +25,7 @@ export interface ThroughputOptions {
   signal: AbortSignal;
 }
 
-/** Each number in flight answers every item once. */
+/** Each number in flight answers every item, and again from the first until there were as many as are in flight. */
 export async function measureThroughput(options: ThroughputOptions): Promise<Throughput[]> {
   const { items, convention, context, signal, maxTokens } = options;
   const caches: Caches[] = [];
@@ -46,7 +46,8 @@ export async function measureThroughput(options: ThroughputOptions): Promise<Thr
           recompute: planRecompute(policy, known).map(([begin, end]) => ({ begin, end })),
         };
       });
-      const waiting = [...prompts];
+      const count = Math.max(prompts.length, inFlight);
+      const waiting = Array.from({ length: count }, (_, i) => prompts[i % prompts.length]!);
       const lane = async (): Promise<void> => {
         for (let prompt = waiting.shift(); prompt !== undefined; prompt = waiting.shift())
           await context.run(prompt, { signal });
@@ -59,9 +60,9 @@ export async function measureThroughput(options: ThroughputOptions): Promise<Thr
         policy: name,
         convention: name === "full" ? null : convention,
         in_flight: inFlight,
-        requests: items.length,
-        per_cpu_s: items.length / ((user + system) / 1e6),
-        per_s: items.length / ((performance.now() - began) / 1e3),
+        requests: count,
+        per_cpu_s: count / ((user + system) / 1e6),
+        per_s: count / ((performance.now() - began) / 1e3),
       });
     }
   }

@@ -3,8 +3,10 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { dot } from "../../algorithms/embedding.ts";
+import { type Random, splitmix64 } from "../../algorithms/random.ts";
 import type { LlamaModel } from "../../connections/llama/port.ts";
+import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { loadHelpfulnessData, type HelpfulnessData } from "../helpfulness/data.ts";
 import { readLines, shuffled } from "../support/samples.ts";
@@ -57,17 +59,14 @@ export async function loadWorkloads(
     });
     parts.sort((one, other) => Number(other.answers) - Number(one.answers) || one.key - other.key);
     const shown = parts.slice(0, passages).sort((one, other) => one.key - other.key);
-    const rest = parts.slice(passages);
+    const rest = parts.slice(passages).map(({ id, text }) => documentPiece(id, text));
     return itemOf(
       {
         system: passageSystem,
         kind: "document",
         chunks: shown.map(({ id, text }) => documentPiece(id, text)),
-        // A passage of the same question that this prompt does not show.
-        neighbours: shown.map((_, i) => {
-          const { id, text } = rest[i % rest.length]!;
-          return documentPiece(id, text);
-        }),
+        // Another request brought it, with passages that this prompt does not show.
+        earlier: shown.map(({ id, text }) => among(random, documentPiece(id, text), rest.slice(0, passages - 1))),
         question,
         references: answers,
       },
@@ -80,12 +79,13 @@ export async function loadWorkloads(
     const passages: string[] = [];
     for (const { text } of all) if (tokenize(text).length >= 400) passages.push(cut(text, 0, 500));
     const count = Math.round(length / 500);
+    const shown = passages.slice(0, count).map((text, i) => documentPiece(String(i), text));
     return itemOf(
       {
         system: passageSystem,
         kind: "document",
-        chunks: passages.slice(0, count).map((text, i) => documentPiece(String(i), text)),
-        neighbours: Array.from({ length: count }, (_, i) => documentPiece("n", passages[count + i]!)),
+        chunks: shown,
+        earlier: shown.map((piece, i) => ({ chunks: [documentPiece("n", passages[count + i]!), piece], at: 1 })),
         question: questions[index * 5]!.question,
         references: [],
       },
@@ -103,33 +103,46 @@ export async function loadWorkloads(
   };
 }
 
+/** The chunk at a random place among others. */
+function among(random: Random, chunk: Piece[], others: readonly Piece[][]) {
+  const at = Math.floor(random() * (others.length + 1));
+  return { chunks: [...others.slice(0, at), chunk, ...others.slice(at)], at };
+}
+
 /** The nearest training pairs as chat turns, the most similar last. */
 function withExamples({ pool, vectors, dev }: HelpfulnessData, count: number, index: number, chat: Chat): Item {
   const { request, references, candidates } = dev[index % dev.length]!;
   const random = splitmix64(seed + index);
+  const piecesOf = (one: number): Piece[] => examplePieces(String(one), pool[one]!);
   const shown = candidates.slice(0, count).reverse();
   return itemOf(
     {
       system: commandSystem,
       kind: "example",
-      chunks: shown.map((one) => examplePieces(String(one.index), pool[one.index]!)),
-      // Where an example was seen first some other request was asked: one of the ten most similar to the example stood before it.
-      neighbours: shown.map((one) => {
-        const similar = nearestOf(one.index, 10);
-        const chosen = similar[Math.floor(random() * similar.length)]!;
-        return examplePieces(`n${chosen}`, pool[chosen]!);
-      }),
+      chunks: shown.map((one) => piecesOf(one.index)),
+      earlier: shown.map((one) => seenIn(one.index)),
       question: request,
       references,
     },
     chat,
   );
 
+  /** Where an example was seen first another request was asked: one of the ten training requests nearest to it, with its own nearest examples. */
+  function seenIn(example: number) {
+    const askers = nearestOf(example, 10);
+    const asker = askers[Math.floor(random() * askers.length)]!;
+    const own = nearestOf(asker, count).reverse();
+    // Not always is it among the nearest of its nearest: then it stands for the one that is least so.
+    const chunks = own.includes(example) ? own : [example, ...own.slice(1)];
+    return { chunks: chunks.map(piecesOf), at: chunks.indexOf(example) };
+  }
+
+  /** Training requests, never the one that is measured. */
   function nearestOf(of: number, most: number): number[] {
     const vector = vectors[of]!;
     return vectors
-      .map((other, i) => ({ i, similarity: vector.reduce((sum, value, k) => sum + value * other[k]!, 0) }))
-      .filter(({ i }) => pool[i]!.request !== pool[of]!.request)
+      .map((other, i) => ({ i, similarity: dot(vector, other) }))
+      .filter(({ i }) => pool[i]!.request !== pool[of]!.request && pool[i]!.request !== request)
       .sort((one, other) => other.similarity - one.similarity)
       .slice(0, most)
       .map(({ i }) => i);
