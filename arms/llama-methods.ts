@@ -11,7 +11,6 @@ export interface LlamaInput {
   threads: number;
   /** Requests decoded together, each in a sequence of its own. */
   sequences: number;
-  /** null: without linked prefill. */
   linked: {
     convention: Convention;
     /** Of the slow tier; null: memory alone. */
@@ -22,7 +21,7 @@ export interface LlamaInput {
     diskBytes: number;
     /** Whether the arm's policy needs scoring passes. */
     scored: boolean;
-  } | null;
+  };
 }
 
 export interface LlamaFacts {
@@ -31,8 +30,8 @@ export interface LlamaFacts {
   loadMs: number;
   /** Of the worker's process. */
   pid: number;
-  /** SHA-256 of the model file, hex; null where nobody needs it. */
-  fingerprint: string | null;
+  /** SHA-256 of the model file, hex. */
+  fingerprint: string;
 }
 
 export interface Generate {
@@ -46,8 +45,10 @@ export interface Generate {
   stop: string[];
   /** Whether each text is sent as an event. */
   stream: boolean;
-  /** null: without linked prefill. `policy`: name of what is recomputed; compare: prefills that are compared with a full one later. */
-  linked: { policy: string; compare: Comparison | null } | null;
+  /** Name of what of its linked chunks is recomputed. */
+  policy: string;
+  /** Prefills that are compared with a full one later; null: none. */
+  compare: Comparison | null;
 }
 
 /** What the worker sends while it generates: the answer in parts, where they are wanted, and now and then that it moves on. */

@@ -1,86 +1,146 @@
-// Worker of the llama arm, a process of its own: one model, one context, one sequence for each request that may be under way.
-import { basename } from "node:path";
-import { getLlama, LlamaLogLevel, type LlamaModel, type Token } from "node-llama-cpp";
+// Worker of the llama arm, a process of its own: one model in our addon, one context for all requests, the store of chunk caches.
+import { destination, pino } from "pino";
+import { parsePolicy } from "../algorithms/link-policy.ts";
+import { splitmix64 } from "../algorithms/random.ts";
+import { openDisk } from "../connections/kv/disk.ts";
+import { formatKey } from "../connections/kv/keys.ts";
+import type { KvStore } from "../connections/kv/port.ts";
+import { openKvStore } from "../connections/kv/store.ts";
+import { createChat } from "../connections/llama/chat.ts";
+import { fingerprintOf, openLlamaModel } from "../connections/llama/model.ts";
+import { LlamaError } from "../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../connections/worker/rpc.ts";
-import { generate, type KeptSequence, reusable } from "./llama-generate.ts";
-import type { LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
-import { createPromptTokenizer } from "./llama-prompt.ts";
-import { type ChatMessage, chatMessages } from "./messages.ts";
+import type { LinkPlansOptions } from "./link-plans.ts";
+import { createIdleWork, type IdleWork } from "./linked-idle.ts";
+import { createLinkedModel, type LinkedModel } from "./linked-model.ts";
+import { chunkPrompt } from "./linked-prompt.ts";
+import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
+import { createPrefixCache } from "./prefix-cache.ts";
 import { seldom } from "./seldom.ts";
 
 interface Loaded {
-  model: LlamaModel;
-  promptTokens: (messages: readonly ChatMessage[]) => Token[];
-  free: KeptSequence[];
-  dispose: () => Promise<void>;
+  chat: ReturnType<typeof createChat>;
+  model: LinkedModel;
+  idle: IdleWork;
+  store: KvStore;
+  close: () => Promise<void>;
 }
 
 const input = workerInput<LlamaInput>();
 let loaded: Loaded | null = null;
+let refreshed = 0;
+/** What other processes did to the folder is taken in this often, in milliseconds. */
+const refreshMs = 5_000;
 
 async function load(): Promise<LlamaFacts> {
   const started = performance.now();
-  // The prebuilt library of the package or none: nothing is compiled or downloaded while requests wait.
-  const llama = await getLlama({
-    build: "never",
-    skipDownload: true,
-    gpu: false,
-    progressLogs: false,
-    logLevel: LlamaLogLevel.error,
-    maxThreads: input.threads,
-  });
-  const model = await llama.loadModel({ modelPath: input.model });
-  const context = await model.createContext({
+  const { linked } = input;
+  const fingerprint = linked.fingerprint ?? (await fingerprintOf(input.model));
+  const opened = await openLlamaModel({ path: input.model, fingerprint });
+  const context = await opened.openContext({
+    contextTokens: input.contextTokens * input.sequences,
     sequences: input.sequences,
-    contextSize: input.contextTokens,
     threads: input.threads,
   });
+  const { ropeHash, kvType, flashAttention } = context.format;
+  const format = formatKey({ model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
+  // What can't be kept is a warning of the arm's process: nothing is lost but time.
+  const log = pino({ level: "warn" }, destination(2));
+  const { convention, folder, memoryBytes, diskBytes } = linked;
+  const disk = folder === null ? null : await openDisk(folder, format);
+  const prefixBytes = Math.floor(memoryBytes / 4);
+  const prefixes = createPrefixCache(prefixBytes);
+  const chunkBytes = memoryBytes - prefixBytes;
+  const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
+  const { contextTokens, threads } = input;
+  const scorer = linked.scored ? await opened.openScorer({ contextTokens, threads }) : undefined;
+  const deviations: LinkPlansOptions["deviations"] =
+    scorer &&
+    (async (tokens, links) => {
+      const { keys, values } = await scorer.deviations({ tokens, links });
+      return keys.map((key, token) => key + (values[token] ?? 0));
+    });
+  const model = createLinkedModel({
+    context,
+    store,
+    format,
+    convention,
+    random: splitmix64(1),
+    deviations,
+    scorer,
+    prefixes,
+  });
+  const { vocabulary } = opened.facts;
   loaded = {
+    chat: createChat(opened),
     model,
-    promptTokens: createPromptTokenizer(model),
-    free: Array.from({ length: input.sequences }, () => ({ state: context.getSequence(), whole: 0 })),
-    dispose: () => llama.dispose(),
+    store,
+    idle: createIdleWork({ model, context, store, format, convention, vocabulary, scorer }),
+    async close() {
+      await scorer?.close();
+      await context.close();
+      await store.close();
+      opened.close();
+    },
   };
-  return {
-    name: model.fileInfo.metadata.general.name ?? basename(input.model),
-    loadMs: performance.now() - started,
-    pid: process.pid,
-    fingerprint: null,
-  };
+  return { name: opened.facts.name, loadMs: performance.now() - started, pid: process.pid, fingerprint };
+}
+
+async function generate(
+  wanted: Generate,
+  { signal, emit }: { signal: AbortSignal; emit: (event: unknown) => void },
+): Promise<Generated> {
+  if (loaded === null) throw new Error("generate was called before load");
+  const { chat, model, idle } = loaded;
+  const policy = parsePolicy(wanted.policy);
+  if ("problem" in policy) throw new Error(policy.problem);
+  const prompt = model.keyed(chunkPrompt(wanted.pieces, chat));
+  const length = prompt.tokens.length;
+  if (length >= input.contextTokens) return { kind: "tooLarge", prompt: length, limit: input.contextTokens };
+  const send = (event: LlamaEvent): void => emit(event);
+  const progress = seldom(() => send({ kind: "progress" }));
+  const { temperature, topP, seed, stop } = wanted;
+  const maxTokens = Math.min(wanted.maxTokens, input.contextTokens - length);
+  try {
+    const answered = await model.answer(
+      prompt,
+      policy,
+      { maxTokens, temperature, topP, seed, stop },
+      { signal, onProgress: progress, ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }) },
+    );
+    const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
+    idle.seen(prompt);
+    if (wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
+    return {
+      kind: "done",
+      text: result.text,
+      finishReason: result.finish === "length" ? "length" : "stop",
+      ...{ prompt: length, linked, recomputed, prefilled, completion: result.generated.length, firstTokenMs },
+    };
+  } catch (error) {
+    if (error instanceof LlamaError && error.code === "cancelled") return { kind: "cancelled" };
+    throw error;
+  }
 }
 
 serveCalls<LlamaMethods>(
   {
     load,
-    generate: async (wanted, { signal, emit }) => {
-      if (loaded === null) throw new Error("generate was called before load");
-      const { model, free } = loaded;
-      const prompt = loaded.promptTokens(chatMessages(wanted.pieces));
-      const sequence = takeNearest(free, prompt);
-      const send = (event: LlamaEvent): void => emit(event);
-      const progress = seldom(() => send({ kind: "progress" }));
-      const onText = wanted.stream ? (text: string) => send({ kind: "text", text }) : () => undefined;
+    generate,
+    async idle(_argument, { signal }) {
+      if (loaded === null) return { more: false, samples: [] };
+      if (performance.now() - refreshed > refreshMs) {
+        await loaded.store.refresh();
+        refreshed = performance.now();
+      }
       try {
-        const within = { model, sequence, limit: input.contextTokens };
-        return await generate(within, prompt, wanted, { signal, onText, onProgress: progress });
+        return await loaded.idle.next(signal);
       } catch (error) {
-        // What the sequence holds now is not known.
-        await sequence.state.clearHistory();
-        sequence.whole = 0;
+        // A request came, and goes before.
+        if (error instanceof LlamaError && error.code === "cancelled") return { more: true, samples: [] };
         throw error;
-      } finally {
-        free.push(sequence);
       }
     },
-    idle: () => Promise.resolve({ more: false, samples: [] }),
   },
-  () => loaded?.dispose(),
+  () => loaded?.close(),
 );
-
-/** The free sequence that holds most of the prompt. */
-function takeNearest(free: KeptSequence[], prompt: Token[]): KeptSequence {
-  const held = free.map((sequence) => reusable(sequence, prompt));
-  const [sequence] = free.splice(held.indexOf(Math.max(...held)), 1);
-  if (sequence === undefined) throw new Error("more requests than sequences");
-  return sequence;
-}

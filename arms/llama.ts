@@ -55,21 +55,18 @@ export async function createLlamaArm(
     contextTokens: config.contextTokens,
     threads: config.threads,
     sequences: config.concurrency,
-    linked:
-      config.linked === undefined
-        ? null
-        : {
-            ...config.linked,
-            folder: kvFolder === undefined ? null : join(kvFolder, config.name),
-            fingerprint: null,
-            scored: needsScores(config.linked.policy),
-          },
+    linked: {
+      ...config.linked,
+      folder: kvFolder === undefined ? null : join(kvFolder, config.name),
+      fingerprint: null,
+      scored: needsScores(config.linked.policy),
+    },
   };
-  const choice = config.linked && createLinkedChoice(config.linked, Math.random);
-  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: null };
+  const choice = createLinkedChoice(config.linked, Math.random);
+  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "" };
   const worker = await keepWorker<LlamaMethods>({
     name: `llama ${config.name}`,
-    entry: new URL(config.linked === undefined ? "./llama-worker.ts" : "./linked-worker.ts", import.meta.url),
+    entry: new URL("./llama-worker.ts", import.meta.url),
     data: input,
     // A crash of llama.cpp must not take the stage along.
     isolation: "process",
@@ -81,7 +78,7 @@ export async function createLlamaArm(
       );
       facts = await client.call("load", null).finally(() => clearTimeout(timer));
       // The next process need not read the whole file for it.
-      if (input.linked !== null) input.linked.fingerprint = facts.fingerprint;
+      input.linked.fingerprint = facts.fingerprint;
       log.info({ arm: config.name, model: facts.name, loadMs: Math.round(facts.loadMs) }, "model loaded");
     },
   });
@@ -93,19 +90,17 @@ export async function createLlamaArm(
     () => worker.kill(`no token came for ${String(config.stallMs)} ms`),
   );
 
-  const upkeep =
-    choice &&
-    startUpkeep({
-      busy: () => pending > 0 || !worker.ready,
-      async work(ending) {
-        const { more, samples } = await worker.call("idle", null, { signal: ending });
-        for (const sample of samples) {
-          choice.add(sample);
-          onSample?.(sample);
-        }
-        return more;
-      },
-    });
+  const upkeep = startUpkeep({
+    busy: () => pending > 0 || !worker.ready,
+    async work(ending) {
+      const { more, samples } = await worker.call("idle", null, { signal: ending });
+      for (const sample of samples) {
+        choice.add(sample);
+        onSample?.(sample);
+      }
+      return more;
+    },
+  });
 
   function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
     const called = performance.now();
@@ -127,15 +122,11 @@ export async function createLlamaArm(
       queueMs ??= before;
       try {
         const listen = onText && ((text: string) => onText(text, attempt));
-        const policy = choice?.policy(request.linkPolicy ?? null);
-        const { requestId, tenant = "default" } = request;
-        const compare = policy === undefined ? null : (choice?.compare({ requestId, tenant }, policy) ?? null);
-        const linked = policy === undefined ? null : { policy, compare };
-        const result = await generate(
-          { ...wanted(config, request), stream: onText !== undefined, linked },
-          ending,
-          listen,
-        );
+        const { requestId, tenant = "default", linkPolicy = null } = request;
+        const policy = choice.policy(linkPolicy);
+        const compare = choice.compare({ requestId, tenant }, policy);
+        const stream = onText !== undefined;
+        const result = await generate({ ...wanted(config, request), stream, policy, compare }, ending, listen);
         const timing = { queueMs, before, attempt };
         return resultOf(config, facts.name, timing, result) ?? endedFailure(ending, attempt);
       } catch (error) {
@@ -155,7 +146,7 @@ export async function createLlamaArm(
 
   async function generate(what: Generate, signal: AbortSignal, onText?: (text: string) => void): Promise<Generated> {
     pending += 1;
-    upkeep?.interrupt();
+    upkeep.interrupt();
     const onEvent = (sent: unknown): void => {
       watchdog.progress();
       // The worker sends nothing else.
@@ -176,7 +167,7 @@ export async function createLlamaArm(
   async function close(): Promise<void> {
     watchdog.stop();
     calls.close();
-    await upkeep?.close();
+    await upkeep.close();
     await worker.close();
   }
 
@@ -193,7 +184,7 @@ export async function createLlamaArm(
 function wanted(
   config: LlamaArmConfig,
   { requestId, pieces, params }: ArmRequest,
-): Omit<Generate, "stream" | "linked"> {
+): Omit<Generate, "stream" | "policy" | "compare"> {
   return {
     pieces,
     maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens),

@@ -242,7 +242,7 @@ const openaiArm = z.strictObject({
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
 const linked = z.strictObject({
-  /** What of a linked prompt is computed again: full, naive, attnlink-K, blend-R, craft-ALPHA, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
+  /** What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K, blend-R, craft-ALPHA, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
   policy: z
     .string()
     .superRefine((name, context) => {
@@ -253,6 +253,7 @@ const linked = z.strictObject({
     .default("last-2"),
   /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and one similar chunk, or what they were first seen behind. */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
+  /** Caches of chunks, and a quarter of it the beginnings of conversations. */
   memoryBytes: z
     .number()
     .int()
@@ -279,8 +280,8 @@ const llamaArm = z.strictObject({
   concurrency: z.number().int().min(1).max(64).default(1),
   /** Without a token for so long while requests wait, its process is killed and another started. */
   stallMs: milliseconds.default(60_000),
-  /** Linked prefill: examples and documents are computed once; absent: prompts are prefilled whole. */
-  linked: linked.optional(),
+  /** Linked prefill: the caches of system prompts, examples and documents are computed once. */
+  linked: linked.prefault({}),
 });
 const recordedArm = z.strictObject({
   ...armBase,

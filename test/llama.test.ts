@@ -1,4 +1,4 @@
-// The llama arm with the real model, SmolLM2-135M-Instruct, as set-up fetches it: without and with linked prefill.
+// The llama arm with the real model, SmolLM2-135M-Instruct, as set-up fetches it.
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,7 +10,8 @@ import { llamaAddonFile } from "../connections/llama/library.ts";
 import type { Params, Piece } from "../schemas/types.ts";
 
 const model = llamaModelFile();
-const missing = existsSync(model) ? "" : ` (skipped: no model at ${model}; run "npm run setup")`;
+const absent = [model, llamaAddonFile].filter((file) => !existsSync(file));
+const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "npm run setup")`;
 
 // Greedy answers to these are far from a tie, so that the rounding of a batch can't change them.
 const pairs: [string, string][] = [
@@ -44,23 +45,14 @@ async function createArm(more: object): Promise<LlamaArm> {
   return createLlamaArm(config, { log: pino({ level: "silent" }) });
 }
 
-const unlinked = existsSync(llamaAddonFile) ? "" : ` (skipped: no addon at ${llamaAddonFile}; run "npm run setup")`;
-const ways: { name: string; skipped: string; linked: object | undefined }[] = [
-  { name: "llama arm", skipped: missing, linked: undefined },
-  { name: "llama arm with linked prefill", skipped: missing || unlinked, linked: { policy: "last-2" } },
-];
-
-for (const { name, skipped, linked } of ways)
-  describe.skipIf(skipped !== "")(`${name}${skipped}`, () => answersAs(linked));
-
-function answersAs(linked: object | undefined): void {
+describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
   let arm: LlamaArm;
   beforeAll(async () => {
-    arm = await createArm({ linked, concurrency: 4, prices: { prompt: 1, completion: 2 } });
+    arm = await createArm({ concurrency: 4, prices: { prompt: 1, completion: 2 } });
   });
   afterAll(() => arm.close());
 
-  it("answers greedily, the same twice, without prefilling the whole parts of the prompt again", async () => {
+  it("answers greedily, the same twice, and links all but the question the second time", async () => {
     const first = await arm.answer(request("who am I"), never());
     const second = await arm.answer(request("who am I"), never());
     expect(first).toMatchObject({ kind: "answer", text: "whoami", finishReason: "stop", attempts: 1 });
@@ -70,9 +62,23 @@ function answersAs(linked: object | undefined): void {
     expect(first.usage.prefilled).toBe(first.usage.prompt);
     expect(first.cost).toBeCloseTo((first.usage.prompt + 2 * first.usage.completion) / 1e6, 12);
     expect(first.firstTokenMs).toBeGreaterThan(first.queueMs);
-    // Whole parts of the prompt, or all but the question.
-    expect(second.usage.prompt - second.usage.prefilled).toBe(linked === undefined ? 64 : second.usage.linked);
-    if (linked !== undefined) expect(second.usage.prompt - second.usage.linked).toBeLessThan(16);
+    expect(second.usage.prompt - second.usage.linked).toBeLessThan(16);
+    expect(second.usage.prefilled).toBe(second.usage.prompt - second.usage.linked);
+  });
+
+  it("goes on from where an earlier request of the conversation ended", async () => {
+    const turn = (role: Piece["role"], text: string): Piece => ({ kind: "turn", id: null, role, text });
+    const said = "My name is Ada, I keep nine bees and a very old telescope, and I live in a lighthouse by the sea.";
+    const opening = [turn("user", said), turn("assistant", "Hello Ada."), turn("user", "Greet me.")];
+    const first = await arm.answer(request("", {}, { pieces: opening.slice(0, 1) }), never());
+    const second = await arm.answer(request("", {}, { pieces: opening }), never());
+    if (first.kind !== "answer" || second.kind !== "answer") throw new Error("unreachable");
+    expect(first.usage.linked).toBe(0);
+    // All of the first prompt but the opening of its answer.
+    expect(second.usage.linked).toBeGreaterThan(first.usage.prompt - 8);
+    expect(second.usage.prefilled).toBe(second.usage.prompt - second.usage.linked);
+    const whole = await arm.answer(request("", {}, { pieces: opening, linkPolicy: "full" }), never());
+    expect(whole).toMatchObject({ usage: { linked: 0 } });
   });
 
   it("ends at a stop string or at the number of tokens, and streams exactly the answer", async () => {
@@ -156,7 +162,7 @@ function answersAs(linked: object | undefined): void {
   });
 
   it("ends a process that hangs, and answers what waited from the next", async () => {
-    const hanging = await createArm({ linked, stallMs: 4_000 });
+    const hanging = await createArm({ stallMs: 4_000 });
     try {
       const first = hanging.pid();
       const stop = (_text: string, attempt: number): void => {
@@ -172,4 +178,4 @@ function answersAs(linked: object | undefined): void {
       await hanging.close();
     }
   });
-}
+});
