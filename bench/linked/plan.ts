@@ -100,28 +100,26 @@ export const fullPlan: Plan = {
   loading: ["nl2bash-10", "musique-200", "musique-512"],
 };
 
-const glance: Policies = {
-  alone: ["naive"],
-  system: ["naive", "last-2"],
-  context: ["naive", "attnlink-4", "last-1", "last-2"],
-};
-
 export const quickPlan: Plan = {
   parts: [
-    ...some("nl2bash-10", 0, 1, { ...glance, context: [...(glance.context ?? []), "blend-15"] }),
-    ...some("nl2bash-10", 1, 2, glance),
-    ...some("musique-200", 0, 1, { context: ["naive", "attnlink-4"] }),
-    ...some("sweep-1000", 0, 1, { system: ["naive", "attnlink-4"] }),
+    ...some("nl2bash-10", 0, 1, {
+      alone: ["naive"],
+      system: ["naive", "last-2"],
+      context: ["naive", "attnlink-4", "last-2", "blend-15"],
+    }),
+    ...some("nl2bash-5", 0, 1, { context: ["naive", "last-2"] }),
+    ...some("musique-100", 0, 1, { context: ["naive", "attnlink-4"] }),
+    ...some("sweep-500", 0, 1, { system: ["naive"] }),
   ],
   throughput: [
     {
       after: 4,
-      workload: "nl2bash-10",
+      workload: "nl2bash-5",
       count: 2,
       convention: "system",
       policies: ["full", "last-2"],
       inFlight: [1, 2],
     },
   ],
-  loading: ["nl2bash-10"],
+  loading: ["nl2bash-5"],
 };

@@ -75,10 +75,12 @@ export async function loadWorkloads(
   }
 
   function sweep(length: number, index: number): Item {
-    const all = questions.slice(index * 5).flatMap(({ ctxs }) => ctxs);
-    const passages: string[] = [];
-    for (const { text } of all) if (tokenize(text).length >= 400) passages.push(cut(text, 0, 500));
     const count = Math.round(length / 500);
+    const passages: string[] = [];
+    for (const { text } of questions.slice(index * 5).flatMap(({ ctxs }) => ctxs)) {
+      if (passages.length === 2 * count) break;
+      if (tokenize(text).length >= 400) passages.push(cut(text, 0, 500));
+    }
     const shown = passages.slice(0, count).map((text, i) => documentPiece(String(i), text));
     return itemOf(
       {
