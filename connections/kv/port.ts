@@ -3,7 +3,7 @@
 import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 
 /**
- * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and one similar chunk (its first context);
+ * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and up to two chunks nearest to it (its first context);
  * whatever stood before it in the prompt that it was first seen in. "linked" is the last, where a part of that was linked itself, so that
  * the numbers are not quite those of its prefix.
  */
@@ -54,6 +54,8 @@ export interface KvStats {
   memoryHits: number;
   diskHits: number;
   misses: number;
+  /** Loaded before they were asked for. */
+  prefetched: number;
   computed: number;
   /** Callers that waited for what another was computing. */
   joined: number;
@@ -89,8 +91,12 @@ export interface KvStore {
   used(key: string, cfo: number): void;
   /** Keeps what a scoring pass found, for variants to be chosen by. */
   describe(key: string, impact: ContextImpact): Promise<void>;
-  /** Loads what is on the slow tier alone, for requests that wait; what fails is left to get. */
-  prefetch(keys: readonly string[]): Promise<void>;
+  /**
+   * For a request that waits: loads what is on the slow tier alone and keeps all of it in memory until the function that it resolves to is called.
+   * Takes half of memory at most, for all who wait together, and evicts nothing that is nowhere else; null, and nothing is kept: there is no room
+   * now, or it was aborted. What fails to load is left to get.
+   */
+  prefetch(keys: readonly string[], signal?: AbortSignal): Promise<(() => void) | null>;
 
   /** Names an entry; the id then goes where a key does in the four below. An id names one entry: naming again moves it. */
   create(id: string, key: string): Promise<void>;

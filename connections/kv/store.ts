@@ -4,6 +4,7 @@ import { addUse, reuseCredit } from "../../algorithms/reuse-value.ts";
 import { type Held, listed } from "./held.ts";
 import { variantKey } from "./keys.ts";
 import { KvError, type KvStore } from "./port.ts";
+import { createPrefetch } from "./prefetch.ts";
 import { createTiers, noCounts, type TierOptions } from "./tiers.ts";
 
 export interface KvStoreOptions extends TierOptions {
@@ -46,6 +47,13 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     tiers.keepMemory();
   };
 
+  function loadOnce(one: Held, sparing = false): Promise<Uint8Array | null> {
+    const { key } = one.entry;
+    const work = loading.get(key) ?? tiers.load(one, sparing).finally(() => loading.delete(key));
+    loading.set(key, work);
+    return work;
+  }
+
   const get: KvStore["get"] = async (key) => {
     const one = held.get(key);
     if (closed || one === undefined || expired(one)) {
@@ -57,12 +65,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       counts.memoryHits++;
       return bytes;
     }
-    let work = loading.get(key);
-    if (work === undefined) {
-      work = tiers.load(one).finally(() => loading.delete(key));
-      loading.set(key, work);
-    }
-    const blob = await work;
+    const blob = await loadOnce(one);
     counts[blob === null ? "misses" : "diskHits"]++;
     return blob;
   };
@@ -119,9 +122,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       await tiers.flush();
       if (one.disk) await disk?.mark(key, "impact", JSON.stringify(impact));
     },
-    async prefetch(keys) {
-      for (const key of keys) if (held.get(key)?.blob === null) await get(key);
-    },
+    prefetch: createPrefetch({ tiers, counts, memoryBytes, load: (one) => loadOnce(one, true) }),
     async create(id, key) {
       if (id === "" || id.length > 512) throw new KvError("invalid", "an id has 1 to 512 characters");
       const one = known(key);

@@ -23,7 +23,7 @@ export interface TierOptions {
 
 export type Counts = Omit<KvStats, "entries" | "memoryBytes" | "diskBytes" | "pinnedBytes">;
 export const noCounts: Readonly<Counts> = {
-  ...{ memoryHits: 0, diskHits: 0, misses: 0, computed: 0, joined: 0 },
+  ...{ memoryHits: 0, diskHits: 0, misses: 0, prefetched: 0, computed: 0, joined: 0 },
   ...{ evicted: 0, expired: 0, refused: 0, notWritten: 0 },
 };
 
@@ -36,6 +36,8 @@ export function createTiers(options: TierOptions, counts: Counts) {
   /** Explicit id to key. */
   const ids = new Map<string, string>();
   const ghosts = createGhosts();
+  /** Keys that stay in memory for requests that wait, and how many of those there are. */
+  const awaited = new Map<string, number>();
   const writes = createWriteBehind(mostWaiting, (error) => {
     counts.notWritten++;
     log.warn({ err: error }, "a chunk cache could not be written");
@@ -77,11 +79,13 @@ export function createTiers(options: TierOptions, counts: Counts) {
     await removeFile(key);
   }
 
-  function keepMemory(): void {
+  /** sparing: what is nowhere else stays, even beyond the budget. */
+  function keepMemory(sparing = false): void {
     // What is pinned stays in the store, and where it is on disk that is enough.
     const there = candidates(
       (one) => one.blob !== null,
-      (one) => one.pinned && !one.disk,
+      (one) =>
+        (one.pinned && !one.disk) || awaited.has(one.entry.key) || (sparing && !one.disk && one.waiting === null),
     );
     for (const key of chooseVictims(there, memoryBytes)) {
       const victim = held.get(key);
@@ -137,7 +141,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
   }
 
   /** From the slow tier; null where nothing good is there. */
-  async function load(one: Held): Promise<Uint8Array | null> {
+  async function load(one: Held, sparing = false): Promise<Uint8Array | null> {
     const { key } = one.entry;
     const read = await disk?.read(key);
     if (read?.ok !== true) {
@@ -149,7 +153,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
       return null;
     }
     one.blob = read.value.blob;
-    keepMemory();
+    keepMemory(sparing);
     return read.value.blob;
   }
 
@@ -193,7 +197,22 @@ export function createTiers(options: TierOptions, counts: Counts) {
     disk?.writeValues(new Map([...held].map(([key, { value }]) => [key, value])));
 
   return {
-    ...{ held, byChunk, ids, ghosts, add, drop, discard, keepMemory, keepDisk, write, writeLater, load, readMarks },
+    ...{
+      held,
+      byChunk,
+      ids,
+      ghosts,
+      awaited,
+      add,
+      drop,
+      discard,
+      keepMemory,
+      keepDisk,
+      write,
+      writeLater,
+      load,
+      readMarks,
+    },
     ...{ saveValues, flush: writes.flush, halfLife },
   };
 }
