@@ -251,7 +251,7 @@ const linked = z.strictObject({
       if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
     })
     .default("last-2"),
-  /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and one similar chunk, or what they were first seen behind. */
+  /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and the two chunks next to them in the prompt that brought them, or all that stood before them there. */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
   /** Caches of chunks, and a quarter of it the beginnings of conversations. */
   memoryBytes: z
