@@ -1,5 +1,6 @@
 // npm test: installs what a fresh clone lacks, then checks types, style and walls, and runs unit and integration tests on
-// a real embedded stack. The last line says how many passed and failed; what is asked for can be narrowed:
+// a real embedded stack. At the end every failure is told once more, for a record that keeps only the end of the output; the last line says how
+// many passed and failed. What is asked for can be narrowed:
 //   npm test -- checks | unit | integration
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -17,7 +18,11 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const wanted = (part) => asked.length === 0 || asked.includes(part);
-const total = { passed: 0, failed: 0, skipped: 0 };
+const total = { passed: 0, skipped: 0 };
+/** Name and message of each. */
+const failures = [];
+/** Of the output of a check, and of all failures at the end. */
+const most = { lines: 40, failures: 20 };
 
 /** One check that either holds or not; its output is only shown when it doesn't. */
 async function check(name, args) {
@@ -30,7 +35,8 @@ async function check(name, args) {
     child.once("error", (error) => resolve({ code: 1, output: error.message }));
     child.once("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
   });
-  total[code === 0 ? "passed" : "failed"]++;
+  if (code === 0) total.passed++;
+  else failures.push({ name, message: output.trim().split("\n").slice(-most.lines).join("\n") });
   console.log(`${code === 0 ? "✓" : "✗"} ${name} (${seconds(since)})${code === 0 ? "" : `\n${output}`}`);
 }
 
@@ -38,24 +44,21 @@ async function vitest(project) {
   const folder = mkdtempSync(join(tmpdir(), "precedent-test-"));
   const file = join(folder, "report.json");
   try {
-    const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`];
-    const code = await run(process.execPath, [
-      "node_modules/vitest/vitest.mjs",
-      "run",
-      "--project",
-      project,
-      ...reporters,
-    ]);
-    const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : null;
-    let failed = report?.numFailedTests ?? 0;
-    // A file that can't even be loaded has no tests to fail.
-    failed += (report?.testResults ?? []).filter(
-      (result) => result.status === "failed" && result.assertionResults.length === 0,
-    ).length;
-    if (code !== 0 && failed === 0) failed = 1;
-    total.passed += report?.numPassedTests ?? 0;
-    total.skipped += (report?.numPendingTests ?? 0) + (report?.numTodoTests ?? 0);
-    total.failed += failed;
+    const reporters = ["--reporter=default", "--reporter=./scripts/failures-reporter.ts"];
+    const code = await run(
+      process.execPath,
+      ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters],
+      { env: { ...environment, PRECEDENT_TEST_REPORT: file } },
+    );
+    const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { passed: 0, skipped: 0, failures: [] };
+    total.passed += report.passed;
+    total.skipped += report.skipped;
+    failures.push(...report.failures);
+    if (code !== 0 && report.failures.length === 0)
+      failures.push({
+        name: `${project} tests`,
+        message: `vitest ended with exit code ${code} and no failure to tell of`,
+      });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -77,10 +80,15 @@ try {
   if (wanted("unit")) await vitest("unit");
   if (wanted("integration")) await vitest("integration");
 } catch (error) {
-  console.error(error instanceof Error ? error.message : error);
-  total.failed++;
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(message);
+  failures.push({ name: "npm test", message });
 }
-const { passed, failed, skipped } = total;
+for (const { name, message } of failures.slice(0, most.failures))
+  console.log(`\n✗ ${name}\n${message.replace(/^(?=.)/gm, "    ")}`);
+if (failures.length > most.failures) console.log(`\n✗ and ${failures.length - most.failures} more`);
+const { passed, skipped } = total;
+const failed = failures.length;
 console.log(`\nall of it took ${seconds(started)}`);
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
