@@ -17,6 +17,8 @@ export interface AskOptions {
   arm?: string;
   /** Of several recorded answers, which. */
   seed?: number;
+  /** What of its linked chunks is computed again; otherwise as the arm is configured. */
+  linkPolicy?: string;
 }
 
 export interface Client {
@@ -134,7 +136,11 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
   };
 }
 
-function requestOf(question: string, run: string, { scene, arm, seed }: AskOptions): Request & { id: string } {
+function requestOf(
+  question: string,
+  run: string,
+  { scene, arm, seed, linkPolicy }: AskOptions,
+): Request & { id: string } {
   return {
     id: uuid(),
     tenant: demoTenant,
@@ -147,7 +153,7 @@ function requestOf(question: string, run: string, { scene, arm, seed }: AskOptio
     privacy: { cache: true, share: true, fresh: true },
     mayAsk: true,
     replyPartition: null,
-    metadata: { client: demoClient, run, ...(scene === undefined ? {} : { scene }) },
+    metadata: { client: demoClient, run, ...(scene && { scene }), ...(linkPolicy && { "link-policy": linkPolicy }) },
     createdAt: Date.now(),
   };
 }

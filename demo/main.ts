@@ -13,6 +13,7 @@ import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
 import { examples } from "./scenes/examples.ts";
 import { learning } from "./scenes/learning.ts";
+import { linked } from "./scenes/linked.ts";
 import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
 import { questions } from "./scenes/questions.ts";
@@ -20,7 +21,7 @@ import { replay } from "./scenes/replay.ts";
 import { createScreen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
-const scenes: readonly Scene[] = [questions, learning, examples, replay, queries, next];
+const scenes: readonly Scene[] = [questions, learning, linked, examples, replay, queries, next];
 
 /** When the command was given: scripts/demo.mjs hands it over. */
 const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());
