@@ -53,14 +53,14 @@ export async function machineChecks(
   const lost = llamas.filter((file) => !existsSync(file));
   const logs = config.arms.flatMap((arm) => (arm.type === "recorded" && !existsSync(arm.file) ? [arm.file] : []));
 
-  const [java, maven, python, compiler, make, faiss, linked] = await Promise.all([
+  const [java, maven, python, compiler, make, faiss, llama] = await Promise.all([
     said("java", "-version"),
     said("mvn", "-v"),
     said("python3", "--version"),
     said("g++", "--version"),
     said("make", "--version"),
     faissProblem(),
-    llamas.length > 0 ? linkedPrefill() : null,
+    llamas.length > 0 ? llamaLibrary() : null,
   ]);
   const checks: Check[] = [
     atLeast(process.version, "20.15")
@@ -128,7 +128,7 @@ export async function machineChecks(
             remedy: `${setup}, or name a GGUF file in arms.model`,
           },
     );
-  if (linked !== null) checks.push(linked);
+  if (llama !== null) checks.push(llama);
   if (logs.length > 0)
     checks.push({
       name: "recorded answers",
@@ -163,9 +163,9 @@ async function faissProblem(): Promise<string | null> {
   }
 }
 
-/** Which devices llama.cpp found, or why there is no linked prefill. */
-async function linkedPrefill(): Promise<Check> {
-  const name = "linked prefill";
+/** Which devices llama.cpp found, or why it can't be used. */
+async function llamaLibrary(): Promise<Check> {
+  const name = "llama.cpp";
   try {
     const devices = await probeLlama();
     return {
@@ -177,8 +177,8 @@ async function linkedPrefill(): Promise<Check> {
     const why = ((error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "").slice(0, 120);
     return {
       name,
-      state: "lacking",
-      detail: `the addon does not work (${why}): every prompt is prefilled in full`,
+      state: "missing",
+      detail: `the addon does not work (${why}): arms of type llama can't start`,
       remedy: `apt-get install g++ git, then ${setup}`,
     };
   }

@@ -1,5 +1,5 @@
 // Builds our addon on the prebuilt llama.cpp of node-llama-cpp, and the program that checks its core, once: half a minute, because
-// nothing of llama.cpp is compiled. Where it can't be built, the llama arm goes on without linked prefill and says so.
+// nothing of llama.cpp is compiled. Where it can't be built, set-up goes on without, and says so.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";

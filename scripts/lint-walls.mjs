@@ -39,7 +39,9 @@ const clients = [
     rooms: ["connections/embedder/**"],
     use: "the port connections/embedder/port.ts",
   },
-  { packages: ["node-llama-cpp", "openai", "eventsource-parser"], rooms: ["arms/**"], use: "the port arms/arm.ts" },
+  { packages: ["openai", "eventsource-parser"], rooms: ["arms/**"], use: "the port arms/arm.ts" },
+  // Only its libraries are used, under our own addon.
+  { packages: ["node-llama-cpp"], rooms: ["connections/llama/**"], use: "connections/llama" },
   {
     // Native code that may crash: it belongs into the llama arm's own process, and into programs.
     packages: ["@huggingface/jinja", "**/connections/llama/*", "!**/connections/llama/port.ts"],

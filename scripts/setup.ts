@@ -55,11 +55,11 @@ async function ensureLanguageModel(progress: Progress): Promise<void> {
 }
 
 async function ensureLlamaAddon(progress: Progress): Promise<void> {
-  const built = await buildLlama((line) => progress.line(`  linked prefill: ${line}`));
+  const built = await buildLlama((line) => progress.line(`  llama.cpp: ${line}`));
   progress.line(
     built.built
-      ? `✓ linked prefill: ${built.fresh ? "built" : "there"}`
-      : `! linked prefill: ${built.reason}\n  Going on without it: every prompt is prefilled in full.`,
+      ? `✓ llama.cpp: ${built.fresh ? "built" : "there"}`
+      : `! llama.cpp: ${built.reason}\n  Going on without it: arms of type llama can't start.`,
   );
 }
 
