@@ -1,6 +1,6 @@
 // A reporter of vitest for scripts/test.mjs: writes counts and every failure (of a test, a hook, a file that can't be loaded, and errors that
 // nobody caught) as JSON to the file that PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the output.
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { TestError } from "vitest";
@@ -42,11 +42,23 @@ export function describeError(error: AnError, root: string): string {
   return lines.slice(0, most.lines).join("\n");
 }
 
+/** Written after every file of tests: what is known stays known when the run is killed. */
 export default class FailuresReporter implements Reporter {
-  onTestRunEnd(modules: readonly Module[], uncaught: readonly AnError[]): void {
-    const file = process.env["PRECEDENT_TEST_REPORT"];
-    if (file !== undefined) writeFileSync(file, JSON.stringify(reportOf(modules, uncaught, process.cwd())));
+  private readonly ended: Module[] = [];
+  onTestModuleEnd(module: Module): void {
+    this.ended.push(module);
+    write({ ...reportOf(this.ended, [], process.cwd()), finished: false });
   }
+  onTestRunEnd(modules: readonly Module[], uncaught: readonly AnError[]): void {
+    write({ ...reportOf(modules, uncaught, process.cwd()), finished: true });
+  }
+}
+
+function write(report: TestReport & { finished: boolean }): void {
+  const file = process.env["PRECEDENT_TEST_REPORT"];
+  if (file === undefined) return;
+  writeFileSync(`${file}.new`, JSON.stringify(report));
+  renameSync(`${file}.new`, file);
 }
 
 export function reportOf(modules: readonly Module[], uncaught: readonly AnError[], root: string): TestReport {

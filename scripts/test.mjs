@@ -50,14 +50,15 @@ async function vitest(project) {
       ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters],
       { env: { ...environment, PRECEDENT_TEST_REPORT: file } },
     );
-    const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { passed: 0, skipped: 0, failures: [] };
+    const nothing = { passed: 0, skipped: 0, failures: [], finished: false };
+    const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : nothing;
     total.passed += report.passed;
     total.skipped += report.skipped;
     failures.push(...report.failures);
-    if (code !== 0 && report.failures.length === 0)
+    if (!report.finished || (code !== 0 && report.failures.length === 0))
       failures.push({
         name: `${project} tests`,
-        message: `vitest ended with exit code ${code} and no failure to tell of`,
+        message: `vitest ended with exit code ${code}${report.finished ? " and no failure to tell of" : " before it was through"}`,
       });
   } finally {
     rmSync(folder, { recursive: true, force: true });
