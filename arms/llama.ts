@@ -14,7 +14,7 @@ import type { Arm, ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 import { createCalls, endedFailure } from "./calls.ts";
 import { answerCost } from "./cost.ts";
 import { createLinkedChoice } from "./linked-choice.ts";
-import type { Sample } from "./linked-idle.ts";
+import { type CurveOf, followHistory, type LinkHistory } from "./linked-history.ts";
 import { startUpkeep } from "./linked-upkeep.ts";
 import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./llama-methods.ts";
 import { createWatchdog } from "./watchdog.ts";
@@ -36,14 +36,14 @@ export interface LlamaArmDependencies {
   log: Logger;
   /** Where chunk caches are kept; without it they are kept in memory alone. */
   kvFolder?: string | undefined;
-  /** Gets what linked prefills were found to be worth. */
-  onSample?: ((sample: Sample) => void) | undefined;
+  /** What linked prefills were found to be worth, by all processes of the arm. */
+  history?: LinkHistory | undefined;
 }
 
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
 export async function createLlamaArm(
   config: LlamaArmConfig,
-  { log, kvFolder, onSample }: LlamaArmDependencies,
+  { log, kvFolder, history }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
   const model = config.model ?? llamaModelFile();
   await access(model).catch((error: unknown) => {
@@ -90,21 +90,27 @@ export async function createLlamaArm(
     () => worker.kill(`no token came for ${String(config.stallMs)} ms`),
   );
 
+  const of = (): CurveOf => ({ model: facts.fingerprint, convention: config.linked.convention });
+  const follower = followHistory({ choice, history, of, log });
   const upkeep = startUpkeep({
     busy: () => pending > 0 || !worker.ready,
     async work(ending) {
       const { more, samples } = await worker.call("idle", null, { signal: ending });
-      for (const sample of samples) {
-        choice.add(sample);
-        onSample?.(sample);
-      }
+      for (const sample of samples) follower.measured(sample);
       return more;
     },
   });
 
   function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
     const called = performance.now();
-    return calls.run(request, signal, (ending) => attempts(request, ending, called, onText));
+    const call = (ending: AbortSignal) => attempts(request, ending, called, onText);
+    return calls.run(request, signal, call, (over) => void prefetch(request, over));
+  }
+
+  /** While the request waits for its turn; what fails is read then. */
+  async function prefetch({ pieces, linkPolicy = null }: ArmRequest, over: AbortSignal): Promise<void> {
+    const policy = choice.policy(linkPolicy);
+    await worker.call("prefetch", { pieces, policy }, { signal: over }).catch(() => undefined);
   }
 
   async function attempts(
@@ -166,6 +172,7 @@ export async function createLlamaArm(
 
   async function close(): Promise<void> {
     watchdog.stop();
+    follower.stop();
     calls.close();
     await upkeep.close();
     await worker.close();
@@ -176,6 +183,7 @@ export async function createLlamaArm(
     model: facts.name,
     concurrency: config.concurrency,
     answer,
+    inventory: () => (worker.ready ? worker.call("inventory", null) : Promise.resolve(null)),
     close,
     pid: () => facts.pid,
   };

@@ -3,15 +3,16 @@ import { join } from "node:path";
 import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
-import { createSampleSender } from "./samples.ts";
+import { createLinkHistory } from "./link-history.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, stageName, type RunningStage } from "./stage.ts";
 
 export async function startGenerate(session: Session, instance: string, config: ArmConfig): Promise<RunningStage> {
   const log = session.log.child({ stage: stageName("generate", config.name) });
   const { limits, kafka, stack } = session.config;
-  const samples = createSampleSender(session, config.name, log);
-  const arm = await createArm(config, { log, kvFolder: join(stack.folder, "kv"), onSample: samples.send });
+  const bound = config.type === "llama" ? config.linked.maxKl : 0;
+  const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
+  const arm = await createArm(config, { log, kvFolder: join(stack.folder, "kv"), history });
   const pipeline = generate.bind({ arm, limits, partitions: kafka.partitions, clock: Date.now });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
@@ -21,7 +22,7 @@ export async function startGenerate(session: Session, instance: string, config: 
     async stop() {
       await stage.stop();
       await arm.close();
-      await samples.close();
+      await history.close();
     },
   };
 }

@@ -340,7 +340,11 @@ export interface PrefillSample {
   requestId: string;
   tenant: string;
   arm: string;
+  /** SHA-256 of the model file; empty: not known. */
+  model: string;
   policy: string;
+  /** What chunks are prefilled behind when they are cached. */
+  convention: string;
   recomputedShare: number;
   /** Teacher-forced mean, nats. */
   kl: number;

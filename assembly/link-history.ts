@@ -1,0 +1,85 @@
+// What the processes of an arm measured and chose of linked prefill: read from ClickHouse; written to the topics prefill-samples and policies, from
+// where record brings it there. Best effort: what can't be sent is lost, and there will be more.
+import { upperKl } from "../algorithms/policy-choice.ts";
+import type { PastSample } from "../arms/linked-choice.ts";
+import type { LinkHistory } from "../arms/linked-history.ts";
+import type { Session } from "./session.ts";
+
+export interface OpenLinkHistory extends LinkHistory {
+  close(): Promise<void>;
+}
+
+/** Prompts and caches of longer ago are others. */
+const daysRead = 14;
+const dayMs = 86_400_000;
+
+/** Names of policies on the topic `policies`: one for each arm. Nobody but people reads them there, so no writer needs to fence another. */
+export const linkPolicyName = (arm: string): string => `link/${arm}`;
+const kind = "link/1";
+
+const SAMPLES = `
+  SELECT request_id AS requestId, policy, recomputed_share AS recomputedShare, kl
+  FROM prefill_samples FINAL
+  WHERE arm = {arm:String} AND model = {model:String} AND convention = {convention:String}
+    AND policy IN {policies:Array(String)} AND created_at >= fromUnixTimestamp64Milli({since:Int64})
+  ORDER BY created_at DESC, request_id DESC
+  LIMIT {limit:UInt32} BY policy`;
+
+const CHOICE = `
+  SELECT JSONExtractString(body, 'policy') AS policy
+  FROM policies FINAL
+  WHERE name = {name:String} AND JSONExtractString(body, 'model') = {model:String}
+    AND JSONExtractString(body, 'convention') = {convention:String}
+  ORDER BY version DESC LIMIT 1`;
+
+export interface LinkHistoryOptions {
+  arm: string;
+  /** auto's, nats: stands in its choices. */
+  bound: number;
+}
+
+export function createLinkHistory(
+  { kafka, codec, topic, clickhouse, log }: Pick<Session, "kafka" | "codec" | "topic" | "clickhouse" | "log">,
+  { arm, bound }: LinkHistoryOptions,
+): OpenLinkHistory {
+  // Most arms never have a sample.
+  let producer: ReturnType<Session["kafka"]["plainProducer"]> | undefined;
+  function send(name: "prefill-samples" | "policies", key: string, value: Buffer): void {
+    producer ??= kafka.plainProducer();
+    producer.send([{ topic: topic(name), key, value }]).catch((error: unknown) => {
+      log.warn({ err: error, topic: name }, "what was found of linked prefill could not be sent");
+    });
+  }
+  return {
+    async samples(of, policies, limit) {
+      const since = Date.now() - daysRead * dayMs;
+      const rows = await clickhouse.query<PastSample>(SAMPLES, { arm, ...of, policies, since, limit });
+      return rows.reverse();
+    },
+    async choice(of) {
+      const [row] = await clickhouse.query<{ policy: string }>(CHOICE, { name: linkPolicyName(arm), ...of });
+      return row?.policy ?? null;
+    },
+    sampled({ requestId, tenant, policy, recomputedShare, kl, agreement }, of) {
+      const record = { requestId, tenant, arm, ...of, policy, recomputedShare, kl, agreement, createdAt: Date.now() };
+      send("prefill-samples", requestId, codec.encode("prefill-samples", record));
+    },
+    chose({ policy, record }, of) {
+      const createdAt = Date.now();
+      const known = record && { kl: record.kl, upperKl: upperKl(record), share: record.share };
+      const value = codec.encode("policies", {
+        name: linkPolicyName(arm),
+        tenant: "default",
+        // Ascending over all processes of the arm, which know nothing of each other.
+        version: createdAt,
+        kind,
+        body: JSON.stringify({ policy, ...of, bound }),
+        ...{ reference: null, hash: null, featureVersion: 0, trainedThrough: null, revertOf: null },
+        metrics: { samples: record?.weight ?? 0, ...known },
+        createdAt,
+      });
+      send("policies", linkPolicyName(arm), value);
+    },
+    close: async () => producer?.close(),
+  };
+}
