@@ -5,12 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestOf } from "./ask.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { toExample } from "./examples.ts";
-import type { Io } from "./io.ts";
 import { parseDuration } from "./options.ts";
 import { checkPairs, readPairs } from "./pairs.ts";
-import { createProgram } from "./program.ts";
-import { runProgram } from "./run.ts";
 import { renderTable } from "./sql.ts";
+import { runCommand, type Said } from "./testing-run.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -24,17 +22,7 @@ const write = (name: string, text: string): string => {
   return join(folder, name);
 };
 
-async function run(...argv: string[]): Promise<{ code: number; out: string; note: string }> {
-  const said = { out: "", note: "" };
-  const io: Io = {
-    out: (text) => (said.out += text),
-    note: (text) => (said.note += text),
-    environment: {},
-    cwd: folder,
-    signal: new AbortController().signal,
-  };
-  return { code: await runProgram(createProgram(io), argv, io), ...said };
-}
+const run = (...argv: string[]): Promise<Said> => runCommand(folder, argv);
 
 describe("command line", () => {
   it("ends with 2 when it is used wrongly, and says how", async () => {

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeChecks, type Check } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
-import { createProgram } from "./program.ts";
-import { runProgram } from "./run.ts";
+import { runCommand } from "./testing-run.ts";
 
 let folder = "";
 beforeAll(() => {
@@ -15,17 +14,11 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function doctor(yaml: string): Promise<{ code: number; checks: Map<string, Check>; note: string }> {
   writeFileSync(join(folder, "precedent.yaml"), yaml);
-  const said = { out: "", note: "" };
-  const io = {
-    out: (text: string) => void (said.out += text),
-    note: (text: string) => void (said.note += text),
-    environment: { PRECEDENT_CACHE: join(folder, "cache") },
-    cwd: folder,
-    signal: new AbortController().signal,
-  };
-  const code = await runProgram(createProgram(io), ["doctor", "--json"], io);
-  const checks = JSON.parse(said.out) as Check[];
-  return { code, checks: new Map(checks.map((check) => [check.name, check])), note: said.note };
+  const { code, out, note } = await runCommand(folder, ["doctor", "--json"], {
+    PRECEDENT_CACHE: join(folder, "cache"),
+  });
+  const checks = JSON.parse(out) as Check[];
+  return { code, checks: new Map(checks.map((check) => [check.name, check])), note };
 }
 
 describe("doctor", () => {

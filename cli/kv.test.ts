@@ -3,9 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { anEntry, aStore, blobOf } from "../connections/kv/testing-values.ts";
-import type { Io } from "./io.ts";
-import { createProgram } from "./program.ts";
-import { runProgram } from "./run.ts";
+import { runCommand, type Said } from "./testing-run.ts";
 
 let folder = "";
 beforeAll(async () => {
@@ -19,17 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function run(...argv: string[]): Promise<{ code: number; out: string; note: string }> {
-  const said = { out: "", note: "" };
-  const io: Io = {
-    out: (text) => (said.out += text),
-    note: (text) => (said.note += text),
-    environment: {},
-    cwd: folder,
-    signal: new AbortController().signal,
-  };
-  return { code: await runProgram(createProgram(io), argv, io), ...said };
-}
+const run = (...argv: string[]): Promise<Said> => runCommand(folder, argv);
 const short = (n: number): string => anEntry(n).key.slice(0, 12);
 
 it("lists what is on disk, the most valuable first", async () => {

@@ -8,8 +8,7 @@ import { embeddingToBytes } from "../algorithms/embedding.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import { openPolicyLog } from "../assembly/policies.ts";
 import { proxyRows } from "../assembly/train-proxy.ts";
-import { createProgram } from "../cli/program.ts";
-import { runProgram } from "../cli/run.ts";
+import { runCommand, type Said } from "../cli/testing-run.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { linearModel } from "../connections/proxy/testing-model.ts";
@@ -172,18 +171,8 @@ function worthOfShown(decision: Decision, i: number): number {
   return 0.5 + 0.4 * balance + ((i % 11) - 5) / 100;
 }
 
-const precedent = async (...given: string[]): Promise<{ code: number; out: string; note: string }> => {
-  const told = { out: "", note: "" };
-  const io = {
-    out: (text: string) => void (told.out += text),
-    note: (text: string) => void (told.note += text),
-    environment: process.env,
-    cwd: folder,
-    signal: new AbortController().signal,
-  };
-  const code = await runProgram(createProgram(io), ["-c", join(folder, "precedent.yaml"), ...given], io);
-  return { code, ...told };
-};
+const precedent = (...given: string[]): Promise<Said> =>
+  runCommand(folder, ["-c", join(folder, "precedent.yaml"), ...given], process.env);
 
 /** What a command says that must succeed. */
 async function output(...given: string[]): Promise<string> {

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../algorithms/helpfulness-features.ts";
 import { holdSelection } from "../assembly/selection.ts";
 import { importPairs } from "../cli/examples.ts";
-import { createProgram } from "../cli/program.ts";
-import { runProgram } from "../cli/run.ts";
+import { runCommand } from "../cli/testing-run.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
@@ -118,16 +117,9 @@ test("the commands tell what was shown and tried", async () => {
   const file = join(folder, "precedent.yaml");
   await writeFile(file, JSON.stringify(system.config));
   const run = async (...argv: string[]): Promise<string> => {
-    let said = "";
-    const io = {
-      out: (text: string) => (said += text),
-      note: (text: string) => (said += text),
-      environment: process.env,
-      cwd: folder,
-      signal: new AbortController().signal,
-    };
-    expect(await runProgram(createProgram(io), ["--config", file, ...argv], io), said).toBe(0);
-    return said;
+    const { code, out, note } = await runCommand(folder, ["--config", file, ...argv], process.env);
+    expect(code, out + note).toBe(0);
+    return out + note;
   };
   const { clickhouse } = system.session;
   const [tried] = await clickhouse.query<{ id: string; request: string }>(

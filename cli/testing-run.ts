@@ -1,0 +1,26 @@
+// A command as its user runs it, for tests: what it ends with and what it says.
+import type { Io } from "./io.ts";
+import { createProgram } from "./program.ts";
+import { runProgram } from "./run.ts";
+
+export interface Said {
+  /** Exit code. */
+  code: number;
+  out: string;
+  note: string;
+}
+
+/** In the folder `cwd`, whose precedent.yaml it reads, with no other environment than the one given. */
+export async function runCommand(
+  cwd: string,
+  argv: readonly string[],
+  environment: Io["environment"] = {},
+): Promise<Said> {
+  const said = { out: "", note: "" };
+  const io: Io = {
+    out: (text) => void (said.out += text),
+    note: (text) => void (said.note += text),
+    ...{ environment, cwd, signal: new AbortController().signal },
+  };
+  return { code: await runProgram(createProgram(io), argv, io), ...said };
+}
