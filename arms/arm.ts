@@ -44,6 +44,18 @@ export interface ArmFailure {
 
 export type ArmResult = ArmAnswer | ArmFailure;
 
+/** What an arm has in its caches. */
+export interface ArmInventory {
+  /** Bloom filter of cacheName() (algorithms/identity.ts). */
+  bloom: Uint8Array;
+  hashes: number;
+  /** Names in it, and bytes of the caches behind them. */
+  chunks: number;
+  bytes: number;
+  /** How often caches were read from where, and loaded before they were asked for, since the process of the model was started. */
+  reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
+}
+
 export interface Arm {
   readonly name: string;
   readonly model: string;
@@ -55,5 +67,7 @@ export interface Arm {
     signal: AbortSignal,
     onText?: (text: string, attempt: number) => void,
   ): Promise<ArmResult>;
+  /** Only of arms that keep caches; null while nothing can be said. Rejects when the arm's process dies meanwhile. */
+  inventory?(): Promise<ArmInventory | null>;
   close(): Promise<void>;
 }

@@ -6,8 +6,16 @@ import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 type Ending = "cancelled" | "deadline";
 
 export interface Calls {
-  /** Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more, and endedFailure() says why. */
-  run(request: ArmRequest, signal: AbortSignal, call: (ending: AbortSignal) => Promise<ArmResult>): Promise<ArmResult>;
+  /**
+   * Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more, and endedFailure() says why. Where none is free
+   * `onWait` is told first, with what is aborted when all is over; it must not throw.
+   */
+  run(
+    request: ArmRequest,
+    signal: AbortSignal,
+    call: (ending: AbortSignal) => Promise<ArmResult>,
+    onWait?: (over: AbortSignal) => void,
+  ): Promise<ArmResult>;
   /** Ends everything under way as cancelled. */
   close(): void;
 }
@@ -22,6 +30,7 @@ export function createCalls(concurrency: number): Calls {
     request: ArmRequest,
     signal: AbortSignal,
     call: (ending: AbortSignal) => Promise<ArmResult>,
+    onWait?: (over: AbortSignal) => void,
   ): Promise<ArmResult> {
     const ending = new AbortController();
     const cancel = (): void => ending.abort("cancelled" satisfies Ending);
@@ -31,7 +40,9 @@ export function createCalls(concurrency: number): Calls {
     if (signal.aborted) cancel();
     open.add(ending);
     let running = false;
+    const over = new AbortController();
     try {
+      if (places.activeCount + places.pendingCount >= concurrency && !ending.signal.aborted) onWait?.(over.signal);
       const gaveUp = new Promise<ArmResult>((resolve) => {
         const leave = (): void => {
           // Once it runs the call ends by itself, and knows how often it was made.
@@ -49,6 +60,7 @@ export function createCalls(concurrency: number): Calls {
       clearTimeout(timer);
       signal.removeEventListener("abort", cancel);
       open.delete(ending);
+      over.abort();
     }
   }
 

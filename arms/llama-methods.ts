@@ -1,6 +1,7 @@
 // What the worker of the llama arm does; imported by both sides.
 import type { Convention } from "../connections/kv/port.ts";
 import type { Piece } from "../schemas/types.ts";
+import type { ArmInventory } from "./arm.ts";
 import type { Comparison, Sample } from "./linked-idle.ts";
 
 /** workerData of the worker. */
@@ -77,4 +78,7 @@ export interface LlamaMethods {
   generate(argument: Generate): Promise<Generated>;
   /** Does one thing that nobody waits for; `more`: there is something else to do. Aborting ends it, to be done later. */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
+  /** Has what a request that waits will link in memory until it is aborted; resolves earlier where there is nothing to keep. */
+  prefetch(argument: { pieces: readonly Piece[]; policy: string }): Promise<void>;
+  inventory(argument: null): Promise<ArmInventory | null>;
 }

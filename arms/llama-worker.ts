@@ -10,7 +10,9 @@ import { createChat } from "../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../connections/llama/model.ts";
 import { LlamaError } from "../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../connections/worker/rpc.ts";
+import { type Inventory, openInventory } from "./link-inventory.ts";
 import type { LinkPlansOptions } from "./link-plans.ts";
+import { createPrefetcher, type Prefetcher } from "./link-prefetch.ts";
 import { createIdleWork, type IdleWork } from "./linked-idle.ts";
 import { createLinkedModel, type LinkedModel } from "./linked-model.ts";
 import { chunkPrompt } from "./linked-prompt.ts";
@@ -23,6 +25,8 @@ interface Loaded {
   model: LinkedModel;
   idle: IdleWork;
   store: KvStore;
+  inventory: Inventory;
+  prefetcher: Prefetcher;
   close: () => Promise<void>;
 }
 
@@ -70,15 +74,19 @@ async function load(): Promise<LlamaFacts> {
     scorer,
     prefixes,
   });
+  const inventory = await openInventory({ store, folder, log });
   const { vocabulary } = opened.facts;
   loaded = {
     chat: createChat(opened),
     model,
     store,
+    inventory,
+    prefetcher: createPrefetcher({ store, convention }),
     idle: createIdleWork({ model, context, store, format, convention, vocabulary, scorer }),
     async close() {
       await scorer?.close();
       await context.close();
+      await inventory.save();
       await store.close();
       opened.close();
     },
@@ -91,10 +99,11 @@ async function generate(
   { signal, emit }: { signal: AbortSignal; emit: (event: unknown) => void },
 ): Promise<Generated> {
   if (loaded === null) throw new Error("generate was called before load");
-  const { chat, model, idle } = loaded;
+  const { chat, model, idle, inventory } = loaded;
   const policy = parsePolicy(wanted.policy);
   if ("problem" in policy) throw new Error(policy.problem);
-  const prompt = model.keyed(chunkPrompt(wanted.pieces, chat));
+  const chunked = chunkPrompt(wanted.pieces, chat);
+  const prompt = model.keyed(chunked);
   const length = prompt.tokens.length;
   if (length >= input.contextTokens) return { kind: "tooLarge", prompt: length, limit: input.contextTokens };
   const send = (event: LlamaEvent): void => emit(event);
@@ -110,6 +119,7 @@ async function generate(
     );
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
     idle.seen(prompt);
+    inventory.seen(chunked.chunks, prompt.chunks);
     if (wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
     return {
       kind: "done",
@@ -131,6 +141,7 @@ serveCalls<LlamaMethods>(
       if (loaded === null) return { more: false, samples: [] };
       if (performance.now() - refreshed > refreshMs) {
         await loaded.store.refresh();
+        await loaded.inventory.save();
         refreshed = performance.now();
       }
       try {
@@ -141,6 +152,13 @@ serveCalls<LlamaMethods>(
         throw error;
       }
     },
+    async prefetch({ pieces, policy }, { signal }) {
+      const parsed = parsePolicy(policy);
+      if (loaded === null || "problem" in parsed) return;
+      const { chat, model, prefetcher } = loaded;
+      await prefetcher.waiting(() => model.keyed(chunkPrompt(pieces, chat)), parsed, signal);
+    },
+    inventory: () => loaded?.inventory.summary() ?? null,
   },
   () => loaded?.close(),
 );

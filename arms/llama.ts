@@ -108,8 +108,8 @@ export async function createLlamaArm(
   }
 
   /** While the request waits for its turn; what fails is read then. */
-  async function prefetch({ pieces, linkPolicy = null }: ArmRequest, over: AbortSignal): Promise<void> {
-    const policy = choice.policy(linkPolicy);
+  async function prefetch({ pieces, linkPolicy }: ArmRequest, over: AbortSignal): Promise<void> {
+    const policy = choice.policy(linkPolicy ?? null);
     await worker.call("prefetch", { pieces, policy }, { signal: over }).catch(() => undefined);
   }
 

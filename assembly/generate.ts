@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
+import { publishInventory } from "./inventory.ts";
 import { createLinkHistory } from "./link-history.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, stageName, type RunningStage } from "./stage.ts";
@@ -16,11 +17,12 @@ export async function startGenerate(session: Session, instance: string, config: 
   const pipeline = generate.bind({ arm, limits, partitions: kafka.partitions, clock: Date.now });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
+  const inventory = publishInventory(session, { arm, instance, log });
   return {
     name: stage.name,
     health: stage.health,
     async stop() {
-      await stage.stop();
+      await Promise.all([stage.stop(), inventory.stop()]);
       await arm.close();
       await history.close();
     },

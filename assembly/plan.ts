@@ -17,6 +17,7 @@ import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
 import { holdDocuments } from "./documents.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
+import { followInventories } from "./inventory.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
 
@@ -75,6 +76,8 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     "tables restored",
   );
 
+  // Not waited for: without it an example is only not preferred.
+  const caches = followInventories(session, log);
   const load = createLoadMonitor(kafka, () => dearerArms(session), clock, log);
 
   const pipeline = plan.bind({
@@ -95,6 +98,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     proxy: helpfulness.proxy,
     threshold: helpfulness.threshold,
     outcomes: helpfulness.outcomes,
+    caches: caches.table,
     policy: policies.current,
     load: load.load,
     random: splitmix64(randomBytes(8).readBigUInt64LE()),
@@ -132,7 +136,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
       await stage.stop();
       load.stop();
       await documents.stop();
-      await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop()]);
+      await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
     },
   };
 }

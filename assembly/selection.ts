@@ -7,6 +7,7 @@ import type { IdentifiedRequest } from "../operators/flow.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import { holdExamples } from "./examples.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
+import { followInventories } from "./inventory.ts";
 import type { Session } from "./session.ts";
 
 const mostOutcomes = 100_000;
@@ -43,7 +44,9 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
     closers.push(() => policies.stop());
     const examples = await holdExamples(session, { instance: instance.id, stage: "select", mode: "global", log });
     closers.push(examples.stop);
-    await Promise.all([examples.restored(), policies.caughtUp]);
+    const caches = followInventories(session, log);
+    closers.push(caches.stop);
+    await Promise.all([examples.restored(), policies.caughtUp, caches.caughtUp]);
     await helpfulness.settled();
     // plan reads them now and again; here once, so that they are there.
     const outcomes = await readExampleOutcomes(clickhouse, mostOutcomes);
@@ -57,6 +60,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
       proxy: helpfulness.proxy,
       threshold: helpfulness.threshold,
       outcomes: (id) => outcomes.get(id),
+      caches: caches.table,
     });
     return {
       async select(request, signal) {

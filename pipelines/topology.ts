@@ -22,7 +22,7 @@ export const topology: readonly StageDescription[] = [
   {
     name: plan.name,
     sources: [plan.source],
-    tables: ["documents", "examples", "policies"],
+    tables: ["documents", "examples", "kv-inventory", "policies"],
     operators: plan.operators,
     outputs: plan.outputs,
     perArm: false,
@@ -32,7 +32,8 @@ export const topology: readonly StageDescription[] = [
     sources: [generate.source],
     tables: [],
     operators: generate.operators,
-    outputs: generate.outputs,
+    // What its arm's caches hold, beside the pipeline.
+    outputs: [...generate.outputs, "kv-inventory"],
     perArm: true,
   },
   {
