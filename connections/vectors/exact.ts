@@ -2,7 +2,7 @@
 // Runs in the caller's thread (0.5 ms a thousand vectors of 384), so it is meant for pools of some thousand examples.
 import { asCosine, checkCount, checkRows, checkVector } from "./check.ts";
 import { readExactFile, writeExactFile } from "./exact-file.ts";
-import { VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";
+import { exactFigures, VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";
 
 const firstCapacity = 64;
 
@@ -77,16 +77,7 @@ export function createExactIndex(dimension: number): VectorIndex {
       });
     },
     size: () => keys.length,
-    figures: () => ({
-      kind: "exact",
-      size: keys.length,
-      lists: 0,
-      probes: 0,
-      recall: null,
-      recallSamples: 0,
-      building: false,
-      swaps: 0,
-    }),
+    figures: () => exactFigures(keys.length),
     async save(file, note) {
       checkOpen();
       // Copied before the first wait: what is added meanwhile is not in the file.

@@ -29,7 +29,7 @@ else {
   describeVectorIndex(
     "faiss, clustered",
     (dimension) => createFaissIndexes(dimension, { exactLimit: 8, leastProbes: 1_000 }),
-    2,
+    3,
   );
   describe("faiss", () => faissTests());
 }

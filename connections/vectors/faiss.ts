@@ -9,7 +9,7 @@ import { connectWorker, WorkerCallError, WorkerDied } from "../worker/rpc.ts";
 import { checkCount, checkRows, checkVector } from "./check.ts";
 import type { FaissInput, FaissMethods, WatchEvent } from "./methods.ts";
 import { asNeighbours, createSearchBatches, joined } from "./search-batches.ts";
-import { VectorError, type IndexFigures, type VectorIndex, type VectorIndexes } from "./port.ts";
+import { exactFigures, VectorError, type IndexFigures, type VectorIndex, type VectorIndexes } from "./port.ts";
 import { defaultIndexOptions, type IndexOptions } from "./tuning.ts";
 
 export interface FaissOptions extends Partial<IndexOptions> {
@@ -21,8 +21,8 @@ export interface FaissOptions extends Partial<IndexOptions> {
 export interface FaissIndexes extends VectorIndexes {
   /** Of the process that owns them. */
   readonly pid: number;
-  /** "avx2": our own loops; "faiss": FAISS's, where the processor has no AVX2. */
-  readonly products: "avx2" | "faiss";
+  /** What its loops are made for; "portable": any processor. */
+  readonly products: "avx2" | "portable";
 }
 
 /** Vectors in one message: an addition never holds searches back for long. */
@@ -31,17 +31,6 @@ const addAtOnce = 500;
 const addsInFlight = 2;
 /** A build may take long to notice that it should end; there is nothing to lose in the process. */
 const closeMs = 500;
-
-const emptyFigures: IndexFigures = {
-  kind: "exact",
-  size: 0,
-  lists: 0,
-  probes: 0,
-  recall: null,
-  recallSamples: 0,
-  building: false,
-  swaps: 0,
-};
 
 /** Rejects with VectorError index_unavailable where the addon was not built. */
 export async function createFaissIndexes(dimension: number, options: FaissOptions = {}): Promise<FaissIndexes> {
@@ -111,7 +100,7 @@ export async function createFaissIndexes(dimension: number, options: FaissOption
         return searches(vector, k);
       },
       size: () => size,
-      figures: () => ({ ...(figuresOf.get(index) ?? emptyFigures), size }),
+      figures: () => ({ ...(figuresOf.get(index) ?? exactFigures(0)), size }),
       async save(file, note) {
         checkOpen();
         // Another process may stand in another folder.
@@ -136,7 +125,7 @@ export async function createFaissIndexes(dimension: number, options: FaissOption
       const index = ++lastIndex;
       // Calls arrive in order; when this one fails the process is gone, and so does every later one.
       call("open", index).catch(() => undefined);
-      return indexOf(index, emptyFigures);
+      return indexOf(index, exactFigures(0));
     },
     async restore(file) {
       const index = ++lastIndex;

@@ -3,15 +3,7 @@
 import pLimit from "p-limit";
 import type { NativeFound, NativeIndex } from "./native.ts";
 import type { IndexFigures } from "./port.ts";
-import {
-  aimedRecall,
-  decideProbes,
-  probesFor,
-  rebuildFor,
-  recallOf,
-  type IndexOptions,
-  type ProbesDecision,
-} from "./tuning.ts";
+import { chosenProbes, decideProbes, rebuildFor, recallOf, type IndexOptions, type ProbesDecision } from "./tuning.ts";
 
 export interface ManagedIndex {
   /** Gives the new size, as remove does. */
@@ -45,6 +37,8 @@ interface Saved {
 
 /** Compared searches that are remembered: enough for a steady mean, few enough to follow a change. */
 const rememberedProbes = 200;
+/** Stored vectors after which a new index has its first number of probes. */
+const firstCalibration = 64;
 /** Neighbours compared; more are rarely asked for, and tell nothing new. */
 const comparedNeighbours = 64;
 
@@ -122,15 +116,17 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     if (!building && !dropped) tell();
   }
 
-  /** Tries stored vectors as queries; each finds itself, which does not count. */
+  /** Tries stored vectors as queries; each finds itself, which does not count. On a thread of its own: searches go on. */
   async function calibrate(): Promise<void> {
     const tried = await native.sample(options.calibrationQueries);
     const found: Uint32Array[] = [];
     for (let at = 0; at + dimension <= tried.length && !dropped; at += dimension) {
       const { ranks } = await native.probe(tried.subarray(at, at + dimension), 1 + 32);
       found.push(ranks.subarray(1));
+      // At a million the rest takes seconds: until then a wider margin will do.
+      if (found.length === firstCalibration) setProbes(chosenProbes(found, native.lists, options));
     }
-    if (found.length > 0) setProbes(probesFor(found, aimedRecall(options), native.lists));
+    if (found.length > 0) setProbes(chosenProbes(found, native.lists, options));
   }
 
   async function compare(query: Float32Array, k: number): Promise<void> {

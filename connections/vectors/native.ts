@@ -40,9 +40,9 @@ export interface Native {
   Index: new (dimension: number) => NativeIndex;
   /** Lets builds under way end with an error: for the end of the process. */
   stopTraining(): void;
-  /** false: FAISS's own loops, as where the processor has no AVX2. */
+  /** false: portable loops, as where the processor has no AVX2. */
   useFastProducts(use: boolean): void;
-  productsInUse(): "avx2" | "faiss";
+  productsInUse(): "avx2" | "portable";
 }
 
 /** Throws when it was not built. */

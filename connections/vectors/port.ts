@@ -22,6 +22,18 @@ export interface IndexFigures {
   swaps: number;
 }
 
+/** Of an index that compares every vector and never did otherwise. */
+export const exactFigures = (size: number): IndexFigures => ({
+  kind: "exact",
+  size,
+  lists: 0,
+  probes: 0,
+  recall: null,
+  recallSamples: 0,
+  building: false,
+  swaps: 0,
+});
+
 /** All calls may be made concurrently; each sees the additions and removals that were awaited before it. */
 export interface VectorIndex {
   /** Adds or replaces. vectors: row-major, keys.length x dimension; copied or moved. Rejects with VectorError when the shape is wrong or a number is not finite. */

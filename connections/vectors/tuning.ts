@@ -10,7 +10,7 @@ export interface IndexOptions {
   probeShare: number;
   /** Compared searches before anything is decided by them. */
   probeSamples: number;
-  /** Stored vectors that a new index is tried with, to choose its first number of probes. 0: it starts with one probe. */
+  /** Stored vectors that a new index is tried with, to choose its first number of probes: the more, the smaller the margin. 0: it starts with one probe. */
   calibrationQueries: number;
   /** Clusters that every search looks into at least. */
   leastProbes: number;
@@ -26,7 +26,7 @@ export const defaultIndexOptions: IndexOptions = {
   recallTarget: 0.95,
   probeShare: 0.001,
   probeSamples: 10,
-  calibrationQueries: 64,
+  calibrationQueries: 256,
   leastProbes: 1,
   probesLimit: 0.125,
   pointsPerList: 64,
@@ -64,20 +64,29 @@ export function recallOf(ranks: Uint32Array, probes: number): number {
   return ranks.length === 0 ? 1 : found / ranks.length;
 }
 
-/** The fewest probes that reach the recall; `lists` when fewer don't. */
-export function probesFor(ranks: Ranks, recall: number, lists: number): number {
+/** Standard error of that mean, [0, 0.5]: how far it may be from the recall of all searches. 0 for fewer than two. */
+export function recallError(ranks: Ranks, probes: number): number {
+  if (ranks.length < 2) return 0;
+  const mean = recallAt(ranks, probes);
+  const squares = ranks.reduce((sum, one) => sum + (recallOf(one, probes) - mean) ** 2, 0);
+  return Math.sqrt(squares / (ranks.length - 1) / ranks.length);
+}
+
+/** So many probes that the mean recall, less so many standard errors, reaches what is wanted, and not with one less; `lists` when fewer don't. */
+export function probesFor(ranks: Ranks, recall: number, lists: number, errors = 0): number {
   let low = 1;
   let high = lists;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (recallAt(ranks, middle) >= recall) high = middle;
+    if (recallAt(ranks, middle) - errors * recallError(ranks, middle) >= recall) high = middle;
     else low = middle + 1;
   }
   return high;
 }
 
-/** Chosen for more than the target: what is just above it on a few searches is as often under it on others. */
-export const aimedRecall = ({ recallTarget }: IndexOptions): number => recallTarget + (1 - recallTarget) / 2;
+/** Chosen for a standard error more than the target: what is just above it on these searches is as often under it on others. */
+export const chosenProbes = (ranks: Ranks, lists: number, { leastProbes, recallTarget }: IndexOptions): number =>
+  Math.max(leastProbes, probesFor(ranks, recallTarget, lists, 1));
 
 export type ProbesDecision = { kind: "keep" } | { kind: "probes"; probes: number } | { kind: "rebuild" };
 
@@ -88,13 +97,15 @@ export function decideProbes(
 ): ProbesDecision {
   const { ranks, probes, lists, size, trainedSize } = state;
   if (lists === 0 || ranks.length < options.probeSamples) return { kind: "keep" };
-  const wanted = Math.max(options.leastProbes, probesFor(ranks, aimedRecall(options), lists));
-  if (recallAt(ranks, probes) < options.recallTarget && wanted > probes) {
+  const wanted = chosenProbes(ranks, lists, options);
+  const sure = ranks.length >= 10 * options.probeSamples;
+  // A few searches that happen to be hard shall not make all later ones dearer: their mean has to lie clearly under the target.
+  const recall = recallAt(ranks, probes) + (sure ? 0 : 2 * recallError(ranks, probes));
+  if (recall < options.recallTarget && wanted > probes) {
     // The same vectors would give the same clusters: training again helps only once a good part of them has changed.
     const changed = Math.abs(size - trainedSize) > trainedSize / 10;
     if (wanted > options.probesLimit * lists && changed) return { kind: "rebuild" };
     return { kind: "probes", probes: wanted };
   }
-  const sure = ranks.length >= 10 * options.probeSamples;
   return sure && wanted < 0.75 * probes ? { kind: "probes", probes: wanted } : { kind: "keep" };
 }

@@ -1,46 +1,30 @@
 #include "content.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
 
-#include <faiss/IndexIVFFlat.h>
-#include <faiss/IndexScalarQuantizer.h>
-#include <faiss/impl/AuxIndexStructures.h>
 #include <faiss/utils/Heap.h>
+
+#include "sixteen-bit.hpp"
 
 namespace precedent {
 
 namespace {
 
-std::atomic<bool> fast{fast_products()};
-
 using Smallest = faiss::CMin<float, int64_t>;
 constexpr size_t block = 256;
 
+uint64_t place_of(size_t list, size_t offset) { return static_cast<uint64_t>(list) << 32 | offset; }
+
 }  // namespace
 
-void use_fast_products(bool use) { fast = use && fast_products(); }
-const char* products_in_use() { return fast ? "avx2" : "faiss"; }
+Query::Query(const float* vector, size_t d) : vector(vector), coarse(coarse_query(vector, d)) {}
 
-Content::Content(size_t dimension, const std::vector<float>& centroids)
-    : dimension_(dimension),
-      code_(centroids.empty() ? Code::single : Code::half),
-      quantizer_(std::make_unique<faiss::IndexFlatIP>(dimension)) {
-  const std::vector<float> none(dimension, 0.0f);
-  const std::vector<float>& wanted = centroids.empty() ? none : centroids;
-  const size_t lists = wanted.size() / dimension;
-  quantizer_->add(lists, wanted.data());
-  if (exact())
-    ivf_ = std::make_unique<faiss::IndexIVFFlat>(quantizer_.get(), dimension, 1, faiss::METRIC_INNER_PRODUCT);
-  else
-    ivf_ = std::make_unique<faiss::IndexIVFScalarQuantizer>(quantizer_.get(), dimension, lists,
-                                                            faiss::ScalarQuantizer::QT_fp16,
-                                                            faiss::METRIC_INNER_PRODUCT, false);
-  ivf_->is_trained = true;
-  lists_ = dynamic_cast<faiss::ArrayInvertedLists*>(ivf_->invlists);
-  if (lists_ == nullptr) throw std::logic_error("this libfaiss keeps its lists in another way");
-  ivf_->direct_map.set_type(faiss::DirectMap::Hashtable, lists_, 0);
+Content::Content(size_t dimension, const std::vector<float>& centroids) : dimension_(dimension), lists_(1) {
+  if (centroids.empty()) return;
+  quantizer_ = std::make_unique<faiss::IndexFlatIP>(dimension);
+  quantizer_->add(centroids.size() / dimension, centroids.data());
+  lists_.resize(centroids.size() / dimension);
 }
 
 std::vector<float> Content::centroids() const {
@@ -51,10 +35,11 @@ std::vector<float> Content::centroids() const {
 
 size_t Content::bytes() const {
   size_t bytes = 0;
-  for (size_t list = 0; list < lists(); list++)
-    bytes += lists_->codes[list].capacity() + lists_->ids[list].capacity() * sizeof(int64_t);
+  for (const List& list : lists_)
+    bytes += (list.keys.capacity() + list.rows.single.capacity() + list.rows.steps.capacity()) * 4 +
+             list.rows.upper.capacity() + list.rows.lower.capacity();
   // A node and a bucket of the map from keys to places.
-  return bytes + size() * 40;
+  return bytes + size() * 32;
 }
 
 std::vector<int64_t> Content::assign(const float* vectors, size_t n) const {
@@ -63,50 +48,93 @@ std::vector<int64_t> Content::assign(const float* vectors, size_t n) const {
   return lists;
 }
 
-std::vector<uint8_t> Content::encode(const float* vectors, size_t n, const int64_t* lists) const {
-  std::vector<uint8_t> codes(n * code_size());
-  if (n > 0) ivf_->encode_vectors(n, vectors, lists, codes.data());
-  return codes;
-}
-
-void Content::put(uint32_t key, int64_t list, const uint8_t* code) {
-  remove(&key, 1);
-  const size_t size = list_size(list);
-  // Vectors double when they are full; a quarter more is enough where they are large, and a million take a quarter less.
-  if (size > 16 && size == lists_->ids[list].capacity()) reserve(list, size + size / (exact() && size < 65536 ? 1 : 4));
-  const int64_t id = key;
-  const size_t offset = lists_->add_entry(list, id, code);
-  ivf_->direct_map.add_single_id(id, list, offset);
-  ivf_->ntotal++;
-}
-
-void Content::append(int64_t list, const uint32_t* keys, const uint8_t* codes, size_t n) {
-  reserve(list, list_size(list) + n);
-  for (size_t i = 0; i < n; i++) {
-    if (find(keys[i]) >= 0) throw std::runtime_error("a key is there twice");
-    ivf_->direct_map.add_single_id(keys[i], list, lists_->add_entry(list, keys[i], codes + i * code_size()));
-    ivf_->ntotal++;
+Content::Rows Content::encode(const float* vectors, size_t n) const {
+  Rows rows;
+  if (exact()) {
+    rows.single.assign(vectors, vectors + n * dimension_);
+    return rows;
   }
+  resize(rows, n);
+  for (size_t i = 0, at = 0; i < n; i++, at += dimension_)
+    rows.steps[i] = encode16(vectors + at, dimension_, rows.upper.data() + at, rows.lower.data() + at);
+  return rows;
+}
+
+void Content::decode(size_t list, size_t offset, float* vector) const {
+  const Rows& rows = lists_[list].rows;
+  const size_t at = offset * dimension_;
+  if (exact()) std::copy_n(rows.single.data() + at, dimension_, vector);
+  else decode16(rows.upper.data() + at, rows.lower.data() + at, dimension_, rows.steps[offset], vector);
+}
+
+void Content::put(uint32_t key, size_t list, const Rows& rows, size_t i) {
+  remove(&key, 1);
+  List& of = lists_[list];
+  const size_t size = of.keys.size();
+  // Vectors double when they are full; a quarter more is enough where they are large, and a million take a quarter less.
+  if (size > 16 && size == of.keys.capacity()) reserve(of, size + size / (exact() && size < 65536 ? 1 : 4));
+  of.keys.push_back(key);
+  resize(of.rows, size + 1);
+  copy(rows, i, of.rows, size);
+  places_[key] = place_of(list, size);
 }
 
 size_t Content::remove(const uint32_t* keys, size_t n) {
   size_t removed = 0;
   for (size_t i = 0; i < n; i++) {
-    const int64_t id = keys[i];
-    if (find(keys[i]) >= 0) removed += ivf_->direct_map.remove_ids(faiss::IDSelectorArray(1, &id), lists_);
+    const auto found = places_.find(keys[i]);
+    if (found == places_.end()) continue;
+    const size_t list = found->second >> 32, offset = found->second & 0xffffffff;
+    places_.erase(found);
+    removed++;
+    List& of = lists_[list];
+    const size_t last = of.keys.size() - 1;
+    if (offset != last) {
+      // The last one moves into the gap.
+      copy(of.rows, last, of.rows, offset);
+      of.keys[offset] = of.keys[last];
+      places_[of.keys[offset]] = place_of(list, offset);
+    }
+    of.keys.resize(last);
+    resize(of.rows, last);
   }
-  ivf_->ntotal -= removed;
   return removed;
 }
 
 int64_t Content::find(uint32_t key) const {
-  const auto found = ivf_->direct_map.hashtable.find(key);
-  return found == ivf_->direct_map.hashtable.end() ? -1 : found->second;
+  const auto found = places_.find(key);
+  return found == places_.end() ? -1 : static_cast<int64_t>(found->second);
 }
 
-void Content::reserve(size_t list, size_t n) {
-  lists_->ids[list].reserve(n);
-  lists_->codes[list].reserve(n * code_size());
+void Content::resize(Rows& rows, size_t n) const {
+  if (exact()) return rows.single.resize(n * dimension_);
+  rows.steps.resize(n);
+  rows.upper.resize(n * dimension_);
+  rows.lower.resize(n * dimension_);
+}
+
+void Content::reserve(List& list, size_t n) const {
+  list.keys.reserve(n);
+  if (exact()) return list.rows.single.reserve(n * dimension_);
+  list.rows.steps.reserve(n);
+  list.rows.upper.reserve(n * dimension_);
+  list.rows.lower.reserve(n * dimension_);
+}
+
+void Content::copy(const Rows& source, size_t from, Rows& rows, size_t to) const {
+  const auto row = [&](const auto& numbers, auto& into) {
+    std::copy_n(numbers.data() + from * dimension_, dimension_, into.data() + to * dimension_);
+  };
+  if (exact()) return row(source.single, rows.single);
+  rows.steps[to] = source.steps[from];
+  row(source.upper, rows.upper);
+  row(source.lower, rows.lower);
+}
+
+void Content::enter(size_t list) {
+  const std::vector<uint32_t>& keys = lists_[list].keys;
+  for (size_t i = 0; i < keys.size(); i++)
+    if (!places_.emplace(keys[i], place_of(list, i)).second) throw std::runtime_error("a key is there twice");
 }
 
 std::vector<uint32_t> Content::nearest_lists(const float* query, size_t count) const {
@@ -114,16 +142,9 @@ std::vector<uint32_t> Content::nearest_lists(const float* query, size_t count) c
   count = std::min(count, all);
   std::vector<uint32_t> order(all);
   for (size_t i = 0; i < all; i++) order[i] = static_cast<uint32_t>(i);
-  if (all == 1) return order;
+  if (exact() || all == 1) return order;
   std::vector<float> product(all);
-  if (fast)
-    products(Code::single, query, dimension_, reinterpret_cast<const uint8_t*>(quantizer_->get_xb()), all, product.data());
-  else {
-    std::vector<int64_t> labels(all);
-    std::vector<float> sorted(all);
-    quantizer_->search(1, query, all, sorted.data(), labels.data());
-    for (size_t i = 0; i < all; i++) product[labels[i]] = sorted[i];
-  }
+  products(query, dimension_, quantizer_->get_xb(), all, product.data());
   const auto nearer = [&](uint32_t a, uint32_t b) { return product[a] > product[b]; };
   if (count < all) std::nth_element(order.begin(), order.begin() + count, order.end(), nearer);
   std::sort(order.begin(), order.begin() + count, nearer);
@@ -131,27 +152,28 @@ std::vector<uint32_t> Content::nearest_lists(const float* query, size_t count) c
   return order;
 }
 
-void Content::scan(const float* query, size_t list, size_t k, float* best, int64_t* labels) const {
-  const size_t n = list_size(list);
-  const int64_t* keys = lists_->get_ids(list);
-  const uint8_t* codes = lists_->get_codes(list);
+void Content::scan(const Query& query, size_t list, size_t room, float* best, int64_t* labels) const {
+  const auto& [keys, rows] = lists_[list];
   const int64_t upper = static_cast<int64_t>(list) << 32;
-  std::unique_ptr<faiss::InvertedListScanner> scanner;
-  if (!fast) {
-    scanner.reset(ivf_->get_InvertedListScanner(false));
-    scanner->set_query(query);
-    scanner->set_list(list, 0);
-  }
   float product[block];
-  for (size_t start = 0; start < n; start += block) {
-    const size_t count = std::min(block, n - start);
-    const uint8_t* at = codes + start * code_size();
-    if (fast) products(code_, query, dimension_, at, count, product);
-    else
-      for (size_t i = 0; i < count; i++) product[i] = scanner->distance_to_code(at + i * code_size());
+  for (size_t start = 0; start < keys.size(); start += block) {
+    const size_t count = std::min(block, keys.size() - start), at = start * dimension_;
+    if (exact()) products(query.vector, dimension_, rows.single.data() + at, count, product);
+    else coarse_products(query.coarse, dimension_, rows.upper.data() + at, rows.steps.data() + start, count, product);
     for (size_t i = 0; i < count; i++)
-      if (product[i] > best[0]) faiss::heap_replace_top<Smallest>(k, best, labels, product[i], upper | keys[start + i]);
+      if (product[i] > best[0])
+        faiss::heap_replace_top<Smallest>(room, best, labels, product[i], upper | keys[start + i]);
   }
+}
+
+float Content::product(const Query& query, int64_t place) const {
+  const size_t list = static_cast<size_t>(place) >> 32, offset = place & 0xffffffff, at = offset * dimension_;
+  const Rows& rows = lists_[list].rows;
+  if (!exact())
+    return product16(query.vector, rows.upper.data() + at, rows.lower.data() + at, dimension_, rows.steps[offset]);
+  float product;
+  products(query.vector, dimension_, rows.single.data() + at, 1, &product);
+  return product;
 }
 
 }  // namespace precedent

@@ -1,22 +1,24 @@
-// What an index holds: keys and vectors in FAISS's inverted lists. Exact: one list, single precision. Clustered: a list a centroid, half
-// precision, so that a million vectors of 384 take 0.8 GB. No locks in here; Index (index.hpp) has them.
+// What an index holds: keys and vectors in lists. Exact: one list, single precision. Clustered: a list a centroid, 16 bits a number, of
+// which a search reads the upper 8 of all vectors in a list and the lower 8 of the few that come near (sixteen-bit.hpp): what a search
+// costs is its way through memory, and this halves it. A million vectors of 384 take 0.8 GB. No locks in here; Index (index.hpp) has them.
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include <faiss/IndexFlat.h>
-#include <faiss/IndexIVF.h>
-#include <faiss/invlists/InvertedLists.h>
 
 #include "kernel.hpp"
 
 namespace precedent {
 
-/** Searches with FAISS's own loops, as on a processor without AVX2; for tests and measurements. */
-void use_fast_products(bool use);
-/** What searches compute with: "avx2" or "faiss". */
-const char* products_in_use();
+/** A query as both kinds of content take it; `vector` is the caller's, d numbers. */
+struct Query {
+  Query(const float* vector, size_t d);
+  const float* vector;
+  CoarseQuery coarse;
+};
 
 class Content {
  public:
@@ -24,49 +26,90 @@ class Content {
   Content(size_t dimension, const std::vector<float>& centroids);
 
   size_t dimension() const { return dimension_; }
-  size_t size() const { return ivf_->ntotal; }
-  size_t lists() const { return ivf_->nlist; }
-  bool exact() const { return code_ == Code::single; }
-  size_t list_size(size_t list) const { return lists_->list_size(list); }
-  size_t code_size() const { return ivf_->code_size; }
-  const uint8_t* codes(size_t list) const { return lists_->get_codes(list); }
-  const int64_t* keys(size_t list) const { return lists_->get_ids(list); }
+  size_t size() const { return places_.size(); }
+  size_t lists() const { return lists_.size(); }
+  bool exact() const { return quantizer_ == nullptr; }
+  size_t list_size(size_t list) const { return lists_[list].keys.size(); }
+  const std::vector<uint32_t>& keys(size_t list) const { return lists_[list].keys; }
   std::vector<float> centroids() const;
   /** Bytes of vectors and keys, with what is reserved for more. */
   size_t bytes() const;
 
+  /** Vectors as a list holds them. */
+  struct Rows {
+    /** Exact: n x dimension. */
+    std::vector<float> single;
+    /** Clustered: what one step of the 16 bits is worth, and n x dimension of each half. */
+    std::vector<float> steps;
+    std::vector<int8_t> upper, lower;
+  };
+
   /** The list of each vector: that of the nearest centroid. */
   std::vector<int64_t> assign(const float* vectors, size_t n) const;
-  std::vector<uint8_t> encode(const float* vectors, size_t n, const int64_t* lists) const;
-  void decode(size_t list, size_t offset, float* vector) const { ivf_->reconstruct_from_offset(list, offset, vector); }
+  Rows encode(const float* vectors, size_t n) const;
+  void decode(size_t list, size_t offset, float* vector) const;
 
-  /** Adds or replaces. */
-  void put(uint32_t key, int64_t list, const uint8_t* code);
-  /** Appends to a list keys that are nowhere yet. Throws when one is. */
-  void append(int64_t list, const uint32_t* keys, const uint8_t* codes, size_t n);
+  /** Adds or replaces by row i. */
+  void put(uint32_t key, size_t list, const Rows& rows, size_t i);
   /** How many of them there were. */
   size_t remove(const uint32_t* keys, size_t n);
   /** list << 32 | offset; -1: not there. */
   int64_t find(uint32_t key) const;
-  void reserve(size_t list, size_t n);
   /** So many keys are about to come. */
-  void expect(size_t n) { ivf_->direct_map.hashtable.reserve(size() + n); }
+  void expect(size_t n) { places_.reserve(size() + n); }
 
   /** The `count` lists whose centroids are nearest to the query, nearest first. */
   std::vector<uint32_t> nearest_lists(const float* query, size_t count) const;
+  /** What scan() has to keep, so that the true k best are very likely among them. */
+  size_t candidates(size_t k) const { return exact() ? k : k + k / 2 + 16; }
   /**
-   * The k best of a list into a heap of k (see faiss/utils/Heap.h) whose smallest stands first. A label is the key, with the list in its
-   * upper half.
+   * The `room` best of a list into a heap of as many (see faiss/utils/Heap.h) whose smallest stands first: by the upper 8 bits alone
+   * when clustered. A label is the key, with the list in its upper half.
    */
-  void scan(const float* query, size_t list, size_t k, float* best, int64_t* labels) const;
+  void scan(const Query& query, size_t list, size_t room, float* best, int64_t* labels) const;
+  /** The product with a stored vector, by all of its bits. place: what find() gave. */
+  float product(const Query& query, int64_t place) const;
+
+  /** Calls visit(data, bytes) for each part of a list, in a fixed order: what a file holds of it beside its size. */
+  template <class Visit>
+  void each_part(size_t list, Visit visit) const {
+    each(lists_[list], visit);
+  }
+  /** Fills an empty list with n by read(data, bytes) of the same parts. Throws when a key is there twice. */
+  template <class Read>
+  void fill(size_t list, size_t n, Read read) {
+    lists_[list].keys.resize(n);
+    resize(lists_[list].rows, n);
+    each(lists_[list], read);
+    enter(list);
+  }
+  /** Bytes of each vector in a file, without its key. */
+  static size_t bytes_a_vector(size_t dimension, bool exact) { return exact ? 4 * dimension : 4 + 2 * dimension; }
 
  private:
+  struct List {
+    std::vector<uint32_t> keys;
+    Rows rows;
+  };
+  void resize(Rows& rows, size_t n) const;
+  void reserve(List& list, size_t n) const;
+  /** Row `from` of one over row `to` of another. */
+  void copy(const Rows& source, size_t from, Rows& rows, size_t to) const;
+  void enter(size_t list);
+  template <class Of, class Visit>
+  static void each(Of& list, Visit visit) {
+    visit(list.keys.data(), list.keys.size() * sizeof(uint32_t));
+    visit(list.rows.single.data(), list.rows.single.size() * sizeof(float));
+    visit(list.rows.steps.data(), list.rows.steps.size() * sizeof(float));
+    visit(list.rows.upper.data(), list.rows.upper.size());
+    visit(list.rows.lower.data(), list.rows.lower.size());
+  }
+
   size_t dimension_;
-  Code code_;
+  /** null: exact. */
   std::unique_ptr<faiss::IndexFlat> quantizer_;
-  std::unique_ptr<faiss::IndexIVF> ivf_;
-  /** The same as ivf_->invlists, which owns it. */
-  faiss::ArrayInvertedLists* lists_;
+  std::vector<List> lists_;
+  std::unordered_map<uint32_t, uint64_t> places_;
 };
 
 }  // namespace precedent

@@ -1,4 +1,4 @@
-// An index as one file: a head, a note, centroids, the sizes of the lists, keys and codes of each list, and the CRC-32C of all that.
+// An index as one file: a head, a note, centroids, the sizes of the lists, keys and vectors of each list, and the CRC-32C of all that.
 // Written beside the file, synced, renamed. Nothing in a file is believed before its length agrees with its head.
 #include <cerrno>
 #include <cstring>
@@ -9,15 +9,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checksum.hpp"
 #include "index.hpp"
-#include "kernel.hpp"
 
 namespace precedent {
 
 namespace {
 
 constexpr char magic[8] = {'P', 'R', 'E', 'C', 'F', 'A', 'I', 'S'};
-constexpr uint32_t version = 1;
+constexpr uint32_t version = 2;
 
 struct Head {
   char magic[8];
@@ -88,8 +88,8 @@ class File {
 
 uint64_t bytes_of(const Head& head) {
   const uint64_t d = head.dimension, lists = head.lists;
-  const uint64_t code = (lists == 0 ? 4 : 2) * d;
-  return sizeof(Head) + head.note_bytes + lists * d * 4 + std::max<uint64_t>(1, lists) * 4 + head.size * (4 + code) + 4;
+  const uint64_t vector = Content::bytes_a_vector(d, lists == 0);
+  return sizeof(Head) + head.note_bytes + lists * d * 4 + std::max<uint64_t>(1, lists) * 4 + head.size * (4 + vector) + 4;
 }
 
 void sync_folder_of(const std::string& file) {
@@ -114,11 +114,8 @@ void write_content(File& out, const Content& content, const std::string& note) {
   std::vector<uint32_t> sizes(content.lists());
   for (size_t list = 0; list < sizes.size(); list++) sizes[list] = static_cast<uint32_t>(content.list_size(list));
   out.write(sizes.data(), sizes.size() * 4);
-  for (size_t list = 0; list < sizes.size(); list++) {
-    const std::vector<uint32_t> keys(content.keys(list), content.keys(list) + sizes[list]);
-    out.write(keys.data(), keys.size() * 4);
-    out.write(content.codes(list), sizes[list] * content.code_size());
-  }
+  for (size_t list = 0; list < sizes.size(); list++)
+    content.each_part(list, [&](const void* data, size_t bytes) { out.write(data, bytes); });
   const uint32_t crc = out.crc();
   out.write(&crc, sizeof crc);
 }
@@ -170,15 +167,8 @@ Restored restore(const std::string& name, size_t dimension) {
   for (uint32_t size : sizes) sum += size;
   if (sum != head.size) throw std::runtime_error(name + " was changed: its lists don't add up");
   content->expect(head.size);
-  std::vector<uint32_t> keys;
-  std::vector<uint8_t> codes;
-  for (size_t list = 0; list < sizes.size(); list++) {
-    keys.resize(sizes[list]);
-    codes.resize(sizes[list] * content->code_size());
-    file.read(keys.data(), keys.size() * 4);
-    file.read(codes.data(), codes.size());
-    content->append(static_cast<int64_t>(list), keys.data(), codes.data(), keys.size());
-  }
+  for (size_t list = 0; list < sizes.size(); list++)
+    content->fill(list, sizes[list], [&](void* data, size_t bytes) { file.read(data, bytes); });
   const uint32_t expected = file.crc();
   uint32_t crc;
   file.read(&crc, sizeof crc);

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <faiss/utils/Heap.h>
+#include "nearest.hpp"
 
 namespace precedent {
 
 namespace {
 
-using Smallest = faiss::CMin<float, int64_t>;
 /** Lists that a probe scans before it lets go of the lock. */
 constexpr size_t lists_at_once = 16;
 
@@ -33,9 +32,9 @@ size_t Index::bytes() const {
 void Index::add(const uint32_t* keys, const float* vectors, size_t n) {
   std::lock_guard writer(writers_);
   const std::vector<int64_t> lists = content_->assign(vectors, n);
-  const std::vector<uint8_t> codes = content_->encode(vectors, n, lists.data());
+  const Content::Rows rows = content_->encode(vectors, n);
   std::unique_lock lock(content_lock_);
-  for (size_t i = 0; i < n; i++) content_->put(keys[i], lists[i], codes.data() + i * content_->code_size());
+  for (size_t i = 0; i < n; i++) content_->put(keys[i], lists[i], rows, i);
   if (building_) journal_.insert(journal_.end(), keys, keys + n);
 }
 
@@ -67,15 +66,18 @@ Found Index::search(const float* queries, size_t n, size_t k, size_t probes) con
   }
   if (n > 1) std::sort(visits.begin(), visits.end());
 
-  std::vector<int64_t> labels(n * room);
-  for (size_t query = 0; query < n; query++)
-    faiss::heap_heapify<Smallest>(room, found.similarities.data() + query * room, labels.data() + query * room);
-  for (const auto& [list, query] : visits)
-    content_->scan(queries + query * dimension_, list, room, found.similarities.data() + query * room,
-                   labels.data() + query * room);
-  for (size_t query = 0; query < n; query++)
-    faiss::heap_reorder<Smallest>(room, found.similarities.data() + query * room, labels.data() + query * room);
-  for (size_t i = 0; i < labels.size(); i++) found.keys[i] = static_cast<uint32_t>(labels[i]);
+  std::vector<Nearest> nearest;
+  nearest.reserve(n);
+  for (size_t query = 0; query < n; query++) nearest.emplace_back(*content_, queries + query * dimension_, room);
+  for (const auto& [list, query] : visits) nearest[query].scan(list);
+  for (size_t query = 0; query < n; query++) {
+    const std::vector<std::pair<float, int64_t>> best = nearest[query].best();
+    found.counts[query] = static_cast<uint32_t>(best.size());
+    for (size_t i = 0; i < best.size(); i++) {
+      found.similarities[query * room + i] = best[i].first;
+      found.keys[query * room + i] = static_cast<uint32_t>(best[i].second);
+    }
+  }
   return found;
 }
 
@@ -86,24 +88,21 @@ Probed Index::probe(const float* query, size_t k) const {
   const std::vector<uint32_t> order = content_->nearest_lists(query, all);
   const size_t room = std::min(k, content_->size());
   if (room == 0) return {};
-  std::vector<float> best(room);
-  std::vector<int64_t> labels(room);
-  faiss::heap_heapify<Smallest>(room, best.data(), labels.data());
+  Nearest nearest(*content_, query, room);
   for (size_t i = 0; i < all; i++) {
     if (i > 0 && i % lists_at_once == 0) {
       lock.unlock();
       lock.lock();
       if (swaps_ != swaps) return {};
     }
-    content_->scan(query, order[i], room, best.data(), labels.data());
+    nearest.scan(order[i]);
   }
-  const size_t count = faiss::heap_reorder<Smallest>(room, best.data(), labels.data());
   std::vector<uint32_t> rank(all);
   for (size_t i = 0; i < all; i++) rank[order[i]] = static_cast<uint32_t>(i);
   Probed probed;
-  for (size_t i = 0; i < count; i++) {
-    probed.keys.push_back(static_cast<uint32_t>(labels[i]));
-    probed.ranks.push_back(rank[labels[i] >> 32]);
+  for (const auto& [product, label] : nearest.best()) {
+    probed.keys.push_back(static_cast<uint32_t>(label));
+    probed.ranks.push_back(rank[label >> 32]);
   }
   return probed;
 }

@@ -1,7 +1,8 @@
 #include "kernel.hpp"
 
-#include <array>
-#include <cstring>
+#include <algorithm>
+#include <atomic>
+#include <cmath>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -11,110 +12,123 @@ namespace precedent {
 
 namespace {
 
+bool has_fast_products() {
 #if defined(__x86_64__)
-#define PRECEDENT_AVX2 __attribute__((target("avx2,fma,f16c")))
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return false;
+#endif
+}
+std::atomic<bool> fast{has_fast_products()};
+
+// Several sums at a time, here and below: additions that wait for each other would leave the processor idle.
+void products_portable(const float* query, size_t d, const float* rows, size_t n, float* out) {
+  for (size_t i = 0; i < n; i++, rows += d) {
+    float sums[8] = {};
+    size_t j = 0;
+    for (; j + 8 <= d; j += 8)
+      for (size_t l = 0; l < 8; l++) sums[l] += query[j + l] * rows[j + l];
+    float sum = 0;
+    for (; j < d; j++) sum += query[j] * rows[j];
+    for (float part : sums) sum += part;
+    out[i] = sum;
+  }
+}
+
+int32_t coarse_portable(const int16_t* query, const int8_t* row, size_t from, size_t d) {
+  int32_t sum = 0;
+  for (size_t j = from; j < d; j++) sum += static_cast<int32_t>(query[j]) * row[j];
+  return sum;
+}
+
+#if defined(__x86_64__)
+#define PRECEDENT_AVX2 __attribute__((target("avx2,fma")))
 
 PRECEDENT_AVX2 inline float sum8(__m256 x) {
   __m128 sum = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
   sum = _mm_add_ps(sum, _mm_movehl_ps(sum, sum));
   return _mm_cvtss_f32(_mm_add_ss(sum, _mm_movehdup_ps(sum)));
 }
+PRECEDENT_AVX2 inline int32_t sum8(__m256i x) {
+  __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
+}
 
-struct Single {
-  static constexpr size_t bytes = 4;
-  PRECEDENT_AVX2 static inline __m256 load8(const uint8_t* at) {
-    return _mm256_loadu_ps(reinterpret_cast<const float*>(at));
-  }
-  static inline float load1(const uint8_t* at) {
-    float value;
-    std::memcpy(&value, at, 4);
-    return value;
-  }
-};
-
-struct Half {
-  static constexpr size_t bytes = 2;
-  PRECEDENT_AVX2 static inline __m256 load8(const uint8_t* at) {
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
-  }
-  PRECEDENT_AVX2 static inline float load1(const uint8_t* at) {
-    uint16_t value;
-    std::memcpy(&value, at, 2);
-    return _cvtsh_ss(value);
-  }
-};
-
-// Four sums at a time: multiply-adds that wait for each other would leave the processor idle.
-template <class Stored>
-PRECEDENT_AVX2 void products_avx2(const float* query, size_t d, const uint8_t* codes, size_t n, float* out) {
-  const size_t step = 8 * Stored::bytes;
-  for (size_t i = 0; i < n; i++, codes += d * Stored::bytes) {
+PRECEDENT_AVX2 void products_avx2(const float* query, size_t d, const float* rows, size_t n, float* out) {
+  for (size_t i = 0; i < n; i++, rows += d) {
     __m256 a = _mm256_setzero_ps(), b = a, c = a, e = a;
-    const uint8_t* at = codes;
     size_t j = 0;
-    for (; j + 32 <= d; j += 32, at += 4 * step) {
-      a = _mm256_fmadd_ps(Stored::load8(at), _mm256_loadu_ps(query + j), a);
-      b = _mm256_fmadd_ps(Stored::load8(at + step), _mm256_loadu_ps(query + j + 8), b);
-      c = _mm256_fmadd_ps(Stored::load8(at + 2 * step), _mm256_loadu_ps(query + j + 16), c);
-      e = _mm256_fmadd_ps(Stored::load8(at + 3 * step), _mm256_loadu_ps(query + j + 24), e);
+    for (; j + 32 <= d; j += 32) {
+      a = _mm256_fmadd_ps(_mm256_loadu_ps(rows + j), _mm256_loadu_ps(query + j), a);
+      b = _mm256_fmadd_ps(_mm256_loadu_ps(rows + j + 8), _mm256_loadu_ps(query + j + 8), b);
+      c = _mm256_fmadd_ps(_mm256_loadu_ps(rows + j + 16), _mm256_loadu_ps(query + j + 16), c);
+      e = _mm256_fmadd_ps(_mm256_loadu_ps(rows + j + 24), _mm256_loadu_ps(query + j + 24), e);
     }
-    for (; j + 8 <= d; j += 8, at += step) a = _mm256_fmadd_ps(Stored::load8(at), _mm256_loadu_ps(query + j), a);
+    for (; j + 8 <= d; j += 8) a = _mm256_fmadd_ps(_mm256_loadu_ps(rows + j), _mm256_loadu_ps(query + j), a);
     float sum = sum8(_mm256_add_ps(_mm256_add_ps(a, b), _mm256_add_ps(c, e)));
-    for (; j < d; j++, at += Stored::bytes) sum += Stored::load1(at) * query[j];
+    for (; j < d; j++) sum += rows[j] * query[j];
     out[i] = sum;
   }
 }
 
-__attribute__((target("sse4.2"))) uint32_t crc32c_sse42(uint32_t crc, const uint8_t* bytes, size_t n) {
-  uint64_t state = ~crc;
-  for (; n >= 8; n -= 8, bytes += 8) {
-    uint64_t word;
-    std::memcpy(&word, bytes, 8);
-    state = _mm_crc32_u64(state, word);
+/** 16 products of 8 bits with 16, added in pairs. */
+PRECEDENT_AVX2 inline __m256i pairs(const int16_t* query, const int8_t* row) {
+  const __m256i wide = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(row)));
+  return _mm256_madd_epi16(wide, _mm256_loadu_si256(reinterpret_cast<const __m256i*>(query)));
+}
+
+PRECEDENT_AVX2 int32_t coarse_avx2(const int16_t* query, const int8_t* row, size_t d) {
+  __m256i a = _mm256_setzero_si256(), b = a;
+  size_t j = 0;
+  for (; j + 32 <= d; j += 32) {
+    a = _mm256_add_epi32(a, pairs(query + j, row + j));
+    b = _mm256_add_epi32(b, pairs(query + j + 16, row + j + 16));
   }
-  for (; n > 0; n--, bytes++) state = _mm_crc32_u8(static_cast<uint32_t>(state), *bytes);
-  return ~static_cast<uint32_t>(state);
+  for (; j + 16 <= d; j += 16) a = _mm256_add_epi32(a, pairs(query + j, row + j));
+  return sum8(_mm256_add_epi32(a, b)) + coarse_portable(query, row, j, d);
+}
+
+PRECEDENT_AVX2 void coarse_products_avx2(const CoarseQuery& query, size_t d, const int8_t* upper, const float* steps,
+                                         size_t n, float* out) {
+  for (size_t i = 0; i < n; i++)
+    out[i] = 256 * query.step * steps[i] * static_cast<float>(coarse_avx2(query.numbers.data(), upper + i * d, d));
 }
 #endif
-
-std::array<uint32_t, 256> crc_table() {
-  std::array<uint32_t, 256> table{};
-  for (uint32_t i = 0; i < 256; i++) {
-    uint32_t value = i;
-    for (int bit = 0; bit < 8; bit++) value = (value >> 1) ^ (value & 1 ? 0x82f63b78u : 0);
-    table[i] = value;
-  }
-  return table;
-}
 
 }  // namespace
 
-bool fast_products() {
+void use_fast_products(bool use) { fast = use && has_fast_products(); }
+const char* products_in_use() { return fast ? "avx2" : "portable"; }
+
+void products(const float* query, size_t d, const float* rows, size_t n, float* out) {
 #if defined(__x86_64__)
-  static const bool has =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
-  return has;
-#else
-  return false;
+  if (fast) return products_avx2(query, d, rows, n, out);
 #endif
+  products_portable(query, d, rows, n, out);
 }
 
-void products(Code code, const float* query, size_t d, const uint8_t* codes, size_t n, float* out) {
-#if defined(__x86_64__)
-  if (code == Code::half) products_avx2<Half>(query, d, codes, n, out);
-  else products_avx2<Single>(query, d, codes, n, out);
-#endif
+CoarseQuery coarse_query(const float* vector, size_t d) {
+  // The sum of d products with 8 bits has to fit into 32.
+  const float largest = std::min(32767.0f, std::floor(2147483647.0f / (128.0f * static_cast<float>(d) + 1)));
+  float most = 0;
+  for (size_t i = 0; i < d; i++) most = std::max(most, std::fabs(vector[i]));
+  CoarseQuery query{std::vector<int16_t>(d), most / largest};
+  const float scale = largest / most;
+  // Zeros where the numbers are too small to be told from them.
+  if (std::isfinite(scale))
+    for (size_t i = 0; i < d; i++)
+      query.numbers[i] = static_cast<int16_t>(std::lrintf(std::clamp(vector[i] * scale, -largest, largest)));
+  return query;
 }
 
-uint32_t crc32c(uint32_t crc, const uint8_t* bytes, size_t n) {
+void coarse_products(const CoarseQuery& query, size_t d, const int8_t* upper, const float* steps, size_t n,
+                     float* out) {
 #if defined(__x86_64__)
-  static const bool has = __builtin_cpu_supports("sse4.2");
-  if (has) return crc32c_sse42(crc, bytes, n);
+  if (fast) return coarse_products_avx2(query, d, upper, steps, n, out);
 #endif
-  static const std::array<uint32_t, 256> table = crc_table();
-  uint32_t state = ~crc;
-  for (size_t i = 0; i < n; i++) state = table[(state ^ bytes[i]) & 255] ^ (state >> 8);
-  return ~state;
+  for (size_t i = 0; i < n; i++)
+    out[i] = 256 * query.step * steps[i] * static_cast<float>(coarse_portable(query.numbers.data(), upper + i * d, 0, d));
 }
 
 }  // namespace precedent

@@ -1,21 +1,28 @@
-// Inner products of one query with many stored vectors: the loop in which a search spends its time. Debian's libfaiss is compiled
-// for SSE2 and decodes half precision in software; here AVX2, FMA and F16C are used where the processor has them (asked at run time).
+// Inner products of one query with many stored vectors: the loops in which a search spends its time. AVX2 and FMA where the processor has
+// them (asked at run time; Debian's libfaiss is compiled for SSE2), else portable loops.
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace precedent {
 
-/** How a vector is stored: 4 or 2 bytes a number. */
-enum class Code { single, half };
+/** false: the portable loops, as on a processor without AVX2; for tests and measurements. */
+void use_fast_products(bool use);
+/** What products are computed with: "avx2" or "portable". */
+const char* products_in_use();
 
-/** Whether this processor can run products(); where it can't, FAISS computes. */
-bool fast_products();
+/** out[i] = query · row i, for n rows of d numbers one after the other. */
+void products(const float* query, size_t d, const float* rows, size_t n, float* out);
 
-/** out[i] = query · codes[i], for n codes of d numbers one after the other. Only where fast_products(). */
-void products(Code code, const float* query, size_t d, const uint8_t* codes, size_t n, float* out);
+/** A query in 16 bits a number, so that it can be multiplied with 8 bits in whole numbers: number = step * numbers[i]. */
+struct CoarseQuery {
+  std::vector<int16_t> numbers;
+  float step;
+};
+CoarseQuery coarse_query(const float* vector, size_t d);
 
-/** CRC-32C of the bytes, going on from `crc` (0 at first). */
-uint32_t crc32c(uint32_t crc, const uint8_t* bytes, size_t n);
+/** out[i] = query · row i by the upper halves alone, of n rows of d; steps: one a row (sixteen-bit.hpp). */
+void coarse_products(const CoarseQuery& query, size_t d, const int8_t* upper, const float* steps, size_t n, float* out);
 
 }  // namespace precedent

@@ -101,8 +101,8 @@ void Index::copy(Content& fresh) const {
   std::vector<float> vectors;
   const auto flush = [&] {
     const std::vector<int64_t> to = fresh.assign(vectors.data(), keys.size());
-    const std::vector<uint8_t> codes = fresh.encode(vectors.data(), keys.size(), to.data());
-    for (size_t i = 0; i < keys.size(); i++) fresh.put(keys[i], to[i], codes.data() + i * fresh.code_size());
+    const Content::Rows rows = fresh.encode(vectors.data(), keys.size());
+    for (size_t i = 0; i < keys.size(); i++) fresh.put(keys[i], to[i], rows, i);
     keys.clear();
     vectors.clear();
   };
@@ -112,7 +112,7 @@ void Index::copy(Content& fresh) const {
         std::shared_lock lock(content_lock_);
         end = std::min(end, content_->list_size(list));
         for (; end > 0 && keys.size() < copied_at_once; end--) {
-          keys.push_back(static_cast<uint32_t>(content_->keys(list)[end - 1]));
+          keys.push_back(content_->keys(list)[end - 1]);
           vectors.resize(keys.size() * d);
           content_->decode(list, end - 1, vectors.data() + (keys.size() - 1) * d);
         }
@@ -143,8 +143,8 @@ void Index::replay(Content& fresh, const std::vector<uint32_t>& changed) const {
   }
   fresh.remove(gone.data(), gone.size());
   const std::vector<int64_t> to = fresh.assign(vectors.data(), there.size());
-  const std::vector<uint8_t> codes = fresh.encode(vectors.data(), there.size(), to.data());
-  for (size_t i = 0; i < there.size(); i++) fresh.put(there[i], to[i], codes.data() + i * fresh.code_size());
+  const Content::Rows rows = fresh.encode(vectors.data(), there.size());
+  for (size_t i = 0; i < there.size(); i++) fresh.put(there[i], to[i], rows, i);
 }
 
 }  // namespace precedent
