@@ -15,6 +15,7 @@ const dayMs = 86_400_000;
 
 /** Names of policies on the topic `policies`: one for each arm. Nobody but people reads them there, so no writer needs to fence another. */
 export const linkPolicyName = (arm: string): string => `link/${arm}`;
+export const isLinkPolicy = (name: string): boolean => name.startsWith("link/");
 const kind = "link/1";
 
 const SAMPLES = `

@@ -4,6 +4,7 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { PLACEMENT } from "../operators/place/placement.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../operators/publish/policy-log.ts";
 import type { Policy } from "../schemas/types.ts";
+import { isLinkPolicy } from "./link-history.ts";
 import type { Session } from "./session.ts";
 
 /** 0 when the table has none. */
@@ -81,6 +82,8 @@ export async function revertPolicy(
 ): Promise<Policy> {
   if (name === PLACEMENT)
     throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
+  if (isLinkPolicy(name))
+    throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
   const old =
     version === undefined
       ? await former(session.clickhouse, name)

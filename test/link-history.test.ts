@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { memory } from "../algorithms/policy-choice.ts";
 import { createLinkHistory, linkPolicyName, type OpenLinkHistory } from "../assembly/link-history.ts";
+import { revertPolicy } from "../assembly/policies.ts";
+import type { Session } from "../assembly/session.ts";
 import { createLinkedChoice, type Chosen } from "../arms/linked-choice.ts";
 import { followHistory } from "../arms/linked-history.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
@@ -166,4 +168,9 @@ it("shows what was used from when to when, whichever process wrote it, by arm", 
   expect(await history.choice({ ...of, model: "beef" })).toBe("last-2");
   expect(await history.choice({ ...of, convention: "alone" })).toBe(null);
   expect(linkPolicyName("cheap")).toBe("link/cheap");
+});
+
+it("is a record, not a policy that could be reverted", async () => {
+  const session = { clickhouse } as unknown as Session;
+  await expect(revertPolicy(session, linkPolicyName("cheap"), undefined, Date.now())).rejects.toThrow("linked.policy");
 });

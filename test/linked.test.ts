@@ -71,7 +71,8 @@ describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => 
         kl: number;
         share: number;
       }>(
-        `SELECT policy, samples, mean_kl AS kl, mean_share AS share FROM ${system.config.clickhouse.database}.prefill_curve WHERE policy = 'naive'`,
+        `SELECT policy, samples, mean_kl AS kl, mean_share AS share FROM ${system.config.clickhouse.database}.prefill_curve
+         WHERE policy = 'naive' AND convention = 'seen' AND length(model) = 64`,
       );
       return rows.length > 0 ? rows : undefined;
     });
