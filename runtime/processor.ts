@@ -4,10 +4,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
-import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
+import type { Codec, Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import { whole, type StageMetrics } from "./metrics.ts";
+import { decodePatiently } from "./patient-decode.ts";
 import type { BoundPipeline, Problem, Retry } from "./pipeline.ts";
 import type { Process } from "./stage.ts";
 import { refuse, type Emit, type Outcome, type Position, type Received, type StepContext } from "./step.ts";
@@ -61,15 +62,8 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
 
   const decode = async (record: RawRecord, signal: AbortSignal): Promise<Decoded<RecordOf[N]>> => {
     if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
-    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
-      try {
-        return await codec.decode(description.source, record.value);
-      } catch (error) {
-        if (!(error instanceof RegistryUnavailable)) throw error;
-        log.warn({ err: error }, "the registry is away: waiting");
-        await pause(wait, signal);
-      }
-    }
+    const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
+    return decodePatiently(codec, description.source, record.value, { signal, onWaiting, firstMs: retryMs.first });
   };
 
   const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>

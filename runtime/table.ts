@@ -1,11 +1,11 @@
 // A compacted topic as a table in memory: read whole at the start, followed ever after; or only some of its partitions, from where one was.
 // Every process has its own.
 // Delivery: each change is applied at least once and in the order of its partition; appliers are idempotent by key.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { FollowHandlers, Kafka, RawRecord, TopicFollower, TopicReader } from "../connections/kafka/port.ts";
-import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
+import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
+import { decodePatiently } from "./patient-decode.ts";
 
 interface RowOptions<N extends TopicName> {
   codec: Codec;
@@ -34,8 +34,6 @@ export interface TableChange<T> {
   value: T | null;
 }
 
-const retryMs = { first: 100, limit: 5_000 };
-
 export function followTable<N extends TopicName>({ kafka, apply, ...rows }: TableOptions<N>): TopicReader {
   const decode = createDecoder(rows);
   return kafka.readTopic(rows.topic, async (records, partition) => {
@@ -62,24 +60,17 @@ export function followPartitions<N extends TopicName>({
 
 /** Undecodable rows are logged and left out; a registry that is away is waited for. */
 function createDecoder<N extends TopicName>({ codec, topic, record, log }: RowOptions<N>) {
+  const onWaiting = (cause: Error): void => log.warn({ err: cause, topic }, "the registry is away: the table waits");
   const decodeOne = async (raw: RawRecord, partition: number): Promise<TableChange<RecordOf[N]> | undefined> => {
     const key = raw.key?.toString() ?? "";
     if (raw.value === null) return { key, value: null };
-    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
-      try {
-        const decoded = await codec.decode(record, raw.value);
-        if (decoded.ok) return { key, value: decoded.value };
-        log.error(
-          { topic, partition, offset: raw.offset, key, code: decoded.code, reason: decoded.reason },
-          "a row of a table is unreadable",
-        );
-        return undefined;
-      } catch (error) {
-        if (!(error instanceof RegistryUnavailable)) throw error;
-        log.warn({ err: error, topic }, "the registry is away: the table waits");
-        await sleep(wait);
-      }
-    }
+    const decoded = await decodePatiently(codec, record, raw.value, { onWaiting });
+    if (decoded.ok) return { key, value: decoded.value };
+    log.error(
+      { topic, partition, offset: raw.offset, key, code: decoded.code, reason: decoded.reason },
+      "a row of a table is unreadable",
+    );
+    return undefined;
   };
   return async (records: RawRecord[], partition: number): Promise<TableChange<RecordOf[N]>[]> => {
     const changes = await Promise.all(records.map((raw) => decodeOne(raw, partition)));

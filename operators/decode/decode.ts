@@ -1,7 +1,7 @@
 // The first verb of record: bytes to rows. Needs a raw record and its topic without prefix. Waits while the registry is away
 // (a failing dependency is no poison); what no one can decode is handed back with its reason, never thrown.
-import { setTimeout as delay } from "node:timers/promises";
-import { RegistryUnavailable, type Codec } from "../../connections/registry/port.ts";
+import type { Codec } from "../../connections/registry/port.ts";
+import { decodePatiently } from "../../runtime/patient-decode.ts";
 import type { DecodedRows } from "../../runtime/rows.ts";
 import { evictedExampleRow } from "./example-rows.ts";
 import { rowsOf, type RecordedTopic } from "./rows.ts";
@@ -11,8 +11,6 @@ export interface DecodeDependencies {
   codec: Pick<Codec, "decode">;
   /** Told once a failed attempt. */
   onWaiting?: (cause: Error) => void;
-  /** Milliseconds before the first repeat; doubled to at most 5 s. */
-  backoffMs?: number;
 }
 
 export type Decode = (
@@ -23,9 +21,14 @@ export type Decode = (
 ) => Promise<DecodedRows>;
 
 /** Rejects only when the signal aborts a wait. */
-export function createDecode({ codec, onWaiting, backoffMs = 100 }: DecodeDependencies): Decode {
-  async function rows<N extends RecordedTopic>(topic: N, value: Buffer, place: Place): Promise<DecodedRows> {
-    const decoded = await codec.decode(topic, value);
+export function createDecode({ codec, onWaiting }: DecodeDependencies): Decode {
+  async function rows<N extends RecordedTopic>(
+    topic: N,
+    value: Buffer,
+    place: Place,
+    signal: AbortSignal,
+  ): Promise<DecodedRows> {
+    const decoded = await decodePatiently(codec, topic, value, { signal, onWaiting });
     if (!decoded.ok) return decoded;
     return { ok: true, tables: rowsOf[topic](decoded.value, place) };
   }
@@ -36,14 +39,6 @@ export function createDecode({ codec, onWaiting, backoffMs = 100 }: DecodeDepend
       if (evicted !== null) return { ok: true, tables: [evicted] };
       return { ok: false, code: "no_value", reason: "The record has no value, and is no eviction of an example." };
     }
-    for (let wait = backoffMs; ; wait = Math.min(wait * 2, 5_000)) {
-      try {
-        return await rows(topic, value, place);
-      } catch (error) {
-        if (!(error instanceof RegistryUnavailable)) throw error;
-        onWaiting?.(error);
-        await delay(wait, undefined, { signal });
-      }
-    }
+    return rows(topic, value, place, signal);
   };
 }

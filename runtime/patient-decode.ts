@@ -1,0 +1,33 @@
+// Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so nothing is given up for it.
+import { setTimeout as sleep } from "node:timers/promises";
+import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
+import type { RecordOf, TopicName } from "../schemas/records.ts";
+
+export interface Patience {
+  /** Ends a wait. Without one it lasts as long as it takes. */
+  signal?: AbortSignal | undefined;
+  /** Told once a failed attempt. */
+  onWaiting?: ((cause: Error) => void) | undefined;
+  /** Milliseconds before the first repeat; doubled to at most 5 s. */
+  firstMs?: number;
+}
+
+const longestMs = 5_000;
+
+/** Rejects only when the signal aborts a wait, and for bugs. What no one can decode is told as a value. */
+export async function decodePatiently<N extends TopicName>(
+  codec: Pick<Codec, "decode">,
+  topic: N,
+  bytes: Buffer,
+  { signal, onWaiting, firstMs = 100 }: Patience = {},
+): Promise<Decoded<RecordOf[N]>> {
+  for (let wait = firstMs; ; wait = Math.min(2 * wait, longestMs)) {
+    try {
+      return await codec.decode(topic, bytes);
+    } catch (error) {
+      if (!(error instanceof RegistryUnavailable)) throw error;
+      onWaiting?.(error);
+      await sleep(wait, undefined, { signal });
+    }
+  }
+}
