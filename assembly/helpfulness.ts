@@ -8,7 +8,7 @@ import { createThresholdTable, THRESHOLD } from "../operators/publish/threshold-
 import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 import type { TableChange } from "../runtime/table.ts";
 import type { Policy } from "../schemas/types.ts";
-import { followOutcomes } from "./outcomes.ts";
+import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";
 import { createProxyHolder } from "./proxy.ts";
 import type { Session } from "./session.ts";
 
@@ -25,11 +25,15 @@ export interface Helpfulness {
   stop(): Promise<void>;
 }
 
-export function holdHelpfulness({ clickhouse, metrics: registry }: Session, log: Logger): Helpfulness {
+/** `outcomes` are stopped with it. */
+export function holdHelpfulness(
+  { clickhouse, metrics: registry }: Session,
+  log: Logger,
+  outcomes: ExampleOutcomes = followOutcomes(clickhouse, log),
+): Helpfulness {
   const metrics = createPolicyMetrics(registry);
   const proxy = createProxyHolder({ load: loadProxy, metrics, log });
   const thresholds = createThresholdTable();
-  const outcomes = followOutcomes(clickhouse, log);
   metrics.version(THRESHOLD, 0);
 
   const applyThreshold = (value: Policy | null): void => {

@@ -15,6 +15,12 @@ export interface ExampleOutcomes {
   stop(): void;
 }
 
+/** As they are now, for who looks once. Rejects as the port does. */
+export async function outcomesNow(clickhouse: Pick<ClickHouse, "query">): Promise<ExampleOutcomes> {
+  const outcomes = await readExampleOutcomes(clickhouse, largest);
+  return { of: (id) => outcomes.get(id), stop: () => undefined };
+}
+
 export function followOutcomes(clickhouse: Pick<ClickHouse, "query">, log: Logger): ExampleOutcomes {
   let outcomes = new Map<string, ExampleOutcome>();
   let isReading = false;

@@ -2,15 +2,13 @@
 import { sharingDomain } from "../algorithms/identity.ts";
 import { createSelection, type Selection } from "../operators/select/selection.ts";
 import { followTable } from "../runtime/table.ts";
-import { readExampleOutcomes } from "../operators/aggregate/thresholds.ts";
 import type { IdentifiedRequest } from "../operators/flow.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import { holdExamples } from "./examples.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
+import { outcomesNow } from "./outcomes.ts";
 import { followInventories } from "./inventory.ts";
 import type { Session } from "./session.ts";
-
-const mostOutcomes = 100_000;
 
 export interface Inspected extends Selection {
   /** Sharing domain, tenant/domain. */
@@ -35,7 +33,8 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
-    const helpfulness = holdHelpfulness(session, log);
+    // plan reads them now and again; here once, so that they are there.
+    const helpfulness = holdHelpfulness(session, log, await outcomesNow(clickhouse));
     closers.push(helpfulness.stop);
     const policies = followTable({
       ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },
@@ -48,8 +47,6 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
     closers.push(caches.stop);
     await Promise.all([examples.restored(), policies.caughtUp, caches.caughtUp]);
     await helpfulness.settled();
-    // plan reads them now and again; here once, so that they are there.
-    const outcomes = await readExampleOutcomes(clickhouse, mostOutcomes);
 
     const choose = createSelection({
       pool: examples.pool,
@@ -59,7 +56,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
       random: () => 0,
       proxy: helpfulness.proxy,
       threshold: helpfulness.threshold,
-      outcomes: (id) => outcomes.get(id),
+      outcomes: helpfulness.outcomes,
       caches: caches.table,
     });
     return {
