@@ -16,6 +16,8 @@ export interface BenchContext {
   quick: boolean;
   /** --data: a file in place of the benchmark's own data. */
   data: string | undefined;
+  /** --only: the part of the systems compared that is measured, where a benchmark has such parts. */
+  only?: string | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;
   /** --keep-stack: the embedded servers stay up for the next run. */
@@ -34,5 +36,7 @@ export interface BenchContext {
 export interface Benchmark {
   name: string;
   about: string;
+  /** What --only takes. */
+  parts?: readonly string[];
   run(context: BenchContext): Promise<Measured>;
 }

@@ -10,10 +10,11 @@ import { noCheckpoints, openCheckpoints } from "./support/checkpoints.ts";
 import { commit } from "./support/machine.ts";
 import { startProgress } from "../stack/progress.ts";
 
-const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--profile] [--keep-stack] [--fresh]
+const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--profile] [--keep-stack] [--fresh]
   --quick       the same figures from less work, nothing is written to bench/results
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
+  --only        measure a part: "ours" leaves hnswlib and usearch out of selection
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off
@@ -35,6 +36,7 @@ async function main(): Promise<number> {
       quick: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       data: { type: "string" },
+      only: { type: "string" },
       profile: { type: "boolean", default: false },
       "keep-stack": { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
@@ -48,11 +50,17 @@ async function main(): Promise<number> {
     return values.help ? 0 : 2;
   }
   const benchmark = await load();
+  if (values.only !== undefined && !(benchmark.parts ?? []).includes(values.only)) {
+    process.stderr.write(
+      `error: --only ${values.only}: ${name} has ${benchmark.parts?.join(", ") ?? "no such parts"}\n`,
+    );
+    return 2;
+  }
   const { quick, profile } = values;
   const folder = join(root, ".precedent", "bench", name);
   await mkdir(folder, { recursive: true });
   const data = values.data === undefined ? undefined : resolve(values.data);
-  const settings = JSON.stringify({ commit: commit(), data });
+  const settings = JSON.stringify({ commit: commit(), data, only: values.only });
   const checkpoints = quick ? noCheckpoints : await openCheckpoints(join(folder, "checkpoints.json"), settings);
   if (values.fresh) await checkpoints.clear();
   const note = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -63,6 +71,7 @@ async function main(): Promise<number> {
   const measured = await benchmark.run({
     quick,
     data,
+    only: values.only,
     profile,
     keepStack: values["keep-stack"],
     folder,

@@ -68,7 +68,11 @@ export async function measureIndexes(
     };
     const flat = await start("flat");
     const peers = new Map<Graph, Peer>();
-    for (const kind of graphs)
+    for (const kind of graphs) {
+      if (context.only === "ours") {
+        reasons[kind] = "left out: --only ours (recorded_peers are of another run)";
+        continue;
+      }
       try {
         peers.set(kind, await start(kind));
       } catch (error) {
@@ -76,6 +80,7 @@ export async function measureIndexes(
         reasons[kind] = error.message;
         note(`${name}: no ${kind}: ${error.message}`);
       }
+    }
     const count = rowsIn(files.queries);
     const truthCount = Math.min(plan.truth, count);
     note(`${name}: true neighbours of ${truthCount} queries`);

@@ -7,6 +7,7 @@ import { buildNative, buildPeers } from "../../scripts/build-native.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { readLines } from "../support/samples.ts";
+import { recordedPeers } from "./recorded.ts";
 import { generatedVectors, givenVectors, type VectorFiles } from "./data.ts";
 import { measureBoth } from "./both.ts";
 import { measureIndexes, type Plan, type Row } from "./measure.ts";
@@ -18,6 +19,7 @@ export const selection: Benchmark = {
   name: "selection",
   about:
     "nearest examples and both stages of selection at 10 thousand to a million, beside exact search, hnswlib and usearch",
+  parts: ["ours"],
   run,
 };
 
@@ -45,7 +47,8 @@ async function run(context: BenchContext): Promise<Measured> {
   }
   for (const n of context.quick ? [100_000] : [10_000, 100_000, 1_000_000])
     await measure(`generated-${n}`, await generatedVectors(context, n));
-  return { figures: { ...rows.at(-1), rows }, reasons };
+  const recorded_peers = context.only === "ours" && !context.quick ? await recordedPeers() : undefined;
+  return { figures: { ...rows.at(-1), rows, ...(recorded_peers && { recorded_peers }) }, reasons };
 }
 
 /** Its training requests, asked for by its development requests; null where the data is not there. */

@@ -31,7 +31,9 @@ export interface DomainIndex {
   index: VectorIndex;
   /** Since its file was written, or it was opened. */
   changes: number;
+  /** What its file knows of its structure. */
   savedSwaps: number;
+  savedProbes: number;
 }
 /** About 1 ms of work each: others get their turn in between. */
 const rowsAtOnce = 512;
@@ -51,7 +53,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
     let state = byDomain.get(domain);
     if (state === undefined) {
       if (owner === null) throw new VectorError("index_unavailable", "the vector indexes are not open");
-      byDomain.set(domain, (state = { index: owner.open(), changes: 0, savedSwaps: 0 }));
+      byDomain.set(domain, (state = { index: owner.open(), changes: 0, savedSwaps: 0, savedProbes: 0 }));
     }
     return state;
   }
@@ -106,7 +108,8 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
         await index.close();
         throw new VectorError("bad_snapshot", `it belongs to another state of the pool: ${note}`);
       }
-      byDomain.set(domain, { index, changes: 0, savedSwaps: index.figures().swaps });
+      const { swaps, probes } = index.figures();
+      byDomain.set(domain, { index, changes: 0, savedSwaps: swaps, savedProbes: probes });
       await replay(domain, told.sequence);
       const expected = vectors.getKeysCount(rangeOf(domain));
       if (index.size() === expected) return true;
@@ -199,10 +202,12 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
 
     /** Those whose file is missing, or has fallen behind by `changes` or by a tenth of the examples, whichever is more, or knows an older structure. */
     due(from: { examples: number; changes: number }): number[] {
-      return [...byDomain].flatMap(([domain, { index, changes, savedSwaps }]) => {
+      return [...byDomain].flatMap(([domain, { index, changes, savedSwaps, savedProbes }]) => {
         const row = ledger.domains().get(domain);
         if (row === undefined || row.count < from.examples) return [];
-        const behind = changes >= Math.max(from.changes, row.count / 10) || index.figures().swaps !== savedSwaps;
+        const { swaps, probes } = index.figures();
+        const older = swaps !== savedSwaps || probes !== savedProbes;
+        const behind = older || changes >= Math.max(from.changes, row.count / 10);
         return behind || !row.journal ? [domain] : [];
       });
     },
@@ -213,12 +218,12 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
       if (state === undefined || row === undefined) return null;
       await ledger.change(() => ledger.setJournal(domain, true));
       const { store, model, sequence } = ledger.header;
-      const { swaps } = state.index.figures();
+      const { swaps, probes } = state.index.figures();
       const { changes } = state;
       state.changes = 0;
       const written = state.index.save(fileOf(domain), writeNote({ store, domain: row.name, model, sequence })).then(
         () => {
-          state.savedSwaps = swaps;
+          Object.assign(state, { savedSwaps: swaps, savedProbes: probes });
           return () => trim(domain, sequence);
         },
         (error: unknown) => {

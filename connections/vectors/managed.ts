@@ -126,7 +126,7 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
       // At a million the rest takes seconds: until then a wider margin will do.
       if (found.length === firstCalibration) setProbes(chosenProbes(found, native.lists, options));
     }
-    if (found.length > 0) setProbes(chosenProbes(found, native.lists, options));
+    if (found.length > 0 && !dropped) setProbes(chosenProbes(found, native.lists, options));
   }
 
   async function compare(query: Float32Array, k: number): Promise<void> {
