@@ -98,6 +98,10 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
     expect(uses.map(({ id }) => id).sort()).toEqual([...exampleIds].sort());
     const worth = uses.map(({ helpfulness }) => helpfulness);
     expect(worth).toEqual(worth.toSorted((a, b) => a - b));
+    const [hour] = await system.session.clickhouse.query<{ preferred: string }>(
+      "SELECT sum(preferred) AS preferred FROM cached_examples WHERE arm = 'cheap'",
+    );
+    expect(Number(hour?.preferred)).toBeGreaterThanOrEqual(3);
     const metrics = await system.session.metrics.metrics();
     expect(metrics).toMatch(/precedent_selection_cached_total\{arm="cheap",cached="yes"\} [1-9]/);
   });
