@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { PlannedChunk } from "../algorithms/link-plan.ts";
+import { type PlannedChunk, tokensIn } from "../algorithms/link-plan.ts";
 import { parsePolicy } from "../algorithms/link-policy.ts";
 import { splitmix64 } from "../algorithms/random.ts";
 import { variantKey } from "../connections/kv/keys.ts";
@@ -9,6 +9,7 @@ import type { LlamaContext, LlamaModel, LlamaScorer } from "../connections/llama
 import { createTinyModels, llamaIsBuilt, type TinyModels } from "../connections/llama/testing-models.ts";
 import { withAttention, withFocus } from "./link-question.ts";
 import { createLinkPlans } from "./link-plans.ts";
+import { createLinkedModel } from "./linked-model.ts";
 
 type Scorer = Pick<LlamaScorer, "attention">;
 type AttentionSpy = (real: Scorer) => Scorer;
@@ -121,7 +122,9 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
       await store.describe(key, { cci: 0.5, inter: [], ranking });
     }
     const used: Scorer = asked === undefined ? scorer : asked(scorer);
-    const plans = createLinkPlans({ store, convention: "alone", random: splitmix64(1), scorer: used });
+    const common = { store, convention: "alone" as const, random: splitmix64(1), scorer: used };
+    const plans = createLinkPlans(common);
+    const serving = createLinkedModel({ ...common, context, format });
     let begin = 0;
     const chunks = order.map((part) => {
       const { length: tokens } = parts[part] ?? model.tokenize("What nobody has seen. ");
@@ -142,7 +145,9 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
         ({ begin: first, tokens: length }) => Array.from({ length }, (_, i) => first + i).filter(inRun).length / length,
       );
       const links = plan.chosen.map(({ chunk }, i) => ({ blob: plan.blobs[i]!, position: chunk.begin }));
-      return { share, tokens, links, chunks };
+      const ending = { signal: new AbortController().signal, onProgress: () => undefined };
+      const answer = () => serving.answer({ tokens, chunks, turnEnds: [] }, policy, { maxTokens: 2 }, ending);
+      return { share, tokens, links, chunks, runs: plan.runs, answer };
     };
   }
 
@@ -159,6 +164,19 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
     expect(focused.filter(Boolean)).toHaveLength(2);
     expect((await plan("last-1+craft-1+gap")).share[3]).toBe(1);
   });
+
+  it.each(["craft-1+focus", "attended-30", "last-1+craft-0.5+gap"])(
+    "answers under %s as it was planned",
+    async (name) => {
+      const { answer, runs, tokens } = await (await planned([0, 2, 1, 3]))(name);
+      const { linked: reused, recomputed, prefilled, result } = await answer();
+      expect(recomputed).toBe(tokensIn(runs));
+      expect(recomputed).toBeGreaterThan(0);
+      expect(prefilled).toBe(model.tokenize(question).length);
+      expect(reused).toBe(tokens.length - recomputed - prefilled);
+      expect(result.generated.length).toBeGreaterThan(0);
+    },
+  );
 
   it("recomputes the most attended tokens of each chunk, the first of which is exact", async () => {
     const plan = await planned([0, 2, 1]);
