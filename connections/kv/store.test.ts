@@ -6,6 +6,7 @@ import { chooseVictims } from "../../algorithms/reuse-value.ts";
 import { describeKvStore } from "./contract.ts";
 import { formatsIn, openDisk } from "./disk.ts";
 import { formatKey } from "./keys.ts";
+import type { KvStore } from "./port.ts";
 import { aFolder, anEntry, aStore, blobOf, format } from "./testing-values.ts";
 
 const folders: string[] = [];
@@ -14,12 +15,19 @@ async function folder(): Promise<string> {
   folders.push(made);
   return made;
 }
+/** Closed before their folders go: they write behind. */
+const stores: KvStore[] = [];
 afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
   for (const made of folders.splice(0)) await rm(made, { recursive: true, force: true });
 });
 
 describeKvStore("store in memory", (options) => aStore(options));
-describeKvStore("store with a slow tier", async (options) => aStore({ root: await folder(), ...options }));
+describeKvStore("store with a slow tier", async (options) => {
+  const store = await aStore({ root: await folder(), ...options });
+  stores.push(store);
+  return store;
+});
 
 const fileOf = (root: string, n: number): string => join(root, format, `${anEntry(n).key}.kv`);
 
