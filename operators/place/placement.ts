@@ -2,7 +2,9 @@
 // domain are whole. curate publishes it, plan goes by it. Pure.
 // The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it (about 40 bytes each), and curate lets a time pass
 // between two versions that grows with their size (place.ts).
+import { z } from "zod";
 import type { Policy } from "../../schemas/types.ts";
+import { decodePolicyBody, type PolicyProblem } from "../policy-record.ts";
 
 export const PLACEMENT = "placement";
 const kind = "placement/1";
@@ -21,6 +23,12 @@ export interface Placement {
   count: number;
   domains: Map<string, Places>;
 }
+
+const bodySchema = z.object({
+  mode: z.enum(["global", "shared"]),
+  count: z.number(),
+  domains: z.record(z.string(), z.record(z.string(), z.int().nullable())),
+});
 
 export const nothingPlaced = (): Placement => ({ mode: "global", count: 0, domains: new Map() });
 
@@ -49,29 +57,17 @@ export function encodePlacement({ mode, count, domains }: Placement, version: nu
 }
 
 /** What makes no sense is a problem; the caller stays with what it had. */
-export function decodePlacement(policy: Policy): Placement | { problem: string } {
-  const problem = (reason: string): { problem: string } => ({
-    problem: `version ${policy.version} of ${PLACEMENT} can't be used: ${reason}`,
-  });
-  if (policy.kind !== kind) return problem(`its kind is ${policy.kind}, this process knows ${kind}`);
-  let body: unknown;
-  try {
-    body = JSON.parse(policy.body);
-  } catch {
-    return problem("its body is no JSON");
-  }
-  const { mode, count, domains } = (body ?? {}) as Partial<Record<string, unknown>>;
-  if (mode !== "global" && mode !== "shared") return problem(`its mode is ${JSON.stringify(mode)}`);
-  if (typeof count !== "number" || typeof domains !== "object" || domains === null)
-    return problem("its body lacks parts");
-  const places = new Map<string, Places>();
-  for (const [domain, offsets] of Object.entries(domains)) {
-    const known: Places = new Map();
-    for (const [partition, offset] of Object.entries((offsets ?? {}) as Record<string, unknown>))
-      if (offset === null || Number.isSafeInteger(offset)) known.set(Number(partition), offset as number | null);
-    places.set(domain, known);
-  }
-  return { mode, count, domains: places };
+export function decodePlacement(policy: Policy): Placement | PolicyProblem {
+  const decoded = decodePolicyBody(policy, bodySchema, { name: PLACEMENT, kind });
+  if ("problem" in decoded) return decoded;
+  const { mode, count, domains } = decoded.body;
+  const placesOf = (offsets: Record<string, number | null>): Places =>
+    new Map(Object.entries(offsets).map(([partition, offset]) => [Number(partition), offset]));
+  return {
+    mode,
+    count,
+    domains: new Map(Object.entries(domains).map(([domain, places]) => [domain, placesOf(places)])),
+  };
 }
 
 /** The newest placement that this process can use, fed by the topic `policies`. */

@@ -1,6 +1,7 @@
 // The policy `proxy`: a model of helpfulness as ONNX, in base64, with its hash. This file is the codec of its record.
 import { createHash } from "node:crypto";
 import type { Policy } from "../../schemas/types.ts";
+import { policyProblem, type PolicyProblem } from "../policy-record.ts";
 
 export const PROXY = "proxy";
 /** How to read the body: base64 of an ONNX file; hash is the sha256 of the file. */
@@ -22,14 +23,10 @@ export function encodeProxyBody(onnx: Uint8Array): { body: string; hash: string 
 }
 
 /** The model's bytes, or why this process can't use the record. */
-export function decodeProxyPolicy(record: Policy, featureVersion: number): { onnx: Buffer } | { problem: string } {
-  const named = `proxy ${record.version}`;
-  if (record.kind !== PROXY_KIND)
-    return { problem: `${named} is of kind ${record.kind}; this process reads ${PROXY_KIND}` };
-  if (record.featureVersion !== featureVersion)
-    return { problem: `${named} has features ${record.featureVersion}; this process has ${featureVersion}` };
-  if (record.reference !== null)
-    return { problem: `${named} lies at ${record.reference}; a proxy's body is never referenced` };
+export function decodeProxyPolicy(record: Policy, featureVersion: number): { onnx: Buffer } | PolicyProblem {
+  const problem = policyProblem(record, { name: PROXY, kind: PROXY_KIND, featureVersion });
+  if (problem !== null) return problem;
+  const named = `${PROXY} ${record.version}`;
   if (record.body.length > largestProxyBody)
     return { problem: `${named} has ${record.body.length} bytes, more than ${largestProxyBody}` };
   const onnx = Buffer.from(record.body, "base64");

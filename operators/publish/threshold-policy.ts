@@ -2,6 +2,7 @@
 // body, and the state of a process that follows it.
 import { z } from "zod";
 import type { Policy } from "../../schemas/types.ts";
+import { decodePolicyBody, type PolicyProblem } from "../policy-record.ts";
 
 export const THRESHOLD = "threshold";
 /** How to read the body: JSON of ThresholdBody. */
@@ -22,20 +23,9 @@ export type ThresholdBody = z.infer<typeof bodySchema>;
 export const encodeThresholdBody = (body: ThresholdBody): string => JSON.stringify(bodySchema.parse(body));
 
 /** The body, or why this process can't use the record. */
-export function decodeThresholdPolicy(record: Policy): ThresholdBody | { problem: string } {
-  const named = `threshold ${record.version}`;
-  if (record.kind !== THRESHOLD_KIND)
-    return { problem: `${named} is of kind ${record.kind}; this process reads ${THRESHOLD_KIND}` };
-  let json: unknown;
-  try {
-    json = JSON.parse(record.body);
-  } catch {
-    return { problem: `${named} is no JSON` };
-  }
-  const parsed = bodySchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  return { problem: `${named}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}` };
+export function decodeThresholdPolicy(record: Policy): ThresholdBody | PolicyProblem {
+  const decoded = decodePolicyBody(record, bodySchema, { name: THRESHOLD, kind: THRESHOLD_KIND });
+  return "problem" in decoded ? decoded : decoded.body;
 }
 
 export interface ThresholdTable {

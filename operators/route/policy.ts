@@ -4,6 +4,7 @@ import type { Posterior } from "../../algorithms/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { packedLength } from "../../algorithms/matrix.ts";
 import type { Policy } from "../../schemas/types.ts";
+import { decodePolicyBody, type PolicyProblem } from "../policy-record.ts";
 
 export const ROUTER = "router";
 /** How to read the body: the mean and the packed lower Cholesky factor of the precision, an arm. */
@@ -59,29 +60,14 @@ export function encodeRouterBody(arms: ReadonlyMap<string, ArmPosterior>): strin
 }
 
 /** The policy of a record, or why this process can't use it. */
-export function decodeRouterPolicy(record: Policy): RouterPolicy | { problem: string } {
-  const named = `router policy ${record.version}`;
-  if (record.kind !== ROUTER_KIND)
-    return { problem: `${named} is of kind ${record.kind}; this process reads ${ROUTER_KIND}` };
-  if (record.featureVersion !== FEATURE_VERSION)
-    return { problem: `${named} has features ${record.featureVersion}; this process has ${FEATURE_VERSION}` };
-  if (record.reference !== null)
-    return { problem: `${named} lies at ${record.reference}; a router's body is never referenced` };
-  let json: unknown;
-  try {
-    json = JSON.parse(record.body);
-  } catch {
-    return { problem: `${named} is no JSON` };
-  }
-  const parsed = bodySchema.safeParse(json);
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    return { problem: `${named}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}` };
-  }
+export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem {
+  const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
+  const decoded = decodePolicyBody(record, bodySchema, expected);
+  if ("problem" in decoded) return decoded;
   return {
     version: record.version,
     featureVersion: record.featureVersion,
     trainedThrough: record.trainedThrough,
-    arms: new Map(Object.entries(parsed.data.arms)),
+    arms: new Map(Object.entries(decoded.body.arms)),
   };
 }
