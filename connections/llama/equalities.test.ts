@@ -2,6 +2,7 @@
 // models of both RoPE types, YaRN and frequency factors, and on the cheap arm's model where set-up has brought it.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { llamaModelFile } from "../../config/assets.ts";
@@ -34,12 +35,28 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     180_000,
   );
 
+  // Trained weights, on text whose parts rest on each other: as served, and as float32, where rounding is a hundred times smaller.
   it.skipIf(!existsSync(llamaModelFile()))(
     "hold on the cheap arm's model (npm run setup fetches it)",
     async () => {
-      const said = await equalities(llamaModelFile(), 0, 1, "--cache", "f16");
+      const said = await equalities(llamaModelFile(), 0, 1, "--trained", "--cache", "f16");
       expect(said, said).toMatch(/all hold\n$/);
     },
-    600_000,
+    1_200_000,
+  );
+  it.skipIf(!existsSync(llamaModelFile()))(
+    "hold on the cheap arm's model in float32",
+    async () => {
+      const file = `${await models.file("tiny")}.f32`;
+      try {
+        const given = ["convert", llamaModelFile(), file, "f32", "--backends", llamaBackendsFolder()];
+        await promisify(execFile)(llamaCheckFile, given);
+        const said = await equalities(file, 0, 1, "--trained", "--cache", "f16", "--orders", "2");
+        expect(said, said).toMatch(/all hold\n$/);
+      } finally {
+        await rm(file, { force: true });
+      }
+    },
+    1_200_000,
   );
 });

@@ -24,7 +24,7 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
     });
   const facts = model.facts();
   return {
-    facts: { ...facts, fingerprint, rope: model.rope(facts.trainContext) },
+    facts: { ...facts, fingerprint, rope: facts.linkable ? model.rope(facts.trainContext) : null },
     tokenize: (text, { control = false } = {}) => calling(() => model.tokenize(text, control)),
     detokenize: (tokens, { control = false } = {}) => calling(() => model.detokenize(tokens, control)).toString("utf8"),
     isEnd: (token) => calling(() => model.isEnd(token)),

@@ -24,7 +24,7 @@ export interface NativeModel {
 }
 
 export interface NativeContext {
-  format(): ChunkFormat & { cells: number };
+  format(): ChunkFormat & { cells: number; unlinkable: string | null };
   run(
     job: NativeJob,
     onEvent: (kind: "text" | "progress", value: string | number) => void,

@@ -1,6 +1,9 @@
 // The language model on this machine as linked prefill needs it: prompts whose parts come from chunk caches, and the caches of parts.
 // Implemented by model.ts on our addon (native/llama); used inside the llama arm's own process, because native code may crash.
 // Tokens are int32 ids, positions count from 0, ranges are [begin, end).
+import type { LlamaScorer, ScorerInput } from "./scorer-port.ts";
+
+export type * from "./scorer-port.ts";
 
 export type LlamaErrorCode =
   /** A bug of the caller. */
@@ -9,7 +12,7 @@ export type LlamaErrorCode =
   | "addon_missing"
   | "model_missing"
   | "model_failed"
-  /** The model loads, but its caches can't be moved: M-RoPE, sliding window, recurrent, no RoPE, or one that is not understood. */
+  /** The model writes no text (encoder, diffusion, no vocabulary); or links, exports or a scorer are asked of one that can't be linked. */
   | "model_unsupported"
   /** A GPU was asked for and there is none. */
   | "device_missing"
@@ -89,7 +92,12 @@ export interface ModelFacts {
   addBos: boolean;
   /** That the model runs on: "CPU (AMD EPYC)". */
   devices: string[];
-  rope: RopeFacts;
+  /** Whether chunk caches can be made and moved. Where not, prompts without links and exports are answered as ever. */
+  linkable: boolean;
+  /** Why not: sliding window, recurrent, M-RoPE, no RoPE, latent attention, ...; null when it is linkable. */
+  unlinkable: string | null;
+  /** Null where it is not linkable. */
+  rope: RopeFacts | null;
 }
 
 export interface ModelInput {
@@ -212,64 +220,14 @@ export interface Timings {
 }
 
 export interface LlamaContext {
+  /** Without layers where it is not linkable. */
   readonly format: ChunkFormat;
+  /** Null: prompts may have links and exports. Else why not: as in the model's facts, or because a probe has found that its RoPE or its cache is not as we understand it. */
+  readonly unlinkable: string | null;
   readonly cells: number;
-  /** Rejects with LlamaError. Any number at a time. */
+  /** Rejects with LlamaError; model_unsupported where links or exports are asked of a context that is not linkable. Any number at a time. */
   run(prompt: Prompt, options?: RunOptions): Promise<RunResult>;
   /** What is under way rejects with "closed". */
-  close(): Promise<void>;
-}
-
-export interface ScorerInput {
-  /** Most tokens of a prompt; rounded up to a multiple of 256. */
-  contextTokens: number;
-  /** Default 1. */
-  threads?: number;
-  /** f32 or f16; chunk caches must be of it. Default "f16". */
-  kvType?: "f32" | "f16";
-  /** Tokens computed at a time; their attention weights (tokens x cells x heads, float32) are held for one layer. Default 128. */
-  batchTokens?: number;
-}
-
-export interface AttentionQuestion {
-  tokens: Int32Array;
-  /** Chunk caches of either flash-attention setting. Tokens that they cover ask nothing, they are only attended to. */
-  links?: Prompt["links"];
-  /** Where the chunks start, ascending, the first 0; the last one ends with the prompt. */
-  starts: readonly number[];
-  /** Only the first so many layers; the deeper ones then cost nothing. Default: all. */
-  layers?: number;
-}
-
-/** a(k, l): the weight that token l puts on the earlier token k, mean over heads (spec: Cache-Craft scores). */
-export interface AttentionScores {
-  layers: number;
-  chunks: number;
-  /** layers x chunks x chunks, row-major. [layer, i, j] with i < j: sum of a(k, l) over k in chunk i, l in chunk j (inter); [layer, i, i]: over k < l within chunk i (intra); else 0. */
-  sums: Float32Array;
-  /** For each token l: sum of a(k, l) over all k of earlier chunks, mean over layers, in [0, 1]. What ranks a chunk's tokens by inter-attention. */
-  before: Float32Array;
-}
-
-export interface DeviationQuestion {
-  tokens: Int32Array;
-  links: NonNullable<Prompt["links"]>;
-  /** Layers that are compared, [begin, end). Layer 0 sees no other token and so never deviates. Default {begin: 1, end: 2}. */
-  layers?: Range;
-}
-
-/** For each token: squared distance between its linked row and the one of a full prefill, summed over heads and layers; 0 where no cache covers it. */
-export interface Deviations {
-  keys: Float32Array;
-  values: Float32Array;
-}
-
-/** A context of its own that never serves; answers one question after the other. Rejects with LlamaError. */
-export interface LlamaScorer {
-  /** Costs a prefill of what is not linked (of the wanted layers), without flash attention. */
-  attention(question: AttentionQuestion): Promise<AttentionScores>;
-  /** Costs a prefill of all tokens down to the last wanted layer: CacheBlend's selection step. */
-  deviations(question: DeviationQuestion): Promise<Deviations>;
   close(): Promise<void>;
 }
 

@@ -10,7 +10,15 @@ import { fingerprintOf, openLlamaModel } from "./model.ts";
 import type { LlamaModel } from "./port.ts";
 
 export type TinyShape =
-  "tiny" | "tiny-neox" | "tiny-yarn" | "tiny-factors" | "tiny-narrow" | "tiny-mrope" | "tiny-window";
+  | "tiny"
+  | "tiny-neox"
+  | "tiny-yarn"
+  | "tiny-factors"
+  | "tiny-narrow"
+  | "tiny-mrope"
+  | "tiny-window"
+  | "tiny-positions"
+  | "tiny-recurrent";
 
 /** Whether the addon is built; tests that need it are skipped where it is not. */
 export const llamaIsBuilt = existsSync(llamaAddonFile) && existsSync(llamaCheckFile);

@@ -206,7 +206,14 @@ Napi::Value factsValue(Napi::Env env, const ModelFacts& facts) {
   Napi::Array devices = Napi::Array::New(env);
   for (uint32_t i = 0; i < facts.devices.size(); ++i) devices.Set(i, facts.devices[i]);
   value.Set("devices", devices);
+  value.Set("linkable", facts.unlinkable.empty());
+  value.Set("unlinkable", reasonValue(env, facts.unlinkable));
   return value;
+}
+
+Napi::Value reasonValue(Napi::Env env, const std::string& reason) {
+  if (reason.empty()) return env.Null();
+  return Napi::String::New(env, reason);
 }
 
 Napi::Value formatValue(Napi::Env env, const BlobFormat& format) {

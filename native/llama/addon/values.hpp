@@ -31,6 +31,7 @@ Napi::Value blobValue(Napi::Env env, Bytes& blob);
 Napi::Value floatsValue(Napi::Env env, const std::vector<float>& values);
 Napi::Value integersValue(Napi::Env env, const std::vector<int32_t>& values);
 Napi::Value factsValue(Napi::Env env, const ModelFacts& facts);
+Napi::Value reasonValue(Napi::Env env, const std::string& reason);  // null for ""
 Napi::Value ropeValue(Napi::Env env, const Rope& rope);
 Napi::Value formatValue(Napi::Env env, const BlobFormat& format);
 Napi::Value headerValue(Napi::Env env, const BlobView& blob);

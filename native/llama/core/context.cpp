@@ -21,6 +21,7 @@ void checkOptions(const Model & model, const ContextOptions & options) {
   if (!ggml_is_quantized(options.kvType)) return;
   require(options.flashAttention, "quantised values need flash attention");
   const ModelFacts & facts = model.facts();
+  if (!facts.unlinkable.empty()) return;
   if (facts.headDimension % 64 != 0 || facts.valueDimension % 64 != 0)
     fail("model_unsupported", "a quantised cache needs heads of a multiple of 64 dimensions; this model's have " +
                     std::to_string(facts.headDimension));
@@ -29,24 +30,32 @@ void checkOptions(const Model & model, const ContextOptions & options) {
 }  // namespace
 
 Context::Context(std::shared_ptr<Model> model, const ContextOptions & options)
-  : model_(std::move(model)), options_(options), keys_(options.kvType, model_->facts().keyHeads, model_->facts().headDimension) {
+  : model_(std::move(model)), options_(options), unlinkable_(model_->facts().unlinkable) {
   checkOptions(*model_, options_);
   options_.contextTokens = (options.contextTokens + 255) / 256 * 256;
-  rope_ = model_->rope(options_.contextTokens);
   create();
+  format_.fingerprint = model_->fingerprint();
+  format_.kvType = static_cast<uint32_t>(options_.kvType);
+  format_.flashAttention = options_.flashAttention ? 1 : 0;
+  if (!unlinkable_.empty()) return;
+  const int sequence = acquire();
   try {
-    probe();
-  } catch (...) {
-    llama_free(context_);
-    throw;
+    rope_ = model_->rope(options_.contextTokens);
+    keys_.emplace(options_.kvType, model_->facts().keyHeads, model_->facts().headDimension);
+    probe(sequence);
+  } catch (const Failure & failure) {
+    unlinkable_ = failure.what();
   }
+  release(sequence);
+  clear();
 }
 
 Context::~Context() { llama_free(context_); }
 
 void Context::create() {
   llama_context_params params = llama_context_default_params();
-  const int sequenceIds = 2 * options_.sequences + 1;
+  // Beside that of the prompt one for linked cells, and one for a cache that is taken. Recurrent models keep a state for each.
+  const int sequenceIds = unlinkable_.empty() ? 2 * options_.sequences + 1 : options_.sequences;
   params.n_ctx = static_cast<uint32_t>(options_.contextTokens);
   params.n_batch = params.n_ubatch = static_cast<uint32_t>(std::min(options_.batchTokens, options_.contextTokens));
   params.n_seq_max = static_cast<uint32_t>(sequenceIds);
@@ -54,12 +63,17 @@ void Context::create() {
   params.flash_attn_type = options_.flashAttention ? LLAMA_FLASH_ATTN_TYPE_ENABLED : LLAMA_FLASH_ATTN_TYPE_DISABLED;
   params.type_k = params.type_v = options_.kvType;
   params.kv_unified = true;
+  params.swa_full = false;  // windows are for models without links only
   params.offload_kqv = params.op_offload = model_->onGpu();
   params.cb_eval = options_.callback;
   params.cb_eval_user_data = options_.callbackData;
   takeLog();
   context_ = llama_init_from_model(model_->handle(), params);
   if (context_ == nullptr) fail("context_failed", "no context of " + std::to_string(options_.contextTokens) + " tokens" + because());
+  if (llama_get_memory(context_) == nullptr) {
+    llama_free(context_);
+    fail("model_unsupported", "it keeps nothing of a prompt: an encoder does not write text");
+  }
   options_.batchTokens = static_cast<int>(llama_n_batch(context_));
   cells_ = static_cast<int>(llama_n_ctx(context_));
   for (int sequence = sequenceIds; sequence-- > 0;) freeSequences_.push_back(sequence);
@@ -67,9 +81,8 @@ void Context::create() {
 
 // A token alone attends to itself only, wherever it stands: its values are the same at every position, and its keys differ by the
 // rotation. So one token at a few positions shows the layout of the cache and that our rotation is the model's, in every layer.
-void Context::probe() {
+void Context::probe(int sequence) {
   const Token token = model_->facts().vocabulary / 2;
-  const int sequence = acquire();
   const int farthest = std::min(4095, std::max(64, model_->facts().trainContext - 1));
   std::vector<std::vector<float>> atZero;
   for (const int position : {0, 1, 37, farthest}) {
@@ -81,18 +94,18 @@ void Context::probe() {
         fail("context_failed", "llama.cpp gives no state of a sequence" + because());
       layout_ = readLayout(scratch_.data(), size);
       if (layout_.keyType != options_.kvType || layout_.valueType != options_.kvType ||
-        layout_.keyRowBytes != keys_.rowBytes() || layout_.transposed == options_.flashAttention)
+        layout_.keyRowBytes != keys_->rowBytes() || layout_.transposed == options_.flashAttention)
         fail("model_unsupported", "the cache is not laid out as its settings say");
     } else {
       readState(sequence, 1);
     }
     const StateReader state(layout_, scratch_.data(), layout_.bytes(1));
-    std::vector<uint8_t> row(keys_.rowBytes());
-    std::vector<float> values(static_cast<size_t>(keys_.width()));
+    std::vector<uint8_t> row(keys_->rowBytes());
+    std::vector<float> values(static_cast<size_t>(keys_->width()));
     const Rotation rotation(rope_, position);
     for (uint32_t layer = 0; layer < layout_.layers; ++layer) {
       state.copyKeys(static_cast<int>(layer), row.data());
-      keys_.decode(row.data(), values.data());
+      keys_->decode(row.data(), values.data());
       if (position == 0) {
         atZero.push_back(values);
         continue;
@@ -111,15 +124,14 @@ void Context::probe() {
     }
     remove(sequence, 0, -1);
   }
-  release(sequence);
-  clear();
-  format_.fingerprint = model_->fingerprint();
   format_.ropeHash = rope_.hash();
-  format_.kvType = static_cast<uint32_t>(options_.kvType);
-  format_.flashAttention = options_.flashAttention ? 1 : 0;
   format_.layers = layout_.layers;
   format_.keyRowBytes = layout_.keyRowBytes;
   format_.valueRowBytes = layout_.valueRowBytes;
+}
+
+void Context::requireLinkable() const {
+  if (!unlinkable_.empty()) fail("model_unsupported", "prompts of this model can't be linked: " + unlinkable_);
 }
 
 int Context::acquire() {
@@ -173,6 +185,7 @@ void Context::remove(int sequence, int begin, int end) { llama_memory_seq_rm(lla
 void Context::clear() { llama_memory_clear(llama_get_memory(context_), false); }
 
 void Context::link(int sequence, const std::vector<LinkPart> & parts, bool anyAttention) {
+  requireLinkable();
   std::vector<int32_t> positions;
   std::vector<Rotation> rotations;
   for (const LinkPart & part : parts) {
@@ -191,7 +204,7 @@ void Context::link(int sequence, const std::vector<LinkPart> & parts, bool anyAt
     for (size_t i = 0; i < parts.size(); ++i) {
       const LinkPart & part = parts[i];
       const size_t from = static_cast<size_t>(part.from);
-      keys_.move(rotations[i], part.blob.keys(layer) + from * keyRow, keys + static_cast<size_t>(first) * keyRow, part.count);
+      keys_->move(rotations[i], part.blob.keys(layer) + from * keyRow, keys + static_cast<size_t>(first) * keyRow, part.count);
       state.putValues(layer, first, part.count, part.blob.values(layer) + from * valueRow);
       first += part.count;
     }
@@ -209,6 +222,7 @@ void Context::readState(int sequence, size_t cells) {
 }
 
 Bytes Context::exportRange(int sequence, int begin, int end, const Token * tokens) {
+  requireLinkable();
   require(begin >= 0 && begin < end, "an empty range can't be exported");
   const int count = end - begin, range = acquire();
   Bytes blob;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "blob.hpp"
@@ -14,7 +16,7 @@ namespace precedent {
 
 struct ContextOptions {
   int contextTokens = 4096;  // cells, shared by all sequences; rounded up to a multiple of 256
-  int sequences = 8;         // at a time; each takes two of llama.cpp's sequence ids
+  int sequences = 8;         // at a time; each takes two of llama.cpp's sequence ids where links are taken
   int threads = 1;
   bool flashAttention = true;
   ggml_type kvType = GGML_TYPE_F16;  // f32, f16, or q8_0 (with flash attention only)
@@ -37,8 +39,9 @@ struct LinkPart {
 
 class Context {
 public:
-  // Throws invalid_argument, context_failed, model_unsupported. Costs a few one-token decodes: it reads the layout of the cache
-  // and shows that moving a key by our RoPE table gives the key that the model computes there.
+  // Throws invalid_argument, context_failed, model_unsupported (settings that the model can't have). For links it costs a few
+  // one-token decodes: it reads the layout of the cache and shows that moving a key by our RoPE table gives the key that the model
+  // computes there. Where it does not, the context serves without links.
   Context(std::shared_ptr<Model> model, const ContextOptions & options);
   ~Context();
   Context(const Context &) = delete;
@@ -46,9 +49,14 @@ public:
 
   Model & model() const { return *model_; }
   const ContextOptions & options() const { return options_; }
+  // Why this context takes no links and gives no caches, or "".
+  const std::string & unlinkable() const { return unlinkable_; }
+  // Throws model_unsupported where it takes no links.
+  void requireLinkable() const;
+  // Without layers where it takes no links.
   const BlobFormat & format() const { return format_; }
   const Rope & rope() const { return rope_; }
-  KeyMover & keys() { return keys_; }
+  KeyMover & keys() { return *keys_; }
   llama_context * handle() const { return context_; }
   int cells() const { return cells_; }
 
@@ -73,17 +81,18 @@ public:
 
 private:
   void create();
-  void probe();
+  void probe(int sequence);
   void readState(int sequence, size_t cells);
 
   std::shared_ptr<Model> model_;
   ContextOptions options_;
   Rope rope_;
-  KeyMover keys_;
+  std::optional<KeyMover> keys_;
   llama_context * context_ = nullptr;
   int cells_ = 0;
   StateLayout layout_;
   BlobFormat format_;
+  std::string unlinkable_;
   std::vector<int> freeSequences_;
   std::vector<uint8_t> scratch_;  // a state under way; kept, because fresh memory costs more than the copy
 };

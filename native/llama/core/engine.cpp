@@ -55,6 +55,7 @@ void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, Sc
     scheduler = std::make_unique<Scheduler>(*context, schedulerOptions);
     format_ = context->format();
     cells_ = context->cells();
+    unlinkable_ = context->unlinkable();
   } catch (const Failure & failure) {
     return started(failure.code.c_str(), failure.what());
   } catch (const std::exception & failure) {

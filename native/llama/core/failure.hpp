@@ -12,7 +12,7 @@ namespace precedent {
 //   invalid_argument   the caller asked for something that can't be: a bug of the caller
 //   model_missing      there is no such file
 //   model_failed       llama.cpp can't load the file
-//   model_unsupported  it loads, but its caches can't be moved: M-RoPE, sliding window, recurrent, ...
+//   model_unsupported  it writes no text (encoder, diffusion); or links are asked of one whose caches can't be moved
 //   device_missing     a GPU was asked for and none was found
 //   context_failed     no context: too little memory, or settings that don't go together
 //   context_full       more cells are wanted than the context has

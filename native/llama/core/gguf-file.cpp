@@ -76,6 +76,8 @@ bool GgufFile::uniform(const std::string & key) const {
   return true;
 }
 
+bool GgufFile::hasTensor(const std::string & name) const { return gguf_find_tensor(gguf_, name.c_str()) >= 0; }
+
 std::vector<float> GgufFile::tensor(const std::string & name) const {
   const long long id = gguf_find_tensor(gguf_, name.c_str());
   if (id < 0) return {};

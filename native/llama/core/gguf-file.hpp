@@ -23,6 +23,7 @@ public:
   bool has(const std::string & key) const;
   // False where an array holds different numbers; true for single values and missing keys.
   bool uniform(const std::string & key) const;
+  bool hasTensor(const std::string & name) const;
   // A float32 tensor; empty when there is none of this name.
   std::vector<float> tensor(const std::string & name) const;
 

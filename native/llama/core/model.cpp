@@ -54,18 +54,31 @@ std::shared_ptr<Model> Model::load(const ModelOptions & options) {
 
 Model::~Model() { llama_model_free(model_); }
 
+// What can't answer at all.
 void Model::guard() const {
   const auto refuse = [this](const std::string & why) { fail("model_unsupported", path_ + ": " + why); };
-  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) refuse("recurrent models have no cache of keys and values to link");
-  if (llama_model_is_diffusion(model_) || llama_model_has_encoder(model_)) refuse("only causal decoders can be linked");
-  if (llama_model_n_swa(model_) > 0) refuse("sliding-window attention forgets cells that a link needs");
+  if (llama_model_is_diffusion(model_)) refuse("a diffusion model does not write from left to right");
+  if (llama_model_has_encoder(model_) || GgufFile(path_).number("attention.causal", 1) == 0) refuse("an encoder does not write text");
+  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) refuse("it has no vocabulary");
+}
+
+// Why no chunk cache can be moved, or "".
+std::string Model::findUnlinkable(const GgufFile & file) const {
+  if (llama_model_is_recurrent(model_) || llama_model_is_hybrid(model_)) return "recurrent layers have no keys and values of single tokens";
+  if (llama_model_n_swa(model_) > 0) return "sliding-window attention forgets cells that a link needs";
   const llama_rope_type type = llama_model_rope_type(model_);
-  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX)
-    refuse(type == LLAMA_ROPE_TYPE_NONE ? "without rotary positions a key can't be moved" : "M-RoPE keys can't be moved");
-  const GgufFile file(path_);
-  if (file.has("attention.key_length_mla")) refuse("latent attention (MLA) is not supported");
+  if (type == LLAMA_ROPE_TYPE_NONE) return "without rotary positions a key can't be moved";
+  if (type != LLAMA_ROPE_TYPE_NORM && type != LLAMA_ROPE_TYPE_NEOX) return "keys of M-RoPE can't be moved";
+  if (file.has("attention.key_length_mla")) return "latent attention (MLA) keeps no keys by head";
   for (const char * key : {"attention.head_count_kv", "attention.head_count"})
-    if (!file.uniform(key)) refuse(std::string(key) + " differs between layers");
+    if (!file.uniform(key)) return std::string(key) + " differs between layers";
+  if (facts_.heads <= 0 || facts_.keyHeads <= 0) return "it has no attention heads";
+  try {
+    rope(facts_.trainContext);
+  } catch (const Failure & failure) {
+    return failure.what();
+  }
+  return "";
 }
 
 void Model::readFacts() {
@@ -82,9 +95,9 @@ void Model::readFacts() {
   facts.heads = llama_model_n_head(model_);
   facts.keyHeads = llama_model_n_head_kv(model_);
   facts.embedding = llama_model_n_embd(model_);
-  if (facts.heads <= 0 || facts.keyHeads <= 0) fail("model_unsupported", path_ + " has no attention heads");
-  facts.headDimension = static_cast<int>(file.number("attention.key_length", facts.embedding / facts.heads));
-  facts.valueDimension = static_cast<int>(file.number("attention.value_length", facts.embedding / facts.heads));
+  const int usual = facts.heads > 0 ? facts.embedding / facts.heads : 0;
+  facts.headDimension = static_cast<int>(file.number("attention.key_length", usual));
+  facts.valueDimension = static_cast<int>(file.number("attention.value_length", usual));
   facts.vocabulary = llama_vocab_n_tokens(vocabulary_);
   facts.trainContext = llama_model_n_ctx_train(model_);
   facts.parameters = llama_model_n_params(model_);
@@ -93,7 +106,9 @@ void Model::readFacts() {
   facts.eos = llama_vocab_eos(vocabulary_);
   facts.addBos = llama_vocab_get_add_bos(vocabulary_);
   neox_ = llama_model_rope_type(model_) == LLAMA_ROPE_TYPE_NEOX;
-  rope(facts.trainContext);  // throws where it can't be read
+  // llama.cpp aborts when a position has no row in a learned table.
+  if (file.hasTensor("position_embd.weight")) facts.mostPositions = facts.trainContext;
+  facts.unlinkable = findUnlinkable(file);
 }
 
 Rope Model::rope(int contextTokens) const {
@@ -101,7 +116,6 @@ Rope Model::rope(int contextTokens) const {
 }
 
 std::vector<Token> Model::tokenize(const std::string & text, bool special) const {
-  if (llama_vocab_type(vocabulary_) == LLAMA_VOCAB_TYPE_NONE) fail("model_unsupported", path_ + " has no vocabulary");
   if (text.empty()) return {};
   std::vector<Token> tokens(text.size() + 16);
   const int length = static_cast<int>(text.size());

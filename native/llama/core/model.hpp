@@ -29,12 +29,14 @@ struct ModelFacts {
   uint64_t parameters = 0, bytes = 0;
   Token bos = -1, eos = -1;
   bool addBos = false;
+  int mostPositions = 1 << 24;       // that it has
+  std::string unlinkable;            // why it serves without links; "": it takes them
   std::vector<std::string> devices;  // that it runs on
 };
 
 class Model {
 public:
-  // Throws model_missing, model_failed, model_unsupported, device_missing.
+  // Throws model_missing, model_failed, device_missing; model_unsupported for what writes no text.
   static std::shared_ptr<Model> load(const ModelOptions & options);
   ~Model();
   Model(const Model &) = delete;
@@ -44,7 +46,7 @@ public:
   const Fingerprint & fingerprint() const { return fingerprint_; }
   llama_model * handle() const { return model_; }
   const llama_vocab * vocabulary() const { return vocabulary_; }
-  // For a context of this size (LongRoPE has two tables).
+  // For a context of this size (LongRoPE has two tables). Throws model_unsupported.
   Rope rope(int contextTokens) const;
   bool onGpu() const { return gpu_; }
 
@@ -61,6 +63,7 @@ private:
   Model() = default;
   void readFacts();
   void guard() const;
+  std::string findUnlinkable(const GgufFile & file) const;
 
   std::string path_;
   Fingerprint fingerprint_{};

@@ -34,6 +34,9 @@ Plan checkedPlan(const Job & job, const Context & context) {
   if (count + static_cast<int64_t>(job.maxTokens) > context.cells())
     fail("context_full", std::to_string(count) + " tokens and up to " + std::to_string(job.maxTokens) + " generated ones don't fit into " +
                  std::to_string(context.cells()));
+  if (count + static_cast<int64_t>(job.maxTokens) > context.model().facts().mostPositions)
+    fail("context_full", "the model has " + std::to_string(context.model().facts().mostPositions) + " positions");
+  if (!job.links.empty() || !job.exports.empty()) context.requireLinkable();
   for (const Link & link : job.links) link.blob.check(context.format());
   const Plan plan = makePlan(job.tokens, job.links, job.recompute, job.maxTokens > 0);
   for (const Range & range : job.exports)

@@ -84,6 +84,7 @@ Scorer::Scorer(std::shared_ptr<Model> model, ContextOptions options) {
   options.callback = observe;
   options.callbackData = this;
   context_ = std::make_unique<Context>(std::move(model), options);
+  context_->requireLinkable();
 }
 
 bool Scorer::observe(ggml_tensor* tensor, bool ask, void* data) {

@@ -19,6 +19,37 @@ inline std::vector<Token> randomTokens(std::mt19937_64& random, const Model& mod
   return tokens;
 }
 
+// Three chunks and a question for which each chunk rests on the others: a vocabulary of made-up words, words put together, and more of
+// them. Whoever has not seen the first chunk can't predict the others, so chunks computed alone are far from right.
+inline std::vector<std::string> dictionary(std::mt19937_64& random) {
+  std::vector<std::string> words{"zaf", "mip", "tol", "kug", "ren", "dov", "lib", "gat", "pem", "sur"};
+  std::vector<std::string> meanings{"red", "blue", "green", "white", "black", "yellow", "brown", "pink", "grey", "orange"};
+  std::shuffle(words.begin(), words.end(), random);
+  std::shuffle(meanings.begin(), meanings.end(), random);
+  const size_t known = 5;
+  const auto line = [&](size_t length) {
+    std::string from, to;
+    for (size_t i = 0; i < length; ++i) {
+      const size_t word = std::uniform_int_distribution<size_t>(0, known - 1)(random);
+      from += " " + words[word];
+      to += " " + meanings[word];
+    }
+    return "word:" + from + " ->" + to + "\n";
+  };
+  std::vector<std::string> texts(4);
+  texts[0] = "Instruction: translate each word.\n";
+  for (size_t word = 0; word < known; ++word) texts[0] += "word: " + words[word] + " -> " + meanings[word] + "\n";
+  for (int lines = 0; lines < 4; ++lines) texts[1] += line(2);
+  for (int lines = 0; lines < 3; ++lines) texts[2] += line(3);
+  for (int lines = 0; lines < 2; ++lines) texts[3] += line(3);
+  return texts;
+}
+
+inline bool isQuantised(const Model& model) {
+  const std::string& description = model.facts().description;
+  return description.find("F32") == std::string::npos && description.find("F16") == std::string::npos;
+}
+
 inline std::vector<Token> joined(const std::vector<std::vector<Token>>& parts) {
   std::vector<Token> all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());

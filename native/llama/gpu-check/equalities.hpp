@@ -10,6 +10,8 @@ namespace precedent {
 struct EqualityOptions {
   ContextOptions context;
   uint64_t seed = 1;
+  bool trained = false;  // prompts are text and predictions are compared; else tokens are random and so may be the weights
+  int orders = 6;       // of the three chunks that are tried
   int rounds = 200;     // of the random walk
   double seconds = 60;  // it stops earlier
 };

@@ -11,18 +11,11 @@
 #include "../core/failure.hpp"
 #include "ggml.h"
 #include "gguf.h"
+#include "shapes.hpp"
 
 namespace precedent {
 
 namespace {
-
-struct Tensor {
-  std::string name;
-  int64_t columns, rows;
-  ggml_type type;
-  float scale;   // of the random values
-  float offset;  // added to them
-};
 
 // splitmix64: the n-th number is a function of n, so that rows can be made in any order.
 uint64_t randomAt(uint64_t seed, uint64_t n) {
@@ -79,60 +72,6 @@ void addVocabulary(gguf_context * gguf, int size) {
   gguf_set_val_str(gguf, "tokenizer.chat_template", chatml);
 }
 
-void addParameters(gguf_context * gguf, const Shape & shape) {
-  const auto key = [&](const char * name) { return shape.architecture + "." + name; };
-  gguf_set_val_str(gguf, "general.architecture", shape.architecture.c_str());
-  gguf_set_val_str(gguf, "general.name", ("random " + shape.architecture).c_str());
-  gguf_set_val_u32(gguf, key("context_length").c_str(), static_cast<uint32_t>(shape.trainContext));
-  gguf_set_val_u32(gguf, key("embedding_length").c_str(), static_cast<uint32_t>(shape.embedding));
-  gguf_set_val_u32(gguf, key("block_count").c_str(), static_cast<uint32_t>(shape.layers));
-  gguf_set_val_u32(gguf, key("feed_forward_length").c_str(), static_cast<uint32_t>(shape.feedForward));
-  gguf_set_val_u32(gguf, key("attention.head_count").c_str(), static_cast<uint32_t>(shape.heads));
-  gguf_set_val_u32(gguf, key("attention.head_count_kv").c_str(), static_cast<uint32_t>(shape.keyHeads));
-  gguf_set_val_f32(gguf, key("attention.layer_norm_rms_epsilon").c_str(), 1e-5f);
-  gguf_set_val_u32(gguf, key("rope.dimension_count").c_str(), static_cast<uint32_t>(shape.embedding / shape.heads));
-  gguf_set_val_f32(gguf, key("rope.freq_base").c_str(), shape.ropeBase);
-  const int32_t sections[] = {16, 8, 8, 0};
-  if (shape.architecture == "qwen2vl") gguf_set_arr_data(gguf, key("rope.dimension_sections").c_str(), GGUF_TYPE_INT32, sections, 4);
-  if (shape.architecture == "olmo2") gguf_set_val_u32(gguf, key("attention.sliding_window").c_str(), 64);
-  if (!shape.yarn) return;
-  gguf_set_val_str(gguf, key("rope.scaling.type").c_str(), "yarn");
-  gguf_set_val_f32(gguf, key("rope.scaling.factor").c_str(), 4);
-  gguf_set_val_u32(gguf, key("rope.scaling.original_context_length").c_str(), static_cast<uint32_t>(shape.trainContext / 4));
-}
-
-std::vector<Tensor> tensorsOf(const Shape & shape) {
-  const ggml_type matrix = static_cast<ggml_type>(shape.type);
-  const int64_t embedding = shape.embedding, forward = shape.feedForward, head = embedding / shape.heads, keys = head * shape.keyHeads;
-  const float usual = 1 / std::sqrt(static_cast<float>(embedding));
-  std::vector<Tensor> tensors{{"token_embd.weight", embedding, shape.vocabulary, matrix, 1, 0},
-                {"output_norm.weight", embedding, 1, GGML_TYPE_F32, 0.1f, 1},
-                {"output.weight", embedding, shape.vocabulary, matrix, 2 * usual, 0}};
-  if (shape.factors) tensors.push_back({"rope_freqs.weight", head / 2, 1, GGML_TYPE_F32, 0.3f, 2});
-  for (int layer = 0; layer < shape.layers; ++layer) {
-    const std::string block = "blk." + std::to_string(layer) + ".";
-    const auto norm = [&](const char* name, int64_t size) { tensors.push_back({block + name, size, 1, GGML_TYPE_F32, 0.1f, 1}); };
-    if (shape.architecture == "olmo2") {
-      norm("attn_q_norm.weight", embedding);
-      norm("attn_k_norm.weight", keys);
-      norm("post_attention_norm.weight", embedding);
-      norm("post_ffw_norm.weight", embedding);
-    } else {
-      norm("attn_norm.weight", embedding);
-      norm("ffn_norm.weight", embedding);
-    }
-    // Larger than usual, so that attention is not the same everywhere.
-    tensors.push_back({block + "attn_q.weight", embedding, embedding, matrix, 1.5f * usual, 0});
-    tensors.push_back({block + "attn_k.weight", embedding, keys, matrix, 1.5f * usual, 0});
-    tensors.push_back({block + "attn_v.weight", embedding, keys, matrix, usual, 0});
-    tensors.push_back({block + "attn_output.weight", embedding, embedding, matrix, usual, 0});
-    tensors.push_back({block + "ffn_gate.weight", embedding, forward, matrix, usual, 0});
-    tensors.push_back({block + "ffn_up.weight", embedding, forward, matrix, usual, 0});
-    tensors.push_back({block + "ffn_down.weight", forward, embedding, matrix, 1 / std::sqrt(static_cast<float>(forward)), 0});
-  }
-  return tensors;
-}
-
 // Rows of one tensor, made by all cores and written in order.
 void writeRows(FILE * file, const Tensor & tensor, uint64_t seed) {
   const size_t rowBytes = ggml_row_size(tensor.type, tensor.columns);
@@ -156,23 +95,6 @@ void writeRows(FILE * file, const Tensor & tensor, uint64_t seed) {
 }
 
 }  // namespace
-
-Shape namedShape(const std::string & name) {
-  Shape shape;
-  if (name == "tiny-neox") shape.architecture = "qwen2";
-  if (name == "tiny-yarn") shape.yarn = true;
-  if (name == "tiny-factors") shape.factors = true;
-  if (name == "tiny-narrow") shape.heads = 4;
-  if (name == "tiny-mrope") shape.architecture = "qwen2vl";
-  if (name == "tiny-window") shape.architecture = "olmo2";
-  if (name == "8b") {
-    shape.layers = 32, shape.embedding = 4096, shape.heads = 32, shape.keyHeads = 8, shape.feedForward = 14336;
-    shape.vocabulary = 32000, shape.trainContext = 131072, shape.ropeBase = 500000, shape.type = GGML_TYPE_F16;
-  } else if (name.rfind("tiny", 0) != 0) {
-    fail("invalid_argument", "there is no shape " + name);
-  }
-  return shape;
-}
 
 void generateModel(const Shape & shape, const std::string & path) {
   const std::vector<Tensor> tensors = tensorsOf(shape);

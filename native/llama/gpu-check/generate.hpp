@@ -8,7 +8,8 @@
 namespace precedent {
 
 struct Shape {
-  // "llama": RoPE on pairs (2i, 2i + 1); "qwen2": on (i, i + n / 2); "qwen2vl" (M-RoPE) and "olmo2" (sliding window): to be refused
+  // "llama": RoPE on pairs (2i, 2i + 1); "qwen2": on (i, i + n / 2). Without links: "qwen2vl" (M-RoPE), "olmo2" (sliding window),
+  // "gpt2" (a table of positions), "mamba" (recurrent).
   std::string architecture = "llama";
   int layers = 3, embedding = 128, heads = 2, keyHeads = 1, feedForward = 192, vocabulary = 320, trainContext = 4096;
   int type = 0;           // ggml_type of the matrices: 0 f32, 1 f16, 8 q8_0
@@ -18,9 +19,12 @@ struct Shape {
   uint64_t seed = 1;
 };
 
-// "tiny", "tiny-neox", "tiny-yarn", "tiny-factors", "tiny-narrow" (heads of 32 dimensions), "tiny-mrope", "tiny-window", "8b". Throws invalid_argument.
+// "tiny", "tiny-neox", "tiny-yarn", "tiny-factors", "tiny-narrow" (heads of 32 dimensions), "tiny-mrope", "tiny-window",
+// "tiny-positions", "tiny-recurrent", "8b". Throws invalid_argument.
 Shape namedShape(const std::string & name);
 // Throws model_failed when it can't be written.
 void generateModel(const Shape & shape, const std::string & path);
+// Writes the model with its matrices as f32, f16 or q8_0. Throws model_missing, model_failed.
+void convertModel(const std::string & from, const std::string & to, int type);
 
 }  // namespace precedent

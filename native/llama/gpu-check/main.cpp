@@ -17,10 +17,12 @@ namespace {
 int usage() {
   std::fprintf(stderr,
                "usage: llama-check generate SHAPE FILE [TYPE]     write a model with random weights; TYPE f32, f16 or q8_0\n"
+               "       llama-check convert MODEL FILE TYPE        the same weights as another type\n"
                "       llama-check equalities MODEL [options]     check the equalities on this model\n"
                "       llama-check speed MODEL [options]          time to first token and throughput beside full prefill\n"
                "options: --backends FOLDER  --gpu  --threads N  --seed N\n"
-               "         --cache TYPE (this one only)  --rounds N (of the random walk)  --seconds N (its longest)\n"
+               "         --trained (equalities on prompts of text, by divergence: for real weights)\n"
+               "         --cache TYPE (this one only)  --orders N (of the chunks, 1 to 6)  --rounds N (of the random walk)  --seconds N (its longest)\n"
                "         --lengths N,N  --flights N,N  --chunk N  --repeats N  --out FILE\n");
   return 2;
 }
@@ -54,6 +56,10 @@ Given read(int count, char** given) {
       read.model.gpu = true;
       continue;
     }
+    if (option == "--trained") {
+      read.equalities.trained = true;
+      continue;
+    }
     if (i + 1 == count) fail("invalid_argument", option + " needs a value");
     const char* value = given[++i];
     if (option == "--backends") read.model.backends = value;
@@ -64,6 +70,7 @@ Given read(int count, char** given) {
     else if (option == "--chunk") read.speed.chunkTokens = std::atoi(value);
     else if (option == "--repeats") read.speed.repeats = std::atoi(value);
     else if (option == "--out") read.speed.out = value;
+    else if (option == "--orders") read.equalities.orders = std::atoi(value);
     else if (option == "--rounds") read.equalities.rounds = std::atoi(value);
     else if (option == "--seconds") read.equalities.seconds = std::atof(value);
     else if (option == "--seed") read.equalities.seed = read.speed.seed = std::strtoull(value, nullptr, 10);
@@ -103,6 +110,11 @@ int main(int count, char** given) {
       Shape shape = namedShape(given[2]);
       if (count > 4) shape.type = typeOf(given[4]);
       generateModel(shape, given[3]);
+      return 0;
+    }
+    if (count >= 5 && std::strcmp(given[1], "convert") == 0) {
+      loadBackends(read(count - 5, given + 5).model.backends);
+      convertModel(given[2], given[3], typeOf(given[4]));
       return 0;
     }
     if (count >= 3 && std::strcmp(given[1], "equalities") == 0) return equalities(given[2], read(count - 3, given + 3));

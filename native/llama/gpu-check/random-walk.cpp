@@ -69,8 +69,7 @@ void plan(std::mt19937_64& random, Flight& flight) {
 
 int checkRandomWalk(const std::shared_ptr<Model>& model, const EqualityOptions& options) {
   // Rounding adds up over chunks that are linked and taken again many times; float32 keeps it apart from errors.
-  const std::string& description = model->facts().description;
-  const bool quantised = description.find("F32") == std::string::npos && description.find("F16") == std::string::npos;
+  const bool quantised = isQuantised(*model);
   ContextOptions contextOptions = options.context;
   contextOptions.kvType = GGML_TYPE_F32;
   contextOptions.contextTokens = 512;
