@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { DeadLetter, Example } from "../schemas/types.ts";
+import { follow } from "./support/follow.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
 let system: TestSystem;
@@ -45,11 +46,7 @@ beforeAll(async () => {
       { name: "streamed", type: "openai", baseUrl, model: "fake", stream: true, retries: 1, timeoutMs: 5_000 },
     ],
   });
-  const { kafka, codec, topic } = system.session;
-  const tail = await kafka.tailTopic(topic("dead-letters"), ({ value }) => {
-    if (value !== null)
-      void codec.decode("dead-letters", value).then((d) => (d.ok ? letters.push(d.value) : undefined));
-  });
+  const tail = await follow(system.session, "dead-letters", (letter) => letters.push(letter));
   stopLetters = () => tail.stop();
 });
 afterAll(async () => {

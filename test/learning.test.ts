@@ -14,6 +14,7 @@ import { startStages, type RunningStages } from "../assembly/up.ts";
 import { decodeRouterPolicy, type RouterPolicy } from "../operators/route/policy.ts";
 import type { Decision, Feedback, Policy } from "../schemas/types.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
+import { follow } from "./support/follow.ts";
 import { directPosteriors, feedbackOf } from "./support/learning.ts";
 import { startSystem, type TestSystem } from "./support/system.ts";
 
@@ -48,20 +49,9 @@ beforeAll(async () => {
     },
     { stages: ["plan", "generate", "record"] },
   );
-  const { kafka, codec, topic } = system.session;
-  const follow = <N extends "decisions" | "policies">(
-    name: N,
-    take: (record: { decisions: Decision; policies: Policy }[N]) => void,
-  ) =>
-    kafka.tailTopic(topic(name), ({ value }) => {
-      if (value === null) return;
-      void codec.decode(name, value).then((decoded) => {
-        if (decoded.ok) take(decoded.value);
-      });
-    });
-  tails.push(await follow("decisions", (decision) => decisions.set(decision.requestId, decision)));
-  tails.push(await follow("policies", (policy) => policies.push(policy)));
-  producer = kafka.plainProducer();
+  tails.push(await follow(system.session, "decisions", (decision) => decisions.set(decision.requestId, decision)));
+  tails.push(await follow(system.session, "policies", (policy) => policies.push(policy)));
+  producer = system.session.kafka.plainProducer();
 });
 afterAll(async () => {
   await learner?.stop();

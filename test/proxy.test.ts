@@ -15,6 +15,7 @@ import { linearModel } from "../connections/proxy/testing-model.ts";
 import { encodeProxyBody, PROXY, PROXY_KIND } from "../operators/publish/proxy-policy.ts";
 import { encodeThresholdBody, THRESHOLD, THRESHOLD_KIND } from "../operators/publish/threshold-policy.ts";
 import type { ArmScore, Decision, Example, Policy, Response } from "../schemas/types.ts";
+import { follow } from "./support/follow.ts";
 import { feedbackOf } from "./support/learning.ts";
 import { startSystem, type TestSystem } from "./support/system.ts";
 
@@ -64,20 +65,9 @@ beforeAll(async () => {
     { stages: ["plan", "generate", "record", "learn"] },
   );
   await writeFile(join(folder, "precedent.yaml"), JSON.stringify(system.config));
-  const { kafka, codec, topic } = system.session;
-  const follow = <N extends "decisions" | "policies">(
-    name: N,
-    take: (record: { decisions: Decision; policies: Policy }[N]) => void,
-  ) =>
-    kafka.tailTopic(topic(name), ({ value }) => {
-      if (value === null) return;
-      void codec.decode(name, value).then((decoded) => {
-        if (decoded.ok) take(decoded.value);
-      });
-    });
-  tails.push(await follow("decisions", (decision) => decisions.set(decision.requestId, decision)));
-  tails.push(await follow("policies", (policy) => policies.push(policy)));
-  producer = kafka.plainProducer();
+  tails.push(await follow(system.session, "decisions", (decision) => decisions.set(decision.requestId, decision)));
+  tails.push(await follow(system.session, "policies", (policy) => policies.push(policy)));
+  producer = system.session.kafka.plainProducer();
   await publishExamples();
 });
 afterAll(async () => {
@@ -232,6 +222,8 @@ function flow(): { stop(): Promise<Response[]> } {
       // The job that trains is the last to get a core.
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
+    // What is in force at the end is seen by these, too, however short it has been.
+    answered.push(await ask());
   };
   const runs = Promise.all([run(), run(), run(), run()]);
   return {

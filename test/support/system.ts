@@ -7,7 +7,9 @@ import { openSession, type Session } from "../../assembly/session.ts";
 import { startStages, type RunningStages, type StartOptions } from "../../assembly/up.ts";
 import { configSchema, type Config } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request, Response } from "../../schemas/types.ts";
+import { follow } from "./follow.ts";
 import { databaseName, testStack, uniquePrefix } from "./stack.ts";
 
 export type ConfigInput = Record<string, unknown> & { arms: unknown[] };
@@ -49,21 +51,8 @@ export function testConfig(input: ConfigInput, folder: string, stack = testStack
 }
 
 /** A request of one user turn; whatever else is given wins. */
-export const requestOf = (question: string, more: Partial<Request> = {}): Request & { id: string } => ({
-  tenant: "default",
-  domain: null,
-  messages: [{ role: "user", content: question }],
-  documents: [],
-  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
-  allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
-  privacy: { cache: true, share: true, fresh: false },
-  mayAsk: false,
-  replyPartition: null,
-  metadata: {},
-  createdAt: Date.now(),
-  ...more,
-  id: more.id ?? uuidv7(),
-});
+export const requestOf = (question: string, more: Partial<Request> = {}): Request & { id: string } =>
+  plainRequest(question, { createdAt: Date.now(), ...more, id: more.id ?? uuidv7() });
 
 export async function startSystem(input: ConfigInput, options: StartOptions = {}): Promise<TestSystem> {
   const folder = await mkdtemp(join(tmpdir(), "precedent-test-"));
@@ -72,14 +61,10 @@ export async function startSystem(input: ConfigInput, options: StartOptions = {}
   const { kafka, codec, topic } = session;
   const responses = new Map<string, Response[]>();
   const waiting = new Map<string, (response: Response) => void>();
-  const tail = await kafka.tailTopic(topic("responses"), ({ value }) => {
-    if (value === null) return;
-    void codec.decode("responses", value).then((decoded) => {
-      if (!decoded.ok) throw new Error(decoded.reason);
-      const { requestId } = decoded.value;
-      responses.set(requestId, [...(responses.get(requestId) ?? []), decoded.value]);
-      waiting.get(requestId)?.(decoded.value);
-    });
+  const tail = await follow(session, "responses", (response) => {
+    const { requestId } = response;
+    responses.set(requestId, [...(responses.get(requestId) ?? []), response]);
+    waiting.get(requestId)?.(response);
   });
   const stages = await startStages(session, options);
   const producer = kafka.plainProducer();
