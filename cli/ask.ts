@@ -2,6 +2,7 @@
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createLog } from "../runtime/log.ts";
+import { plainRequest } from "../schemas/plain-request.ts";
 import type { Decision, Request, Response } from "../schemas/types.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -51,20 +52,14 @@ export function requestOf(
   question: string,
   { tenant, domain, arm, timeout }: Pick<Options, "tenant" | "domain" | "arm" | "timeout">,
 ): Request & { id: string } {
-  return {
+  return plainRequest(question, {
     id: uuid(),
     tenant,
     domain: domain ?? null,
-    messages: [{ role: "user", content: question }],
-    documents: [],
-    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
     allow: { arms: arm ?? null, maxCost: null, deadlineMs: timeout, costWeight: null },
-    privacy: { cache: true, share: true, fresh: false },
-    mayAsk: false,
-    replyPartition: null,
     metadata: { client: "precedent ask" },
     createdAt: Date.now(),
-  };
+  });
 }
 
 /** A decision is committed before its response, but read from another topic. */

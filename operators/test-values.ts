@@ -1,27 +1,14 @@
 // Values for the unit tests of operators: a plain request, as received and after each step.
 import pino from "pino";
 import type { Received, StepContext } from "../runtime/step.ts";
+import { plainRequest } from "../schemas/plain-request.ts";
 import type { Request } from "../schemas/types.ts";
 import type { Selected, SelectedExample, Validated } from "./flow.ts";
 
 export const NOW = 1_700_000_000_000;
 
 export function aRequest(change: Partial<Request> = {}): Request {
-  return {
-    id: "r1",
-    tenant: "acme",
-    domain: null,
-    messages: [{ role: "user", content: "list all files" }],
-    documents: [],
-    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
-    allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
-    privacy: { cache: true, share: true, fresh: false },
-    mayAsk: false,
-    replyPartition: null,
-    metadata: {},
-    createdAt: NOW,
-    ...change,
-  };
+  return plainRequest("list all files", { id: "r1", tenant: "acme", createdAt: NOW, ...change });
 }
 
 export function received(record: Request, offset = 7, partition = 2): Received<Request> {

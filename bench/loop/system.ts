@@ -7,7 +7,7 @@ import { v7 as uuidv7 } from "uuid";
 import { openSession, type Session } from "../../assembly/session.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
-import type { Request } from "../../schemas/types.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { startChild, type Child } from "./child.ts";
 import type { History } from "./history.ts";
@@ -69,7 +69,7 @@ export async function startRealLoop(
     session,
     next() {
       const question = history.questions[asked++ % history.questions.length]!;
-      const request = requestOf(question);
+      const request = plainRequest(question, { id: uuidv7(), createdAt: Date.now() });
       return { key: request.id, value: codec.encode("requests", request) };
     },
     async recorded(responses) {
@@ -88,18 +88,3 @@ export async function startRealLoop(
     },
   };
 }
-
-const requestOf = (question: string): Request & { id: string } => ({
-  id: uuidv7(),
-  tenant: "default",
-  domain: null,
-  messages: [{ role: "user", content: question }],
-  documents: [],
-  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
-  allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
-  privacy: { cache: true, share: true, fresh: false },
-  mayAsk: false,
-  replyPartition: null,
-  metadata: {},
-  createdAt: Date.now(),
-});
