@@ -2,13 +2,42 @@
 import pino from "pino";
 import type { Received, StepContext } from "../runtime/step.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
-import type { Request } from "../schemas/types.ts";
+import type { Decision, Request } from "../schemas/types.ts";
 import type { Selected, SelectedExample, Validated } from "./flow.ts";
 
 export const NOW = 1_700_000_000_000;
 
 export function aRequest(change: Partial<Request> = {}): Request {
   return plainRequest("list all files", { id: "r1", tenant: "acme", createdAt: NOW, ...change });
+}
+
+/** For aRequest() in the domain acme/default, by a router that has learnt nothing; no arm is scored. */
+export function aDecision(change: Partial<Decision> = {}): Decision {
+  return {
+    requestId: "r1",
+    partition: 2,
+    offset: 7,
+    tenant: "acme",
+    domain: "acme/default",
+    featureVersion: 1,
+    arms: [],
+    arm: "cheap",
+    probability: 1,
+    secondArm: null,
+    secondProbability: null,
+    threshold: 0,
+    exploredThreshold: null,
+    load: 0,
+    policyVersion: 0,
+    proxyVersion: 0,
+    helpfulnessFeatures: 1,
+    template: "",
+    asked: false,
+    degraded: [],
+    timings: [],
+    createdAt: NOW,
+    ...change,
+  };
 }
 
 export function received(record: Request, offset = 7, partition = 2): Received<Request> {

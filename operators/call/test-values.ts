@@ -1,7 +1,7 @@
 // A unit of work for the unit tests of link and call.
 import type { Piece, Work } from "../../schemas/types.ts";
 import type { Taken } from "../flow.ts";
-import { aRequest, NOW } from "../test-values.ts";
+import { aDecision, aRequest, NOW } from "../test-values.ts";
 
 const pieces: Piece[] = [
   { kind: "example", id: "e1", role: "user", text: "list files" },
@@ -12,13 +12,7 @@ const pieces: Piece[] = [
 export function aWork(change: Partial<Work> = {}): Work {
   return {
     request: aRequest(),
-    decision: {
-      requestId: "r1",
-      partition: 2,
-      offset: 7,
-      tenant: "acme",
-      domain: "acme/default",
-      featureVersion: 1,
+    decision: aDecision({
       arms: [
         {
           arm: "cheap",
@@ -34,22 +28,10 @@ export function aWork(change: Partial<Work> = {}): Work {
           trial: null,
         },
       ],
-      arm: "cheap",
-      probability: 1,
-      secondArm: null,
-      secondProbability: null,
-      threshold: 0,
-      exploredThreshold: null,
-      load: 0,
-      policyVersion: 0,
-      proxyVersion: 0,
-      helpfulnessFeatures: 1,
       template: "chat-1",
-      asked: false,
       degraded: ["embedder"],
-      timings: [],
       createdAt: NOW + 5,
-    },
+    }),
     pieces,
     cacheKey: "acme/default/abc",
     notAfter: NOW + 120_000,

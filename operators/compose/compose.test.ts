@@ -1,32 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Decision, Request } from "../../schemas/types.ts";
-import { aContext, anExample, NOW, selected } from "../test-values.ts";
+import { aContext, aDecision, anExample, NOW, selected } from "../test-values.ts";
 import { createCompose } from "./compose.ts";
 
-const decision: Decision = {
-  requestId: "r1",
-  partition: 2,
-  offset: 7,
-  tenant: "acme",
-  domain: "acme/default",
-  featureVersion: 1,
-  arms: [],
-  arm: "cheap",
-  probability: 0.6,
-  secondArm: null,
-  secondProbability: null,
-  threshold: 0,
-  exploredThreshold: null,
-  load: 0,
-  policyVersion: 0,
-  proxyVersion: 0,
-  helpfulnessFeatures: 1,
-  template: "",
-  asked: false,
-  degraded: [],
-  timings: [],
-  createdAt: NOW,
-};
+const decision = aDecision({ probability: 0.6 });
 const compose = createCompose({
   arms: () => [
     { name: "cheap", examples: true, template: "chat-turns", system: "Answer with one command." },
