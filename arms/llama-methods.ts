@@ -8,6 +8,8 @@ import type { Comparison, Sample } from "./linked-idle.ts";
 export interface LlamaInput {
   /** Path of a GGUF file. */
   model: string;
+  /** Jinja; null: the file's own. */
+  chatTemplate: string | null;
   contextTokens: number;
   threads: number;
   /** Requests decoded together, each in a sequence of its own. */
@@ -33,6 +35,8 @@ export interface LlamaFacts {
   pid: number;
   /** SHA-256 of the model file, hex. */
   fingerprint: string;
+  /** Why nothing is linked; null: it is. */
+  unlinkable: string | null;
 }
 
 export interface Generate {

@@ -2,7 +2,7 @@
 // When its worker dies or hangs another is started, after a pause that grows; what was under way is tried once more there, and
 // fails with model_failed when that fails too.
 import { createHash } from "node:crypto";
-import { access } from "node:fs/promises";
+import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -50,8 +50,9 @@ export async function createLlamaArm(
     const hint = config.model === undefined ? 'Run "npm run setup", or set "model".' : 'Check its "model".';
     throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
   });
+  const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");
   const input: LlamaInput = {
-    model,
+    ...{ model, chatTemplate },
     contextTokens: config.contextTokens,
     threads: config.threads,
     sequences: config.concurrency,
@@ -63,7 +64,7 @@ export async function createLlamaArm(
     },
   };
   const choice = createLinkedChoice(config.linked, Math.random);
-  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "" };
+  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "", unlinkable: null };
   const worker = await keepWorker<LlamaMethods>({
     name: `llama ${config.name}`,
     entry: new URL("./llama-worker.ts", import.meta.url),
@@ -79,7 +80,13 @@ export async function createLlamaArm(
       facts = await client.call("load", null).finally(() => clearTimeout(timer));
       // The next process need not read the whole file for it.
       input.linked.fingerprint = facts.fingerprint;
-      log.info({ arm: config.name, model: facts.name, loadMs: Math.round(facts.loadMs) }, "model loaded");
+      const { name: loaded, loadMs, unlinkable } = facts;
+      log.info({ arm: config.name, model: loaded, loadMs: Math.round(loadMs) }, "model loaded");
+      if (unlinkable !== null)
+        log.warn(
+          { arm: config.name, model: loaded, reason: unlinkable },
+          "prompts are prefilled in full: nothing can be linked",
+        );
     },
   });
   const calls = createCalls(config.concurrency);

@@ -275,6 +275,8 @@ const llamaArm = z.strictObject({
   type: z.literal("llama"),
   /** A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. */
   model: z.string().optional(),
+  /** A file with the model's chat template (Jinja), where the GGUF has none or one that does not work. */
+  chatTemplate: z.string().optional(),
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
   concurrency: z.number().int().min(1).max(64).default(1),

@@ -81,7 +81,7 @@ describe("chat template", () => {
     const reversing = "{{ messages | length }}{% for m in messages %}{{ m['content'] }}{% endfor %}";
     expect(chatOf(reversing)(conversation).messages).toBeNull();
     expect(() => chatOf("{{ messages[0]['content'] }}")(conversation)).toThrow("leaves out");
-    expect(() => chatOf("")).toThrow("no chat template");
+    expect(() => chatOf("")).toThrow(/no chat template: name a Jinja file/);
     expect(() => chatOf("{{ raise_exception('no system') }}")(conversation)).toThrow("refuses");
   });
 });

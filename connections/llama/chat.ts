@@ -40,7 +40,11 @@ export function createChat({
   tokenize,
   detokenize,
 }: Pick<LlamaModel, "facts" | "tokenize" | "detokenize">): (messages: readonly ChatMessage[]) => ChatTokens {
-  if (facts.chatTemplate === "") throw new LlamaError("model_unsupported", `${facts.name} has no chat template`);
+  if (facts.chatTemplate === "")
+    throw new LlamaError(
+      "model_unsupported",
+      `${facts.name} has no chat template: name a Jinja file in "chatTemplate"`,
+    );
   const template = new Template(facts.chatTemplate);
   const textOf = (token: number): string => (token < 0 ? "" : detokenize(Int32Array.of(token), { control: true }));
   const special = { bos_token: textOf(facts.bos), eos_token: textOf(facts.eos) };
