@@ -40,9 +40,9 @@ export const linked: Scene = async (context) => {
   screen.line();
   await showQuery(
     context,
-    "Since when, and how much?",
+    "How many tokens of its prompts were not computed again?",
     `
-SELECT arm, hour, responses, prompt, linked, recomputed, prefilled, round(mean_first_token_ms) AS first_token_ms
+SELECT arm, hour, responses, prompt, linked, recomputed, prefilled, round(linked / prompt, 2) AS linked_share
 FROM linked_tokens
 WHERE arm = '${arm.name}'
 ORDER BY hour DESC LIMIT 3`,
