@@ -8,7 +8,13 @@ import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
-import { llamaAddonFile, llamaBackendsFolder, llamaCheckFile } from "../connections/llama/library.ts";
+import {
+  llamaAddonFile,
+  llamaBackendsFolder,
+  llamaCheckFile,
+  scatteredAddonFile,
+  scatteredCheckFile,
+} from "../connections/llama/library.ts";
 import type { NativeBuild } from "./build-native.ts";
 import { type LlamaLibrary, unpackLlamaLibrary } from "./llama-library.ts";
 import { run } from "./python.ts";
@@ -18,24 +24,30 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = join(root, "native/llama");
 const target = dirname(llamaAddonFile);
 
-/** Idempotent; `say` gets a line for every slow thing. Never rejects for what the machine lacks. */
-export async function buildLlama(say: (line: string) => void): Promise<NativeBuild> {
+/** Idempotent; `say` gets a line for every slow thing. `scattered`: what computes scattered runs in one batch, as well. Never rejects for what the machine lacks. */
+export async function buildLlama(say: (line: string) => void, { scattered = false } = {}): Promise<NativeBuild> {
   const stamp = join(target, "build.txt");
   try {
     const identity = await fingerprint();
-    const built = [stamp, llamaAddonFile, llamaCheckFile].every((file) => existsSync(file));
+    const files = scattered ? [scatteredAddonFile, scatteredCheckFile] : [];
+    const built = [stamp, llamaAddonFile, llamaCheckFile, ...files].every((file) => existsSync(file));
     if (built && (await readFile(stamp, "utf8")) === identity) return { built: true, fresh: false };
 
     say("building the addon on the prebuilt llama.cpp (about half a minute)");
     await mkdir(target, { recursive: true });
     const folder = await mkdtemp(join(target, "build-"));
     try {
-      const { addon, check } = await compile(folder, await unpackLlamaLibrary(folder));
-      await tryToLoad(addon);
+      const library = await unpackLlamaLibrary(folder, ...(scattered ? ["src"] : []));
+      const made = await compile(folder, library, scattered);
+      for (const { addon } of made) await tryToLoad(addon);
       // The old stamp goes first: a build cut off here is made again. A rename replaces a loaded file safely.
       await rm(stamp, { force: true });
-      await rename(addon, llamaAddonFile);
-      await rename(check, llamaCheckFile);
+      // Of other sources than what is built now.
+      for (const file of [scatteredAddonFile, scatteredCheckFile]) await rm(file, { force: true });
+      for (const { addon, check } of made) {
+        await rename(addon, join(target, basename(addon)));
+        await rename(check, join(target, basename(check)));
+      }
       await writeFile(stamp, identity);
       return { built: true, fresh: true };
     } finally {
@@ -50,7 +62,12 @@ export async function buildLlama(say: (line: string) => void): Promise<NativeBui
 const flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-fPIC"];
 const addonFlags = ["-DNAPI_VERSION=8", "-DNAPI_CPP_EXCEPTIONS", "-DNODE_ADDON_API_DISABLE_DEPRECATED"];
 
-async function compile(folder: string, library: LlamaLibrary): Promise<{ addon: string; check: string }> {
+interface Made {
+  addon: string;
+  check: string;
+}
+
+async function compile(folder: string, library: LlamaLibrary, scattered: boolean): Promise<Made[]> {
   // The headers of the node that runs, so that none are downloaded.
   const node = resolve(dirname(process.execPath), "../include/node");
   if (!existsSync(join(node, "node_api.h"))) throw new Error(`${node} has no node_api.h`);
@@ -80,10 +97,23 @@ async function compile(folder: string, library: LlamaLibrary): Promise<{ addon: 
     await run("g++", [...given, ...core, "-o", file, ...library.links, path, "-pthread"]);
     return file;
   };
-  return {
-    addon: await link(join(folder, basename(llamaAddonFile)), ["-shared", ...binding]),
-    check: await link(join(folder, basename(llamaCheckFile)), program),
-  };
+  const linked = async (addon: string, check: string, more: string[]): Promise<Made> => ({
+    addon: await link(join(folder, basename(addon)), ["-shared", ...binding, ...more]),
+    check: await link(join(folder, basename(check)), [...program, ...more]),
+  });
+  const made = [await linked(llamaAddonFile, llamaCheckFile, [])];
+  if (scattered) made.push(await linked(scatteredAddonFile, scatteredCheckFile, [await patchedBatch(folder, library)]));
+  return made;
+}
+
+/** llama.cpp's llama-batch.cpp with our patch. Linked into what uses libllama, its functions are found before the library's own. */
+async function patchedBatch(folder: string, library: LlamaLibrary): Promise<string> {
+  const tree = ["-C", folder, "--git-dir=llama.git", "--work-tree=."];
+  await run("git", [...tree, "apply", join(sources, "scattered.patch")]);
+  const object = join(folder, "llama-batch.o");
+  const source = join(folder, "src/llama-batch.cpp");
+  await run("g++", [...flags, "-w", ...library.includes, `-I${join(folder, "src")}`, "-c", source, "-o", object]);
+  return object;
 }
 
 /** Loads and uses the addon in a process of its own: a broken one can abort. It lies one folder deeper than where it will. */
@@ -107,11 +137,13 @@ async function fingerprint(): Promise<string> {
   for (const room of ["core", "addon", "gpu-check"])
     for (const file of (await readdir(join(sources, room))).sort())
       if (/\.[ch]pp$/.test(file)) hash.update(file).update(await readFile(join(sources, room, file)));
+  hash.update(await readFile(join(sources, "scattered.patch")));
   return hash.digest("hex");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const result = await buildLlama((line) => process.stdout.write(`${line}\n`));
+  const scattered = process.argv.includes("--scattered");
+  const result = await buildLlama((line) => process.stdout.write(`${line}\n`), { scattered });
   process.stdout.write(`${result.built ? (result.fresh ? "built" : "there") : result.reason}\n`);
   process.exitCode = result.built ? 0 : 1;
 }

@@ -17,14 +17,15 @@ export interface LlamaLibrary {
   backends: string;
 }
 
-/** Puts the headers into `folder`. Rejects where the package or git is missing. */
-export async function unpackLlamaLibrary(folder: string): Promise<LlamaLibrary> {
+/** Puts the headers (and `more` folders of the sources) into `folder`. Rejects where the package or git is missing. */
+export async function unpackLlamaLibrary(folder: string, ...more: string[]): Promise<LlamaLibrary> {
   const backends = llamaBackendsFolder();
   const bundle = join(dirname(require.resolve("node-llama-cpp")), "../llama/gitRelease.bundle");
   const repository = join(folder, "llama.git");
   const archive = join(folder, "headers.tar");
   await run("git", ["clone", "--quiet", "--bare", bundle, repository]);
-  await run("git", [`--git-dir=${repository}`, "archive", `--output=${archive}`, "HEAD", "include", "ggml/include"]);
+  const wanted = ["include", "ggml/include", ...more];
+  await run("git", [`--git-dir=${repository}`, "archive", `--output=${archive}`, "HEAD", ...wanted]);
   await run("tar", ["-xf", archive, "-C", folder]);
 
   const libraries = (await readdir(backends)).filter((file) => /^lib(llama|ggml)\.v[\d.]+\.so$/.test(file));

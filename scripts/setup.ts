@@ -16,6 +16,8 @@ export interface SetUpOptions {
   progress?: Progress;
   /** false leaves the language model out. Default true. */
   llama?: boolean;
+  /** true builds the llama addon that computes scattered tokens in one batch as well (docs/linked-prefill.md). Default false. */
+  scattered?: boolean;
   /** false leaves the embedded servers out. Default true. */
   servers?: boolean;
   /** Stack folder that the servers are linked into. Default .precedent. */
@@ -24,7 +26,8 @@ export interface SetUpOptions {
 
 /** Rejects when something that can't be done without is missing; FAISS can be (the exact index takes its place). */
 export async function setUp(options: SetUpOptions = {}): Promise<void> {
-  const { progress = createProgress(), llama = true, servers = true, stackFolder = ".precedent" } = options;
+  const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
+  const { stackFolder = ".precedent" } = options;
   await withLock(progress, async () => {
     const native = await buildNative((line) => progress.line(`  faiss: ${line}`));
     if (native.built) progress.line(`✓ faiss: ${native.fresh ? "built" : "there"}`);
@@ -36,7 +39,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
     else await progress.task("embedding model", makeEmbeddingModel, (folder) => folder);
     if (llama) {
       await ensureLanguageModel(progress);
-      await ensureLlamaAddon(progress);
+      await ensureLlamaAddon(progress, scattered);
     } else progress.line("✓ language model: not asked for");
     if (servers) await ensureEmbeddedServers(stackFolder, progress);
   });
@@ -54,8 +57,8 @@ async function ensureLanguageModel(progress: Progress): Promise<void> {
   );
 }
 
-async function ensureLlamaAddon(progress: Progress): Promise<void> {
-  const built = await buildLlama((line) => progress.line(`  llama.cpp: ${line}`));
+async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise<void> {
+  const built = await buildLlama((line) => progress.line(`  llama.cpp: ${line}`), { scattered });
   progress.line(
     built.built
       ? `✓ llama.cpp: ${built.fresh ? "built" : "there"}`
@@ -95,7 +98,7 @@ async function ensureEmbeddedServers(folder: string, progress: Progress): Promis
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await setUp().catch((error: unknown) => {
+  await setUp({ scattered: process.argv.includes("--scattered") }).catch((error: unknown) => {
     process.stderr.write(`set-up failed: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   });

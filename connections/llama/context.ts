@@ -4,12 +4,13 @@ import { type LlamaContext, LlamaError, type Prompt, type Range, type RunResult 
 
 /** Takes ownership of the native context. */
 export function createLlamaContext(native: NativeContext): LlamaContext {
-  const { cells, unlinkable, ...format } = calling(() => native.format());
+  const { cells, scattered, unlinkable, ...format } = calling(() => native.format());
   let closing: Promise<void> | null = null;
 
   return {
     format,
     cells,
+    scattered,
     unlinkable,
     run: (prompt, { signal, onText, onProgress } = {}) =>
       new Promise<RunResult>((resolve, reject) => {

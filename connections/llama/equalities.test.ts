@@ -6,13 +6,19 @@ import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { llamaModelFile } from "../../config/assets.ts";
-import { llamaBackendsFolder, llamaCheckFile } from "./library.ts";
+import { llamaBackendsFolder, llamaCheckFile, scatteredCheckFile } from "./library.ts";
 import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
 
-async function equalities(model: string, rounds: number, seconds: number, ...more: string[]): Promise<string> {
+async function equalities(
+  model: string,
+  rounds: number,
+  seconds: number,
+  more: string[] = [],
+  program = llamaCheckFile,
+): Promise<string> {
   const given = ["equalities", model, "--backends", llamaBackendsFolder(), "--rounds", String(rounds), ...more];
   const seed = ["--seconds", String(seconds), "--seed", String(Date.now() % 100_000)];
-  const outcome = await promisify(execFile)(llamaCheckFile, [...given, ...seed]).catch(
+  const outcome = await promisify(execFile)(program, [...given, ...seed]).catch(
     (error: unknown) => error as { stdout: string; stderr: string },
   );
   return outcome.stdout + outcome.stderr;
@@ -35,11 +41,28 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     180_000,
   );
 
+  // Where a prompt's computed runs go into one batch.
+  describe.skipIf(!existsSync(scatteredCheckFile))(
+    "in scattered batches (npm run setup -- --scattered builds it)",
+    () => {
+      it.each(["tiny", "tiny-neox", "tiny-yarn", "tiny-factors"] as const)(
+        "hold on %s, and in random company",
+        async (shape) => {
+          const said = await equalities(await models.file(shape), 400, 20, [], scatteredCheckFile);
+          expect(said).toMatch(/^batches are scattered$/m);
+          expect(said).toMatch(/random links.*\n/);
+          expect(said, said).toMatch(/all hold\n$/);
+        },
+        180_000,
+      );
+    },
+  );
+
   // Trained weights, on text whose parts rest on each other: as served, and as float32, where rounding is a hundred times smaller.
   it.skipIf(!existsSync(llamaModelFile()))(
     "hold on the cheap arm's model (npm run setup fetches it)",
     async () => {
-      const said = await equalities(llamaModelFile(), 0, 1, "--trained", "--cache", "f16");
+      const said = await equalities(llamaModelFile(), 0, 1, ["--trained", "--cache", "f16"]);
       expect(said, said).toMatch(/all hold\n$/);
     },
     1_200_000,
@@ -51,7 +74,7 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
       try {
         const given = ["convert", llamaModelFile(), file, "f32", "--backends", llamaBackendsFolder()];
         await promisify(execFile)(llamaCheckFile, given);
-        const said = await equalities(file, 0, 1, "--trained", "--cache", "f16", "--orders", "2");
+        const said = await equalities(file, 0, 1, ["--trained", "--cache", "f16", "--orders", "2"]);
         expect(said, said).toMatch(/all hold\n$/);
       } finally {
         await rm(file, { force: true });

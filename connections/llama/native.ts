@@ -1,6 +1,6 @@
 // The addon's own face (native/llama/addon), typed. Only this folder sees it.
 import { createRequire } from "node:module";
-import { llamaAddonFile } from "./library.ts";
+import { chosenAddonFile } from "./library.ts";
 import {
   type AttentionScores,
   type ChunkFacts,
@@ -24,7 +24,7 @@ export interface NativeModel {
 }
 
 export interface NativeContext {
-  format(): ChunkFormat & { cells: number; unlinkable: string | null };
+  format(): ChunkFormat & { cells: number; scattered: boolean; unlinkable: string | null };
   run(
     job: NativeJob,
     onEvent: (kind: "text" | "progress", value: string | number) => void,
@@ -93,7 +93,7 @@ let loaded: Native | null = null;
 export function native(): Native {
   if (loaded !== null) return loaded;
   try {
-    loaded = createRequire(import.meta.url)(llamaAddonFile) as Native;
+    loaded = createRequire(import.meta.url)(chosenAddonFile()) as Native;
     return loaded;
   } catch (error) {
     throw new LlamaError("addon_missing", `the llama addon is not built or does not load: run "npm run setup"`, {

@@ -224,6 +224,8 @@ export interface LlamaContext {
   readonly format: ChunkFormat;
   /** Null: prompts may have links and exports. Else why not: as in the model's facts, or because a probe has found that its RoPE or its cache is not as we understand it. */
   readonly unlinkable: string | null;
+  /** Whether all that a prompt computes goes into one batch, instead of a batch for each run: so with the scattered addon (library.ts). */
+  readonly scattered: boolean;
   readonly cells: number;
   /** Rejects with LlamaError; model_unsupported where links or exports are asked of a context that is not linkable. Any number at a time. */
   run(prompt: Prompt, options?: RunOptions): Promise<RunResult>;

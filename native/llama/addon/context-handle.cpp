@@ -107,6 +107,7 @@ Napi::Value ContextHandle::format(const Napi::CallbackInfo& info) {
   return guarded(info.Env(), [&]() -> Napi::Value {
     Napi::Object value = formatValue(info.Env(), open().format()).As<Napi::Object>();
     value.Set("cells", open().cells());
+    value.Set("scattered", open().scattered());
     value.Set("unlinkable", reasonValue(info.Env(), open().unlinkable()));
     return value;
   });

@@ -5,6 +5,9 @@
 
 #include "failure.hpp"
 
+// There when scattered.patch is linked in.
+extern "C" __attribute__((weak)) const int precedent_scattered_batches;
+
 namespace precedent {
 
 namespace {
@@ -43,6 +46,7 @@ Context::Context(std::shared_ptr<Model> model, const ContextOptions & options)
     rope_ = model_->rope(options_.contextTokens);
     keys_.emplace(options_.kvType, model_->facts().keyHeads, model_->facts().headDimension);
     probe(sequence);
+    scattered_ = options_.scattered && &precedent_scattered_batches != nullptr && probeScattered(sequence);
   } catch (const Failure & failure) {
     unlinkable_ = failure.what();
   }
@@ -132,6 +136,18 @@ void Context::probe(int sequence) {
 
 void Context::requireLinkable() const {
   if (!unlinkable_.empty()) fail("model_unsupported", "prompts of this model can't be linked: " + unlinkable_);
+}
+
+// Linked in is not yet called: that is up to the loader.
+bool Context::probeScattered(int sequence) {
+  const Token token = model_->facts().vocabulary / 2;
+  decode({{token, 5, sequence, false}});
+  try {
+    decode({{token, 2, sequence, false}, {token, 4, sequence, false}, {token, 6, sequence, false}});
+  } catch (const Failure &) {
+    return false;
+  }
+  return true;
 }
 
 int Context::acquire() {

@@ -21,6 +21,7 @@ struct ContextOptions {
   bool flashAttention = true;
   ggml_type kvType = GGML_TYPE_F16;  // f32, f16, or q8_0 (with flash attention only)
   int batchTokens = 512;     // most tokens of one decode
+  bool scattered = true;     // where llama.cpp takes scattered positions
   ggml_backend_sched_eval_callback callback = nullptr;  // sees every node; for scoring, never when serving
   void * callbackData = nullptr;
 };
@@ -53,6 +54,9 @@ public:
   const std::string & unlinkable() const { return unlinkable_; }
   // Throws model_unsupported where it takes no links.
   void requireLinkable() const;
+  // Whether a batch may hold any positions of a sequence, in ascending order, before, between and behind those that it has: so with
+  // the llama-batch.cpp of scattered.patch linked in (Linux). llama.cpp itself wants them to follow what the sequence holds.
+  bool scattered() const { return scattered_; }
   // Without layers where it takes no links.
   const BlobFormat & format() const { return format_; }
   const Rope & rope() const { return rope_; }
@@ -64,7 +68,7 @@ public:
   int acquire();
   void release(int sequence);
 
-  // Computes them together. Positions of a sequence must follow what it holds. Throws context_full, decode_failed.
+  // Computes them together. Positions of a sequence must follow what it holds, if not scattered. Throws context_full, decode_failed.
   void decode(const std::vector<BatchToken> & batch);
   // Of the i-th token of the last batch, which must have asked for it; facts().vocabulary floats.
   const float * logits(int i) const;
@@ -82,6 +86,7 @@ public:
 private:
   void create();
   void probe(int sequence);
+  bool probeScattered(int sequence);
   void readState(int sequence, size_t cells);
 
   std::shared_ptr<Model> model_;
@@ -90,6 +95,7 @@ private:
   std::optional<KeyMover> keys_;
   llama_context * context_ = nullptr;
   int cells_ = 0;
+  bool scattered_ = false;
   StateLayout layout_;
   BlobFormat format_;
   std::string unlinkable_;

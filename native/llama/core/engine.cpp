@@ -56,6 +56,7 @@ void Engine::run(std::shared_ptr<Model> model, ContextOptions contextOptions, Sc
     format_ = context->format();
     cells_ = context->cells();
     unlinkable_ = context->unlinkable();
+    scattered_ = context->scattered();
   } catch (const Failure & failure) {
     return started(failure.code.c_str(), failure.what());
   } catch (const std::exception & failure) {

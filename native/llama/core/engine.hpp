@@ -26,6 +26,7 @@ public:
   void cancel(uint64_t id);
   const BlobFormat & format() const { return format_; }
   int cells() const { return cells_; }
+  bool scattered() const { return scattered_; }
   const std::string & unlinkable() const { return unlinkable_; }
 
 private:
@@ -40,6 +41,7 @@ private:
   std::unique_ptr<std::pair<std::string, std::string>> failure_;  // of the start: code, message
   BlobFormat format_;
   int cells_ = 0;
+  bool scattered_ = false;
   std::string unlinkable_;
   std::atomic<uint64_t> lastId_{0};
   std::thread thread_;

@@ -207,16 +207,17 @@ void Scheduler::compute() {
 }
 
 void Scheduler::collect(Active & active, int firstInBatch, int count) {
-  const int position = active.sequence.position();
+  const size_t vocabulary = static_cast<size_t>(context_.model().facts().vocabulary);
+  const std::vector<int> & wanted = active.job.logitsAt;
+  for (; !active.generating && active.nextLogits < wanted.size(); ++active.nextLogits) {
+    const int rank = active.sequence.rankOf(wanted[active.nextLogits]);
+    if (rank >= count) break;
+    const float * row = context_.logits(firstInBatch + rank);
+    active.result.logits.insert(active.result.logits.end(), row, row + vocabulary);
+  }
   active.sequence.computed(count);
   active.events.progress(count);
   if (active.generating) return takeToken(active, context_.logits(firstInBatch));
-  const size_t vocabulary = static_cast<size_t>(context_.model().facts().vocabulary);
-  const std::vector<int> & wanted = active.job.logitsAt;
-  for (; active.nextLogits < wanted.size() && wanted[active.nextLogits] < position + count; ++active.nextLogits) {
-    const float * row = context_.logits(firstInBatch + wanted[active.nextLogits] - position);
-    active.result.logits.insert(active.result.logits.end(), row, row + vocabulary);
-  }
   if (active.sequence.pending() > 0) return;
   active.result.timings.prefilled = nowMs() - active.admitted;
   if (active.job.maxTokens > 0) {

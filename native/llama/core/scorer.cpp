@@ -81,6 +81,7 @@ void Scorer::Pass::add(int layer, const ggml_tensor* tensor) {
 Scorer::Scorer(std::shared_ptr<Model> model, ContextOptions options) {
   options.flashAttention = false;
   options.sequences = 1;
+  options.scattered = false;
   options.callback = observe;
   options.callbackData = this;
   context_ = std::make_unique<Context>(std::move(model), options);

@@ -23,14 +23,17 @@ public:
   void link(const std::vector<Link> & links, bool anyAttention = false);
   // Tokens that can be computed in the next batch; 0 when all are there.
   int pending() const;
-  int position() const { return position_; }
+  // Which of the pending tokens stands at this position, or where it would.
+  int rankOf(int position) const;
   const std::vector<Token> & tokens() const { return tokens_; }
   const Plan & plan() const { return plan_; }
   // The next `count` tokens; wantsLogits is asked with positions.
   template <typename WantsLogits>
   void add(std::vector<BatchToken> & batch, int count, WantsLogits wantsLogits) const {
-    for (int position = position_; position < position_ + count; ++position)
+    for (int i = 0; i < count; ++i) {
+      const int position = todo_[next_ + static_cast<size_t>(i)];
       batch.push_back({tokens_[static_cast<size_t>(position)], position, now_, wantsLogits(position)});
+    }
   }
   // The batch with them was decoded.
   void computed(int count);
@@ -44,9 +47,12 @@ private:
   Context & context_;
   std::vector<Token> tokens_;
   Plan plan_;
+  bool scattered_;
   int now_, later_;
+  std::vector<int> todo_;  // positions that are computed, ascending
+  size_t next_ = 0;        // of them
   size_t segment_ = 0;
-  int position_ = 0;  // all before it are in `now`
+  int position_ = 0;       // all before it are in `now`; scattered: of the plan's end, once all is there
 };
 
 }  // namespace precedent

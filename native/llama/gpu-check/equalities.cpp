@@ -32,7 +32,7 @@ struct Closeness {
 Closeness closenessOf(const Model& model, const EqualityOptions& options) {
   const ContextOptions& context = options.context;
   const bool quantisedCache = context.kvType == GGML_TYPE_Q8_0;
-  if (options.trained) return {true, quantisedCache || isQuantised(model) ? 0.01 : 0.0001};
+  if (options.trained) return {true, quantisedCache || isQuantised(model) ? 0.0125 : 0.0001};
   const double flash = context.flashAttention ? 0.03 : 0.001;
   return {false, context.kvType == GGML_TYPE_F32 ? flash : context.kvType == GGML_TYPE_F16 ? std::max(flash, 0.01) : 0.1};
 }
@@ -43,6 +43,7 @@ int checkEqualities(const std::shared_ptr<Model>& model, const EqualityOptions& 
   Context context(model, options.context);
   Scheduler scheduler(context, {});
   Reference reference(*model, context.options());
+  if (context.scattered()) std::printf("batches are scattered\n");
   std::mt19937_64 random(options.seed);
   Outcomes outcomes;
   const Closeness close = closenessOf(*model, options);

@@ -22,6 +22,7 @@ int usage() {
                "       llama-check speed MODEL [options]          time to first token and throughput beside full prefill\n"
                "options: --backends FOLDER  --gpu  --threads N  --seed N\n"
                "         --trained (equalities on prompts of text, by divergence: for real weights)\n"
+               "         --in-order (no scattered batches, where this program has them)\n"
                "         --cache TYPE (this one only)  --orders N (of the chunks, 1 to 6)  --rounds N (of the random walk)  --seconds N (its longest)\n"
                "         --lengths N,N  --flights N,N  --chunk N  --repeats N  --out FILE\n");
   return 2;
@@ -54,6 +55,10 @@ Given read(int count, char** given) {
     const std::string option = given[i];
     if (option == "--gpu") {
       read.model.gpu = true;
+      continue;
+    }
+    if (option == "--in-order") {
+      read.equalities.context.scattered = read.speed.context.scattered = false;
       continue;
     }
     if (option == "--trained") {

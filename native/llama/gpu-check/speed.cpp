@@ -20,7 +20,7 @@ struct Policy {
 };
 
 const std::vector<Policy> policies{{"full", 0, 0, true},      {"naive", 0, 0, false},       {"last-1", 1, 0, false},
-                                   {"last-2", 2, 0, false},   {"attnlink-16", 0, 16, false}, {"attnlink-64", 0, 64, false}};
+                                   {"last-2", 2, 0, false},   {"attnlink-4", 0, 4, false},  {"attnlink-16", 0, 16, false}, {"attnlink-64", 0, 64, false}};
 
 struct Prompt {
   std::vector<Token> tokens;
@@ -124,9 +124,9 @@ void measureSpeed(const std::shared_ptr<Model>& model, const SpeedOptions& optio
           std::sort(timings.begin(), timings.end(), [](const Timings& one, const Timings& other) { return one.first < other.first; });
           const Timings& median = timings[timings.size() / 2];
           if (policy.full) fullFirst = median.first;
-          report.line("{\"measure\": \"ttft\", \"tokens\": %zu, \"chunk\": %d, \"policy\": \"%s\", \"computed\": %d, \"runs\": %d, \"ms\": %.2f, "
+          report.line("{\"measure\": \"ttft\", \"tokens\": %zu, \"chunk\": %d, \"policy\": \"%s\", \"scattered\": %s, \"computed\": %d, \"runs\": %d, \"ms\": %.2f, "
                       "\"cpuMs\": %.2f, \"linkMs\": %.2f, \"speedUp\": %.2f}",
-                      prompt.tokens.size(), options.chunkTokens, policy.name.c_str(), result.recomputed + result.prefilled, result.runs,
+                      prompt.tokens.size(), options.chunkTokens, policy.name.c_str(), context.scattered() ? "true" : "false", result.recomputed + result.prefilled, result.runs,
                       median.first, median.cpuFirst, median.linked, fullFirst / median.first);
         }
         const int count = std::max(2, 2 * flight);
