@@ -154,10 +154,12 @@ async function rewarded(
   return made;
 }
 
-/** Good examples help and bad ones hurt, by what was shown. */
+/** Good examples help and bad ones hurt: the one that was tried, where one was, by its being there or not; else those that were shown. */
 function worthOfShown(decision: Decision, i: number): number {
-  const { examples } = chosen(decision);
-  const balance = examples.reduce((sum, { id }) => sum + (isGood(id) ? 1 : -1), 0) / Math.max(1, examples.length);
+  const { examples, trial } = chosen(decision);
+  const of = (id: string): number => (isGood(id) ? 1 : -1);
+  const shown = examples.reduce((sum, { id }) => sum + of(id), 0) / Math.max(1, examples.length);
+  const balance = trial === null ? shown : trial.shown ? of(trial.id) : -of(trial.id);
   return 0.5 + 0.4 * balance + ((i % 11) - 5) / 100;
 }
 
@@ -283,9 +285,18 @@ test("rows of trials are those of the log", async () => {
   const { rows, kinds } = await proxyRows(system.session.clickhouse, 10_000);
   expect(kinds.trial).toBe(trials.length);
   expect(kinds.observed).toBeGreaterThan(0);
-  const key = (row: { features: readonly number[]; effect: number; weight: number }): string =>
-    [...row.features.map(Math.fround), row.effect, row.weight].map((value) => value.toPrecision(6)).join(" ");
-  expect(rows.slice(0, kinds.trial).map(key).sort()).toEqual(direct.map(key).sort());
+  // Numbers are compared as numbers: cut to digits, what lies half-way between two falls to either side.
+  type Row = { features: readonly number[]; effect: number; weight: number };
+  const inOrder = (some: readonly Row[]): Row[] =>
+    some
+      .map((row) => ({ ...row, features: row.features.map(Math.fround) }))
+      .sort((one, other) => (one.features.join() < other.features.join() ? -1 : 1));
+  const found = inOrder(rows.slice(0, kinds.trial));
+  for (const [i, row] of inOrder(direct).entries()) {
+    expect(found[i]?.features).toEqual(row.features);
+    expect(found[i]?.effect).toBeCloseTo(row.effect, 5);
+    expect(found[i]?.weight).toBeCloseTo(row.weight, 5);
+  }
 });
 
 // Python and its packages may have to be fetched first.
