@@ -1,7 +1,7 @@
 // The curve of quality against recomputed share as an SVG: a panel for each workload and convention, a line for each policy. Pure.
 import type { Row } from "./figures.ts";
 
-const panel = { width: 260, height: 200, left: 46, top: 30, right: 12, bottom: 34 };
+const panel = { width: 290, height: 200, left: 46, top: 30, right: 12, bottom: 34 };
 const footer = 46;
 const colours: Readonly<Record<string, string>> = {
   last: "#1b6ca8",
@@ -50,7 +50,7 @@ export function chartOf(rows: readonly Row[], titles: Readonly<Record<string, st
     text(
       20,
       height - 6,
-      "Across: share of the chunks' tokens computed again. Up: mean KL from a full prefill, nats. Every line starts at naive.",
+      "Across: share of the chunks' tokens computed again. Up: mean KL from a full prefill, nats. A line starts at naive where that was asked of the same requests.",
     ),
     "</svg>\n",
   ].join("\n");
@@ -80,7 +80,8 @@ function panelOf(rows: readonly Row[], { x, y, title, share, kl }: Place): strin
     if (own.length === 0) return [];
     const start =
       family === "last+attnlink" ? rows.find(({ policy }) => policy === own[0]!.policy.split("+")[0]) : naive;
-    const points = [...(start === undefined ? [] : [start]), ...own].sort((a, b) => a.recomputed - b.recomputed);
+    // Means over other requests are no beginning: of dear policies fewer are asked.
+    const points = [...(start?.n === own[0]!.n ? [start] : []), ...own].sort((a, b) => a.recomputed - b.recomputed);
     const path = points.map((row) => `${across(row.recomputed)},${up(row.kl)}`).join(" ");
     return [
       `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="1.5"/>`,
