@@ -55,6 +55,21 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
         },
         180_000,
       );
+
+      it("is what a process gets that asks for it, and says so", async () => {
+        const program = `
+          const { openLlamaModel } = await import(${JSON.stringify(new URL("model.ts", import.meta.url).href)});
+          const model = await openLlamaModel({ path: process.argv[1], fingerprint: "0".repeat(64) });
+          const context = await model.openContext({ contextTokens: 256 });
+          process.stdout.write(String(context.scattered));
+          await context.close();`;
+        const given = ["--import", "tsx", "--input-type=module", "-e", program, await models.file("tiny")];
+        const scattered = async (value: string): Promise<string> => {
+          const env = { ...process.env, PRECEDENT_LLAMA_SCATTERED: value };
+          return (await promisify(execFile)(process.execPath, given, { env })).stdout;
+        };
+        expect([await scattered("1"), await scattered("")]).toEqual(["true", "false"]);
+      }, 60_000);
     },
   );
 

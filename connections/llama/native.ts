@@ -32,6 +32,8 @@ export interface NativeContext {
   ): number;
   cancel(job: number): void;
   close(): Promise<void>;
+  /** Closes it in place, waiting for the batch under way: for the end of the process. */
+  stop(): void;
 }
 
 export interface NativeScorer {

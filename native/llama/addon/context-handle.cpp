@@ -19,7 +19,8 @@ void ContextHandle::define(Napi::Env env, Napi::Object exports) {
   const Napi::Function constructor =
       DefineClass(env, "ContextHandle",
                   {InstanceMethod<&ContextHandle::format>("format"), InstanceMethod<&ContextHandle::run>("run"),
-                   InstanceMethod<&ContextHandle::cancel>("cancel"), InstanceMethod<&ContextHandle::close>("close")});
+                   InstanceMethod<&ContextHandle::cancel>("cancel"), InstanceMethod<&ContextHandle::close>("close"),
+                   InstanceMethod<&ContextHandle::stop>("stop")});
   env.GetInstanceData<Instance>()->context = Napi::Persistent(constructor);
   exports.Set("createContext", Napi::Function::New(env, create));
 }
@@ -163,6 +164,11 @@ Napi::Value ContextHandle::run(const Napi::CallbackInfo& info) {
 
 Napi::Value ContextHandle::cancel(const Napi::CallbackInfo& info) {
   if (state_ != nullptr && state_->engine != nullptr) state_->engine->cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
+  return info.Env().Undefined();
+}
+
+Napi::Value ContextHandle::stop(const Napi::CallbackInfo& info) {
+  if (state_ != nullptr) state_->stop();
   return info.Env().Undefined();
 }
 

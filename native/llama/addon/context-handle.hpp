@@ -42,6 +42,7 @@ class ContextHandle : public Napi::ObjectWrap<ContextHandle> {
   Napi::Value run(const Napi::CallbackInfo& info);
   Napi::Value cancel(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
+  Napi::Value stop(const Napi::CallbackInfo& info);
   Engine& open() const;
 
   std::shared_ptr<State> state_;
