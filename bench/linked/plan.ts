@@ -44,7 +44,7 @@ const ofThird: Policies = {
 const forPassages: Policies = {
   alone: ["naive", "attnlink-4"],
   system: passages,
-  context: passages,
+  context: [...passages, "attended-4"],
   "context-1": ["naive", "attnlink-4"],
   seen: ["naive", "attnlink-4"],
 };
