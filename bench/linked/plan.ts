@@ -105,10 +105,10 @@ export const quickPlan: Plan = {
     ...some("nl2bash-10", 0, 1, {
       alone: ["naive"],
       system: ["naive", "last-2"],
-      context: ["naive", "attnlink-4", "last-2", "blend-15"],
+      context: ["naive", "attnlink-4", "last-2"],
     }),
     ...some("nl2bash-5", 0, 1, { context: ["naive", "last-2"] }),
-    ...some("musique-100", 0, 1, { context: ["naive", "attnlink-4"] }),
+    ...some("musique-100", 0, 1, { system: ["naive", "attnlink-4"] }),
     ...some("sweep-500", 0, 1, { system: ["naive"] }),
   ],
   throughput: [
