@@ -45,9 +45,12 @@ inline std::vector<std::string> dictionary(std::mt19937_64& random) {
   return texts;
 }
 
-inline bool isQuantised(const Model& model) {
+// Of the matrices. Half-precision ones round activations to 11 bits, quantised ones to 8.
+enum class Weights { full, half, quantised };
+inline Weights weightsOf(const Model& model) {
   const std::string& description = model.facts().description;
-  return description.find("F32") == std::string::npos && description.find("F16") == std::string::npos;
+  if (description.find("F32") != std::string::npos) return Weights::full;
+  return description.find("F16") != std::string::npos ? Weights::half : Weights::quantised;
 }
 
 inline std::vector<Token> joined(const std::vector<std::vector<Token>>& parts) {

@@ -32,8 +32,8 @@ struct Closeness {
 Closeness closenessOf(const Model& model, const EqualityOptions& options) {
   const ContextOptions& context = options.context;
   const bool quantisedCache = context.kvType == GGML_TYPE_Q8_0;
-  if (options.trained) return {true, quantisedCache || isQuantised(model) ? 0.0125 : 0.0001};
-  const double flash = context.flashAttention ? 0.03 : 0.001;
+  if (options.trained) return {true, quantisedCache || weightsOf(model) == Weights::quantised ? 0.0125 : 0.0001};
+  const double flash = context.flashAttention ? 0.03 : weightsOf(model) == Weights::full ? 0.001 : 0.02;
   return {false, context.kvType == GGML_TYPE_F32 ? flash : context.kvType == GGML_TYPE_F16 ? std::max(flash, 0.01) : 0.1};
 }
 

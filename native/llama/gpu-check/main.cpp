@@ -24,7 +24,8 @@ int usage() {
                "         --trained (equalities on prompts of text, by divergence: for real weights)\n"
                "         --in-order (no scattered batches, where this program has them)\n"
                "         --cache TYPE (this one only)  --orders N (of the chunks, 1 to 6)  --rounds N (of the random walk)  --seconds N (its longest)\n"
-               "         --lengths N,N  --flights N,N  --chunk N  --repeats N  --out FILE\n");
+               "         --lengths N,N  --flights N,N  --policies NAME,NAME  --answer N (0: no throughput)\n"
+               "         --chunk N  --repeats N  --out FILE\n");
   return 2;
 }
 
@@ -41,6 +42,15 @@ struct Given {
   SpeedOptions speed;
   int cache = -1;  // ggml_type; -1: all
 };
+
+std::vector<std::string> namesOf(const std::string& text) {
+  std::vector<std::string> names{""};
+  for (const char character : text) {
+    if (character == ',') names.emplace_back();
+    else names.back() += character;
+  }
+  return names;
+}
 
 std::vector<int> numbersOf(const std::string& text) {
   std::vector<int> numbers;
@@ -72,6 +82,8 @@ Given read(int count, char** given) {
     else if (option == "--cache") read.cache = typeOf(value);
     else if (option == "--lengths") read.speed.lengths = numbersOf(value);
     else if (option == "--flights") read.speed.flights = numbersOf(value);
+    else if (option == "--policies") read.speed.policies = namesOf(value);
+    else if (option == "--answer") read.speed.answerTokens = std::atoi(value);
     else if (option == "--chunk") read.speed.chunkTokens = std::atoi(value);
     else if (option == "--repeats") read.speed.repeats = std::atoi(value);
     else if (option == "--out") read.speed.out = value;

@@ -18,11 +18,20 @@ cmake -S "$here" -B "$build" -G Ninja -DLLAMA_SOURCE="$source" "$@"
 cmake --build "$build" --target llama-check
 check=$build/llama-check
 mkdir -p "$models"
-for shape in tiny tiny-neox tiny-yarn tiny-factors; do
-  "$check" generate $shape "$models/$shape.gguf" f16
-  echo "== $shape"
-  "$check" equalities "$models/$shape.gguf" $gpu --rounds 500 || echo "(does not hold)"
-done 2>&1 | tee "$out/equalities.txt"
+# A pipe into tee would hide what fails.
+failed=0
+: >"$out/equalities.txt"
+for made in tiny:f32 tiny-neox:f32 tiny-yarn:f32 tiny-factors:f32 tiny:f16; do
+  model=$models/$made.gguf
+  "$check" generate "${made%:*}" "$model" "${made#*:}"
+  echo "== $made" >>"$out/equalities.txt"
+  "$check" equalities "$model" $gpu --rounds "${ROUNDS:-500}" >>"$out/equalities.txt" 2>&1 || failed=1
+done
+cat "$out/equalities.txt"
 shape=${SHAPE:-8b}
 [ -e "$models/$shape.gguf" ] || "$check" generate "$shape" "$models/$shape.gguf" f16
 "$check" speed "$models/$shape.gguf" $gpu --out "$out/speed.jsonl" ${SPEED:-}
+if [ $failed -ne 0 ]; then
+  echo "equalities do not hold, or a device is missing: $out/equalities.txt" >&2
+  exit 1
+fi

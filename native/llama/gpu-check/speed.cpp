@@ -114,6 +114,8 @@ void measureSpeed(const std::shared_ptr<Model>& model, const SpeedOptions& optio
       const Prompt prompt = makePrompt(random, scheduler, *model, length, options.chunkTokens);
       double fullFirst = 0, fullRate = 0;
       for (const Policy& policy : policies) {
+        const std::vector<std::string>& only = options.policies;
+        if (!policy.full && !only.empty() && std::find(only.begin(), only.end(), policy.name) == only.end()) continue;
         std::vector<Timings> timings;
         JobResult result;
         for (int i = 0; flight == options.flights.front() && i < options.repeats; ++i) {
@@ -129,6 +131,7 @@ void measureSpeed(const std::shared_ptr<Model>& model, const SpeedOptions& optio
                       prompt.tokens.size(), options.chunkTokens, policy.name.c_str(), context.scattered() ? "true" : "false", result.recomputed + result.prefilled, result.runs,
                       median.first, median.cpuFirst, median.linked, fullFirst / median.first);
         }
+        if (options.answerTokens == 0) continue;
         const int count = std::max(2, 2 * flight);
         const double seconds = serve(scheduler, jobOf(prompt, policy, options.answerTokens), count);
         if (policy.full) fullRate = count / seconds;

@@ -14,7 +14,8 @@ struct SpeedOptions {
   std::vector<int> lengths{4096, 8192, 16384, 32768};  // tokens of a prompt, the question's 64 among them
   std::vector<int> flights{1, 4, 8};                   // requests at a time
   int chunkTokens = 512;
-  int answerTokens = 32;  // of each request when throughput is measured
+  std::vector<std::string> policies;  // these and full; none: all
+  int answerTokens = 32;  // of each request when throughput is measured; 0: it is not
   int repeats = 3;        // of each time to first token; the median counts
   uint64_t seed = 1;
   std::string out;  // file that gets one JSON object a line; "": standard output only
