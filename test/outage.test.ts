@@ -10,7 +10,7 @@ import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";
-import { createOracle, type Oracle } from "./support/oracle.ts";
+import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { eventually, testConfig } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
 
@@ -95,7 +95,16 @@ async function expectAllOnce(): Promise<void> {
     "all answers",
     () => Promise.resolve(oracle.answered() >= oracle.issued.length || undefined),
     120_000,
-  );
+  ).catch(async (error: unknown) => {
+    // Who is it that lacks them: the system, or the oracle that listens?
+    const { lost } = notOnce(oracle.issued, await oracle.recordsOf(outside.topic("responses")));
+    const asked = notOnce(oracle.issued, await oracle.recordsOf(outside.topic("requests")));
+    const told = `${oracle.answered()} of ${oracle.issued.length} heard; ${lost.length} stand in no response, ${asked.lost.length} in no request`;
+    const waiting = await oracle.drained(1).catch((still: unknown) => (still as Error).message);
+    throw new Error(`${told}: ${lost.slice(0, 5).join(", ")}; ${waiting ?? "all groups have read everything"}`, {
+      cause: error,
+    });
+  });
   await oracle.drained(120_000);
   const asked = await oracle.recordsOf(outside.topic("requests"));
   expect(new Set(asked.keys())).toEqual(new Set(oracle.issued));
