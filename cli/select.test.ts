@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import type { Inspected } from "../assembly/selection.ts";
 import { chooseExamples, type Rated } from "../operators/select/choose.ts";
@@ -45,7 +46,8 @@ const found: Inspected = {
 };
 
 it("shows every candidate with the reason why it is shown or not, the shown ones first", () => {
-  const text = describeSelection(found);
+  // Colours are on where the environment asks for them, as continuous integration does.
+  const text = stripVTControlCharacters(describeSelection(found));
   const rows = text.split("\n").filter((line) => line.includes("how to"));
   const of = (row: string | undefined) =>
     (row ?? "")
