@@ -139,8 +139,9 @@ export function createIdleWork({
       }
     },
     compare(prompt, answer, what) {
-      if (answer.length > 0 && prompt.chunks.length > 0 && comparisons.length < mostComparisons)
-        comparisons.push({ prompt, answer, what });
+      // Without a policy a prefill in full would have nothing beside it.
+      const comparable = answer.length > 0 && prompt.chunks.length > 0 && what.policies.length > 0;
+      if (comparable && comparisons.length < mostComparisons) comparisons.push({ prompt, answer, what });
     },
     async next(signal) {
       const [first] = wanted.values();

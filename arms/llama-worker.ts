@@ -43,7 +43,8 @@ async function generate(
       { signal, onProgress: progress, ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }) },
     );
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
-    idle.seen(prompt);
+    // What links nothing wants no caches either.
+    if (policy.kind !== "full") idle.seen(prompt);
     inventory.seen(chunked.chunks, prompt.chunks);
     if (wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
     return {
