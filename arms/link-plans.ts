@@ -54,7 +54,7 @@ export interface LinkPlansOptions {
 }
 
 /** Whether a policy looks at the linked caches themselves before it can say what is computed again. */
-const looks = (policy: LinkPolicy): boolean =>
+export const looks = (policy: LinkPolicy): boolean =>
   policy.focus !== undefined || ["deviation", "attention"].includes(needs(policy));
 
 export function createLinkPlans({ store, convention, random, deviations, scorer }: LinkPlansOptions): LinkPlans {
@@ -67,8 +67,8 @@ export function createLinkPlans({ store, convention, random, deviations, scorer 
       const chosen = chooseVariants(chunks, given, convention);
       const runs = looks(policy) ? [] : planRecompute(policy, chosen, random);
       const blobs = await Promise.all(
-        chosen.map(async ({ variant, chunk: { begin, tokens: length } }) => {
-          if (variant === null || runs.some(([a, b]) => a <= begin && begin + length <= b)) return null;
+        chosen.map(async ({ variant, chunk }) => {
+          if (variant === null || isComputedWhole(chunk, runs)) return null;
           return (await store.get(variant.key)) ?? undefined;
         }),
       );
@@ -134,6 +134,10 @@ export function createLinkPlans({ store, convention, random, deviations, scorer 
 
   return { load, claim };
 }
+
+/** Whether the chunk's cache would not be read: all of it is computed again. */
+export const isComputedWhole = ({ begin, tokens }: KeyedChunk, runs: readonly Run[]): boolean =>
+  runs.some(([a, b]) => a <= begin && begin + tokens <= b);
 
 export const missingOf = ({ chosen }: LinkedPlan): ChosenVariant[] => chosen.filter(({ variant }) => variant === null);
 /** Caches of the chunks that lie between two positions. */

@@ -2,9 +2,9 @@
 // keeps them there until the request is over. A request whose caches find no room waits for one that is over; nothing here is an error of a request.
 import pLimit from "p-limit";
 import { planRecompute } from "../algorithms/link-plan.ts";
-import { type LinkPolicy, needs } from "../algorithms/link-policy.ts";
+import type { LinkPolicy } from "../algorithms/link-policy.ts";
 import type { Convention, KvStore } from "../connections/kv/port.ts";
-import type { KeyedPrompt } from "./link-plans.ts";
+import { isComputedWhole, type KeyedPrompt, looks } from "./link-plans.ts";
 import { chooseVariants } from "./link-variants.ts";
 
 export interface PrefetcherOptions {
@@ -29,13 +29,11 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
   /** Keys of what the request would read now. */
   function keysOf({ chunks }: KeyedPrompt, policy: LinkPolicy): string[] {
     const chosen = chooseVariants(chunks, store.variants, convention);
-    // What other policies compute again is known only when they run. Chance draws for a control alone: any draw will do.
-    const known = needs(policy) === "nothing" && policy.focus === undefined;
-    const runs = known ? planRecompute(policy, chosen, () => 0.5) : [];
-    return chosen.flatMap(({ variant, chunk: { begin, tokens } }) => {
-      const again = runs.some(([a, b]) => a <= begin && begin + tokens <= b);
-      return variant === null || again ? [] : [variant.key];
-    });
+    // What a policy computes again that looks at the caches is known only when it runs. Chance draws for a control alone: any draw will do.
+    const runs = looks(policy) ? [] : planRecompute(policy, chosen, () => 0.5);
+    return chosen.flatMap(({ variant, chunk }) =>
+      variant === null || isComputedWhole(chunk, runs) ? [] : [variant.key],
+    );
   }
 
   async function fetched(
