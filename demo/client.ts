@@ -2,6 +2,7 @@
 // client would. One producer and two readers for the whole run.
 import { v7 as uuid } from "uuid";
 import type { Session } from "../assembly/session.ts";
+import { plainRequest } from "../schemas/plain-request.ts";
 import type { Decision, Feedback, Request, Response } from "../schemas/types.ts";
 import { demoClient, demoDomain, demoTenant } from "./sample-data.ts";
 
@@ -141,19 +142,14 @@ function requestOf(
   run: string,
   { scene, arm, seed, linkPolicy }: AskOptions,
 ): Request & { id: string } {
-  return {
-    id: uuid(),
-    tenant: demoTenant,
-    domain: demoDomain,
-    messages: [{ role: "user", content: question }],
-    documents: [],
+  return plainRequest(question, {
+    ...{ id: uuid(), tenant: demoTenant, domain: demoDomain },
     params: { maxTokens: null, temperature: null, topP: null, seed: seed ?? null, stop: [] },
     allow: { arms: arm === undefined ? null : [arm], maxCost: null, deadlineMs: timeoutMs, costWeight: null },
     // A second run is to show answers, not the first run's.
     privacy: { cache: true, share: true, fresh: true },
     mayAsk: true,
-    replyPartition: null,
     metadata: { client: demoClient, run, ...(scene && { scene }), ...(linkPolicy && { "link-policy": linkPolicy }) },
     createdAt: Date.now(),
-  };
+  });
 }

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
-import type { ArmScore, Decision, Response } from "../schemas/types.ts";
+import { aDecision } from "../operators/test-values.ts";
+import type { ArmScore, Response } from "../schemas/types.ts";
 import { describeAnswered } from "./describe.ts";
 
 const score = (arm: string, probability: number, examples: ArmScore["examples"]): ArmScore => ({
@@ -26,31 +27,15 @@ const shown = (id: string, similarity: number) => ({
   features: [],
 });
 
-const decision: Decision = {
-  requestId: "r",
-  partition: 0,
-  offset: 0,
-  tenant: "default",
-  domain: "default/shell",
-  featureVersion: 1,
+const decision = aDecision({
+  ...{ requestId: "r", partition: 0, offset: 0, tenant: "default", domain: "default/shell" },
   // In prompt order: the best last.
   arms: [score("cheap", 0.7, [shown("far", 0.4), shown("near", 0.9)]), score("dear", 0.3, [])],
-  arm: "cheap",
   probability: 0.7,
-  secondArm: null,
-  secondProbability: null,
-  threshold: 0,
-  exploredThreshold: null,
-  load: 0,
-  policyVersion: 0,
-  proxyVersion: 0,
-  helpfulnessFeatures: 1,
   template: "t",
-  asked: false,
-  degraded: [],
   timings: [{ operator: "embed", ms: 12.34 }],
   createdAt: 0,
-};
+});
 const response: Response = {
   requestId: "r",
   tenant: "default",

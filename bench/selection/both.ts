@@ -12,6 +12,7 @@ import { createFaissIndexes } from "../../connections/vectors/faiss.ts";
 import type { ProxyRow } from "../../jobs/train-proxy.ts";
 import { createSelection, type SelectArm } from "../../operators/select/selection.ts";
 import { createLog } from "../../runtime/log.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { benchProxy } from "../helpfulness/proxy.ts";
@@ -91,7 +92,10 @@ export async function measureBoth(
         stages.pool.push(performance.now() - began);
         continue;
       }
-      const chosen = await select({ request: requestOf(question, at), domain, question, embedding }, log);
+      const chosen = await select(
+        { request: plainRequest(question, { id: `bench-${at}`, tenant, createdAt: 0 }), domain, question, embedding },
+        log,
+      );
       if (i >= 0) stages.both.push(performance.now() - began);
       if (chosen.degraded.length > 0 || chosen.proxyVersion === 0)
         throw new Error(`a selection was degraded: ${chosen.degraded.join(", ")}`);
@@ -174,21 +178,6 @@ function exampleOf({ request, response }: Pair, i: number, vector: Float32Array)
     createdAt: 1_700_000_000_000,
   };
 }
-
-const requestOf = (question: string, at: number): Parameters<ReturnType<typeof createSelection>>[0]["request"] => ({
-  id: `bench-${at}`,
-  tenant,
-  domain: null,
-  messages: [{ role: "user", content: question }],
-  documents: [],
-  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
-  allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
-  privacy: { cache: true, share: true, fresh: false },
-  mayAsk: false,
-  replyPartition: null,
-  metadata: {},
-  createdAt: 0,
-});
 
 /** Something for a proxy to learn, so that the one that is timed has the size of a learnt one: effects that no single feature tells. */
 function proxyRows(): ProxyRow[] {

@@ -1,24 +1,13 @@
 // Inputs for the tests of embed and select.
 import type { Candidate } from "../../connections/pool/port.ts";
-import type { Example, Request } from "../../schemas/types.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
+import type { Example } from "../../schemas/types.ts";
 import type { Embedded, Recalled } from "../flow.ts";
 import type { SelectArm } from "./selection.ts";
 
 export function recalled(over: Partial<Recalled> = {}): Recalled {
-  const request: Request & { id: string; createdAt: number } = {
-    id: "request-1",
-    tenant: "acme",
-    domain: "shell",
-    messages: [{ role: "user", content: "list all files" }],
-    documents: [],
-    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
-    allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
-    privacy: { cache: true, share: true, fresh: false },
-    mayAsk: false,
-    replyPartition: null,
-    metadata: {},
-    createdAt: 0,
-  };
+  const given = { id: "request-1", tenant: "acme", domain: "shell", createdAt: 0 };
+  const request = plainRequest("list all files", given);
   return {
     record: request,
     position: { topic: "requests", partition: 0, offset: 0 },

@@ -2,6 +2,7 @@
 import { constantPrior, emptyStatistics, observe, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
+import { aDecision } from "../../operators/test-values.ts";
 import type { Decision, Feedback } from "../../schemas/types.ts";
 
 export const hourMs = 3_600_000;
@@ -26,43 +27,27 @@ export const feedbackOf = (requestId: string, more: Partial<Feedback> = {}): Fee
 });
 
 /** A decision for `arm` with context x; the other arm stands beside it. */
-export const decisionOf = (requestId: string, arm: string, x: number[], more: Partial<Decision> = {}): Decision => ({
-  requestId,
-  partition: 0,
-  offset: 0,
-  tenant: "default",
-  domain: "default/default",
-  featureVersion: 1,
-  arms: [arm, "other"].map((name) => ({
-    arm: name,
-    model: `${name}-model`,
-    cost: 0.5,
-    context: name === arm ? x : x.map(() => 9),
-    mean: 0.5,
-    deviation: 0.1,
-    sampled: 0.5,
-    bias: 0,
+export const decisionOf = (requestId: string, arm: string, x: number[], more: Partial<Decision> = {}): Decision =>
+  aDecision({
+    ...{ requestId, partition: 0, offset: 0, tenant: "default", domain: "default/default" },
+    arms: [arm, "other"].map((name) => ({
+      arm: name,
+      model: `${name}-model`,
+      cost: 0.5,
+      context: name === arm ? x : x.map(() => 9),
+      mean: 0.5,
+      deviation: 0.1,
+      sampled: 0.5,
+      bias: 0,
+      probability: 0.5,
+      examples: [],
+      trial: null,
+    })),
+    arm,
     probability: 0.5,
-    examples: [],
-    trial: null,
-  })),
-  arm,
-  probability: 0.5,
-  secondArm: null,
-  secondProbability: null,
-  threshold: 0,
-  exploredThreshold: null,
-  load: 0,
-  policyVersion: 0,
-  proxyVersion: 0,
-  helpfulnessFeatures: 1,
-  template: "",
-  asked: false,
-  degraded: [],
-  timings: [],
-  createdAt: start,
-  ...more,
-});
+    createdAt: start,
+    ...more,
+  });
 
 export interface RecordingTable {
   feedback(...records: Feedback[]): Promise<void>;
