@@ -1,34 +1,25 @@
 // rewards and arm_hours on a real ClickHouse: every way feedback can come, and that recomputing piecemeal equals computing anew. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { splitmix64 } from "../algorithms/random.ts";
-import { createClickHouse } from "../connections/clickhouse/client.ts";
-import { migrate } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createAggregate, type Aggregate } from "../operators/aggregate/aggregate.ts";
 import { solve } from "../operators/solve/solve.ts";
 import type { Decision, Feedback } from "../schemas/types.ts";
-import { startFacade, type Facade } from "./support/clickhouse.ts";
+import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 import { decisionOf, directPosteriors, feedbackOf, hourMs, recordInto, rewardOf, start } from "./support/learning.ts";
 
 const dimension = 3;
 const topics = { feedback: "t.feedback", decisions: "t.decisions" };
-let facade: Facade;
+let database: MigratedDatabase;
 let clickhouse: ClickHouse;
 let aggregate: Aggregate;
 let log: ReturnType<typeof recordInto>;
 
 beforeAll(async () => {
-  facade = await startFacade();
-  const server = { url: facade.url, username: "default", password: facade.token };
-  const admin = createClickHouse(server);
-  await migrate(admin, { database: "learning_test", ttlDays: 0 });
-  await admin.close();
-  clickhouse = createClickHouse({ ...server, database: "learning_test" });
+  database = await startDatabase("learning_test");
+  clickhouse = database.clickhouse;
 });
-afterAll(async () => {
-  await clickhouse.close();
-  await facade.remove();
-});
+afterAll(() => database.remove());
 beforeEach(async () => {
   await empty("feedback", "decisions", "requests", "rewards", "arm_hours", "learn_positions");
   aggregate = createAggregate({ clickhouse, topics, featureVersion: 1, dimension });

@@ -6,30 +6,21 @@ import { revertPolicy } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
 import { createLinkedChoice, type Chosen } from "../arms/linked-choice.ts";
 import { followHistory } from "../arms/linked-history.ts";
-import { createClickHouse } from "../connections/clickhouse/client.ts";
-import { migrate } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { isRecorded, rowsOf } from "../operators/decode/rows.ts";
 import type { Policy, PrefillSample } from "../schemas/types.ts";
-import { startFacade, type Facade } from "./support/clickhouse.ts";
+import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 
-let facade: Facade;
+let database: MigratedDatabase;
 let clickhouse: ClickHouse;
 let offset = 0;
 
 beforeAll(async () => {
-  facade = await startFacade();
-  const server = { url: facade.url, username: "default", password: facade.token };
-  const admin = createClickHouse(server);
-  await migrate(admin, { database: "link_test", ttlDays: 0 });
-  await admin.close();
-  clickhouse = createClickHouse({ ...server, database: "link_test" });
+  database = await startDatabase("link_test");
+  clickhouse = database.clickhouse;
 });
-afterAll(async () => {
-  await clickhouse.close();
-  await facade.remove();
-});
+afterAll(() => database.remove());
 beforeEach(async () => {
   for (const table of ["prefill_samples", "policies"]) await clickhouse.command(`TRUNCATE TABLE ${table}`);
 });

@@ -1,35 +1,26 @@
 // Training rows, thresholds and example outcomes on a real ClickHouse, beside the same figures computed in plain TypeScript. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { splitmix64 } from "../algorithms/random.ts";
-import { createClickHouse } from "../connections/clickhouse/client.ts";
-import { migrate } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createProxyRows, type ProxyRow } from "../operators/aggregate/proxy-rows.ts";
 import { readExampleOutcomes, readThresholds } from "../operators/aggregate/thresholds.ts";
 import { rowsOf } from "../operators/decode/rows.ts";
 import { testingRecords } from "../operators/decode/testing-records.ts";
 import type { ArmScore, Decision, ExampleTrial } from "../schemas/types.ts";
-import { startFacade, type Facade } from "./support/clickhouse.ts";
+import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 import { decisionOf } from "./support/learning.ts";
 import { requestOf } from "./support/system.ts";
 
 const now = Date.now();
-let facade: Facade;
+let database: MigratedDatabase;
 let clickhouse: ClickHouse;
 let offset = 0;
 
 beforeAll(async () => {
-  facade = await startFacade();
-  const server = { url: facade.url, username: "default", password: facade.token };
-  const admin = createClickHouse(server);
-  await migrate(admin, { database: "proxy_test", ttlDays: 0 });
-  await admin.close();
-  clickhouse = createClickHouse({ ...server, database: "proxy_test" });
+  database = await startDatabase("proxy_test");
+  clickhouse = database.clickhouse;
 });
-afterAll(async () => {
-  await clickhouse.close();
-  await facade.remove();
-});
+afterAll(() => database.remove());
 beforeEach(async () => {
   for (const table of ["requests", "decisions", "example_uses", "example_trials", "rewards", "responses"])
     await clickhouse.command(`TRUNCATE TABLE ${table}`);

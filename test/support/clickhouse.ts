@@ -7,6 +7,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import getPort from "get-port";
+import { createClickHouse } from "../../connections/clickhouse/client.ts";
+import { migrate } from "../../connections/clickhouse/migrate.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Facade {
   url: string;
@@ -78,4 +81,27 @@ export async function startFacade(): Promise<Facade> {
   };
   await facade.start();
   return facade;
+}
+
+export interface MigratedDatabase {
+  clickhouse: ClickHouse;
+  /** Ends the facade and removes its folder. */
+  remove(): Promise<void>;
+}
+
+/** A facade with one database, migrated, that nothing leaves by age. */
+export async function startDatabase(database: string): Promise<MigratedDatabase> {
+  const facade = await startFacade();
+  const server = { url: facade.url, username: "default", password: facade.token };
+  const admin = createClickHouse(server);
+  await migrate(admin, { database, ttlDays: 0 });
+  await admin.close();
+  const clickhouse = createClickHouse({ ...server, database });
+  return {
+    clickhouse,
+    async remove() {
+      await clickhouse.close();
+      await facade.remove();
+    },
+  };
 }
