@@ -15,5 +15,7 @@ it("takes types, ranges, defaults and comments from the schema", () => {
     "| `costWeight` | number, from 0 | `0.3` | lambda_c: the price of cost in quality; 0 is quality alone. |",
   );
   expect(text).toContain("| `model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |");
+  // A constant of its own, in another file.
+  expect(text).toContain("| `linked.diskBytes` | integer, above 0 | `2147483648` | Under the stack folder, in kv/ARM. |");
   expect(text).toContain("| `prices.prompt` | number, from 0 | required |");
 });

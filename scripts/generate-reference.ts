@@ -1,12 +1,12 @@
-// Derives docs/configuration.md from config/schema.ts: types, ranges and defaults from the schema itself, what a key means from the
+// Derives docs/configuration.md from config/: types, ranges and defaults from the schema itself, what a key means from the
 // comment before it. `npm run reference` writes the file; the test beside this one fails when it is stale.
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { z } from "zod";
 import { armSchema, configSchema } from "../config/schema.ts";
 
-const schemaFile = fileURLToPath(new URL("../config/schema.ts", import.meta.url));
+const configFolder = new URL("../config/", import.meta.url);
 export const referenceFile = fileURLToPath(new URL("../docs/configuration.md", import.meta.url));
 
 interface Node {
@@ -30,7 +30,7 @@ interface Node {
 
 /** Text of docs/configuration.md, before Prettier. */
 export function generateReference(): string {
-  const comments = commentsOf(readFileSync(schemaFile, "utf8"));
+  const comments = commentsOf(schemaSources());
   const whole = jsonSchema(configSchema);
   const sections: string[] = [];
   const plain: [string, Node][] = [];
@@ -49,7 +49,7 @@ export function generateReference(): string {
 
 const preface = `# Configuration
 
-<!-- Made by scripts/generate-reference.ts from config/schema.ts. Do not edit: run "npm run reference". -->
+<!-- Made by scripts/generate-reference.ts from config/. Do not edit: run "npm run reference". -->
 
 One YAML file, \`precedent.yaml\` in the working folder or the one that \`--config\` names. It is read whole before anything starts: unknown keys,
 wrong types and impossible combinations are refused, all at once, each with its line and what is allowed (\`precedent config check\`). Without a
@@ -62,6 +62,11 @@ file the defaults hold, with the one arm \`cheap\` of type \`llama\`.
 const armsPreface = `## arms
 
 What can answer a request: 1 to 64 of them, each with a name of its own. What the types do is described in [arms.md](arms.md).`;
+
+const schemaSources = (): string[] =>
+  ["schema.ts", ...readdirSync(new URL("sections/", configFolder)).map((file) => `sections/${file}`)].map((file) =>
+    readFileSync(new URL(file, configFolder), "utf8"),
+  );
 
 const jsonSchema = (schema: z.ZodType): Node =>
   z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as unknown as Node;
@@ -76,7 +81,9 @@ const table = (lines: readonly string[]): string =>
 /** One line a key; keys of nested objects follow with their path. */
 function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
-    const comment = comments.get(`${source}.${name}`) ?? comments.get(`armBase.${name}`);
+    // An object that is a constant of its own is named like the key that holds it.
+    const sources = [source, "armBase", path.replace(/\.$/, "")];
+    const comment = sources.map((from) => comments.get(`${from}.${name}`)).find((text) => text !== undefined);
     const own = row(`${path}${name}`, child, node.required?.includes(name) ?? false, comment);
     return [own, ...rows(child, `${source}.${name}`, comments, `${path}${name}.`)];
   });
@@ -116,10 +123,9 @@ function bounds(low?: number, high?: number): string {
 }
 
 /** Comments before the keys of object literals, by the constant and the keys that lead there: kafka.brokers, config.instance. */
-function commentsOf(source: string): ReadonlyMap<string, string> {
-  const file = ts.createSourceFile("schema.ts", source, ts.ScriptTarget.Latest, true);
+function commentsOf(sources: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  const visit = (node: ts.Node, path: string): void => {
+  const visit = (source: string, node: ts.Node, path: string): void => {
     let here = path;
     if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name)) here = node.name.text.replace(/Schema$/, "");
     else if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name)) {
@@ -129,9 +135,10 @@ function commentsOf(source: string): ReadonlyMap<string, string> {
     }
     // What superRefine holds is code.
     if (!(ts.isArrowFunction(node) || ts.isFunctionExpression(node)))
-      ts.forEachChild(node, (child) => visit(child, here));
+      ts.forEachChild(node, (child) => visit(source, child, here));
   };
-  visit(file, "");
+  for (const source of sources)
+    visit(source, ts.createSourceFile("schema.ts", source, ts.ScriptTarget.Latest, true), "");
   return found;
 }
 

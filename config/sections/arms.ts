@@ -1,0 +1,97 @@
+// What can answer a request: a type of arm is one object in the union.
+import { z } from "zod";
+import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { milliseconds, name, price } from "./common.ts";
+
+const armBase = {
+  name,
+  /** Whether it gets the examples. */
+  examples: z.boolean().default(true),
+  /** Tokens that examples may add to its prompts; absent: selection.tokenBudget. */
+  tokenBudget: z.number().int().min(0).optional(),
+  /** How examples stand in a prompt: as chat turns before the question (can be linked), or as guidance in the question's own turn, which stands before and after it. */
+  template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
+  maxTokens: z.number().int().positive().default(256),
+  /** Stop strings where the request has none; not part of the answer. */
+  stop: z.array(z.string().min(1)).max(16).default([]),
+  concurrency: z.number().int().positive().default(8),
+  /** Per million tokens. */
+  prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),
+  /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the dearest arm. */
+  cost: z.number().min(0).max(1).optional(),
+  system: z.string().optional(),
+};
+const openaiArm = z.strictObject({
+  ...armBase,
+  type: z.literal("openai"),
+  baseUrl: z.url(),
+  apiKey: z.string().default(""),
+  model: z.string(),
+  timeoutMs: milliseconds.default(60_000),
+  retries: z.number().int().min(0).max(10).default(3),
+  requestsPerMinute: z.number().int().positive().optional(),
+  stream: z.boolean().default(true),
+  /** How the endpoint calls the most tokens of an answer. */
+  maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
+});
+const linked = z.strictObject({
+  /** What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K, blend-R, craft-ALPHA, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
+  policy: z
+    .string()
+    .superRefine((name, context) => {
+      if (name === "auto") return;
+      const policy = parsePolicy(name);
+      if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
+    })
+    .default("last-2"),
+  /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and the two chunks next to them in the prompt that brought them, or all that stood before them there. */
+  convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
+  /** Caches of chunks, and a quarter of it the beginnings of conversations. */
+  memoryBytes: z
+    .number()
+    .int()
+    .positive()
+    .default(256 * 1_048_576),
+  /** Under the stack folder, in kv/ARM. */
+  diskBytes: z
+    .number()
+    .int()
+    .positive()
+    .default(2_048 * 1_048_576),
+  /** Share of the requests whose linked prefill is compared with a full one while nobody waits; [0, 1]. */
+  sampleShare: z.number().min(0).max(1).default(0.01),
+  /** auto: mean divergence from a full prefill that is allowed, in nats. */
+  maxKl: z.number().positive().default(0.1),
+});
+const llamaArm = z.strictObject({
+  ...armBase,
+  type: z.literal("llama"),
+  /** A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. */
+  model: z.string().optional(),
+  /** A file with the model's chat template (Jinja), where the GGUF has none or one that does not work. */
+  chatTemplate: z.string().optional(),
+  contextTokens: z.number().int().positive().default(2048),
+  threads: z.number().int().min(1).default(1),
+  concurrency: z.number().int().min(1).max(64).default(1),
+  /** Without a token for so long while requests wait, its process is killed and another started. */
+  stallMs: milliseconds.default(60_000),
+  /** Linked prefill: the caches of system prompts, examples and documents are computed once. */
+  linked: linked.prefault({}),
+});
+const recordedArm = z.strictObject({
+  ...armBase,
+  type: z.literal("recorded"),
+  /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?}. */
+  file: z.string(),
+  model: z.string().default("recorded"),
+  /** Simulated time of an answer. */
+  latencyMs: z.number().min(0).default(0),
+  /** Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order. */
+  latencySpreadMs: z.number().min(0).default(0),
+});
+export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm]);
+
+export type ArmConfig = z.infer<typeof armSchema>;
+export type OpenAiArmConfig = Extract<ArmConfig, { type: "openai" }>;
+export type LlamaArmConfig = Extract<ArmConfig, { type: "llama" }>;
+export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;

@@ -1,0 +1,48 @@
+// How arms are chosen and what is learnt from their rewards.
+import { z } from "zod";
+import { milliseconds, name } from "./common.ts";
+
+export const routing = z.strictObject({
+  /** lambda_c: the price of cost in quality; 0 is quality alone. */
+  costWeight: z.number().min(0).default(0.3),
+  /** Arm that answers when routing is degraded; the first by default. */
+  defaultArm: name.optional(),
+  /** Prior of every arm's weights: N(mean, variance); mean on the constant feature only. */
+  priorMean: z.number().min(0).max(1).default(0.5),
+  priorVariance: z.number().positive().default(0.25),
+  /** Variance of a reward around its prediction. */
+  noiseVariance: z.number().positive().default(0.1),
+});
+
+export const learn = z.strictObject({
+  /** Time between two looks at what is new. */
+  everyMs: milliseconds.default(2_000),
+  /** After so many hours a reward counts half. */
+  halfLifeHours: z.number().positive().default(168),
+  /** Rewarded requests before anything is published. */
+  minimumRewards: z.number().int().min(1).default(1),
+  /** What changes less than a hundredth of the rewards is published only when the newest version is this old, in milliseconds. */
+  settleMs: z.number().int().min(0).default(60_000),
+  /** The model of which examples help. */
+  proxy: z
+    .strictObject({
+      /** Hours between two trainings; absent: only when `precedent proxy train` is run. */
+      everyHours: z.number().positive().optional(),
+      /** Rows of evidence before it is trained. */
+      minimumRows: z.number().int().min(1).default(500),
+      /** Rows that it is trained on at most: trials first, the newest of each kind. */
+      rows: z.number().int().min(1).max(1_000_000).default(50_000),
+    })
+    .prefault({}),
+  /** The helpfulness that an example must have to be shown. */
+  threshold: z
+    .strictObject({
+      /** Time between two looks at how the thresholds do. */
+      everyMs: milliseconds.default(60_000),
+      /** Rewarded requests under a threshold, and under the one in force, before it can take its place. */
+      minimumRequests: z.number().int().min(2).default(200),
+      /** Price of 1,000 tokens of examples, in quality. */
+      tokenPrice: z.number().min(0).default(0.05),
+    })
+    .prefault({}),
+});

@@ -1,0 +1,48 @@
+// The servers: without an address each is the embedded stack's.
+import { z } from "zod";
+import { milliseconds } from "./common.ts";
+
+export const kafka = z.strictObject({
+  /** Absent: the embedded stack's broker. */
+  brokers: z.array(z.string()).min(1).optional(),
+  ssl: z.boolean().default(false),
+  sasl: z
+    .strictObject({
+      mechanism: z.enum(["plain", "scram-sha-256", "scram-sha-512"]),
+      username: z.string(),
+      password: z.string(),
+    })
+    .optional(),
+  /** Of the names of all topics, groups and transactions. */
+  prefix: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]*$/)
+    .default("precedent."),
+  /** Of topics that are made; those that exist keep theirs. */
+  partitions: z.number().int().min(1).max(1024).default(8),
+  replicationFactor: z.number().int().min(1).default(1),
+  /** A process that is silent for so long loses its partitions to others. */
+  sessionTimeoutMs: milliseconds.default(30_000),
+});
+
+export const registry = z.strictObject({
+  /** Absent: the embedded stack's registry. */
+  url: z.url().optional(),
+  username: z.string().optional(),
+  password: z.string().optional(),
+});
+
+export const clickhouse = z.strictObject({
+  /** Absent: the embedded stack's chdb behind its HTTP facade. */
+  url: z.url().optional(),
+  database: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
+    .default("precedent"),
+  username: z.string().default("default"),
+  password: z.string().default(""),
+  /** Name of a cluster: tables become Replicated and Distributed. */
+  cluster: z.string().optional(),
+  /** Days that raw records are kept; 0 keeps them for ever. */
+  ttlDays: z.number().int().min(0).default(90),
+});
