@@ -16,6 +16,8 @@ it("takes types, ranges, defaults and comments from the schema", () => {
   );
   expect(text).toContain("| `model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |");
   // A constant of its own, in another file.
-  expect(text).toContain("| `linked.diskBytes` | integer, above 0 | `2147483648` | Under the stack folder, in kv/ARM. |");
+  expect(text).toContain(
+    "| `linked.diskBytes` | integer, above 0 | `2147483648` | Under the stack folder, in kv/ARM. |",
+  );
   expect(text).toContain("| `prices.prompt` | number, from 0 | required |");
 });
