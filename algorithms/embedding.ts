@@ -28,10 +28,16 @@ export function embeddingFromBytes(bytes: Buffer, dimension: number): Float32Arr
   return vector;
 }
 
-/** Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums at a time: they don't wait for each other. */
+/**
+ * Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums at a time: they don't wait for each other.
+ * Declared one by one: taken out of an array, V8 keeps them on the heap, a new object for every addition (4.5 KB a product of 384 numbers).
+ */
 export function dot(a: Float32Array | Float64Array, b: Float32Array | Float64Array): number {
   const length = Math.min(a.length, b.length);
-  let [s0, s1, s2, s3] = [0, 0, 0, 0];
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
   let i = 0;
   for (; i + 3 < length; i += 4) {
     s0 += a[i]! * b[i]!;
