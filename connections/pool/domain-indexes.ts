@@ -14,8 +14,9 @@ import {
 } from "../vectors/port.ts";
 import { readNote, writeNote } from "./index-note.ts";
 import type { Layout } from "./layout.ts";
-import type { Ledger, Touched } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { decodeVector, keyOf, slotOf } from "./records.ts";
+import type { Touched } from "./store-state.ts";
 
 export interface DomainIndexesOptions {
   layout: Layout;

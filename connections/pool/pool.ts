@@ -8,12 +8,12 @@ import type { Embedder } from "../embedder/port.ts";
 import { VectorError, type VectorIndexes } from "../vectors/port.ts";
 import { accept } from "./accept.ts";
 import { createDomainIndexes, isLost } from "./domain-indexes.ts";
-import type { Touched } from "./ledger.ts";
 import { createNearest } from "./nearest.ts";
 import { openStore } from "./open-store.ts";
 import { takeFolder } from "./owner.ts";
 import type { ExampleChange, ExamplePool, RefusedExample } from "./port.ts";
 import { createReembed } from "./reembed.ts";
+import type { Touched } from "./store-state.ts";
 import type { Damage } from "./upkeep.ts";
 
 export interface PoolOptions {

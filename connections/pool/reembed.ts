@@ -4,9 +4,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { EmbedderError, type Embedder } from "../embedder/port.ts";
 import type { Layout } from "./layout.ts";
-import type { Ledger, Touched } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { decodeExample } from "./records.ts";
 import type { HeldExample } from "./port.ts";
+import type { Touched } from "./store-state.ts";
 
 export interface ReembedOptions {
   layout: Layout;

@@ -3,8 +3,9 @@
 import { setImmediate as yieldToOthers, setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Layout } from "./layout.ts";
-import type { Ledger, Touched } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
 import { decodeExample, decodeHolding, decodeVector, domainOf, keyOf, slotOf, type Holding } from "./records.ts";
+import type { Touched } from "./store-state.ts";
 
 type Follow = (touched: Touched) => Promise<void>;
 /** Where a damaged record stands. */
