@@ -187,8 +187,12 @@ function withRatings(
     const k = a * fit.length + i;
     const isCached = rated && cached[i] === true;
     if (rated) i++;
+    const { example, similarity, vector } = one.candidate;
+    // Written out: what V8 makes of `{ ...candidate, tokens }` outlives every young collection (seen: 18 % of all that a selection allocates).
     return {
-      ...one.candidate,
+      example,
+      similarity,
+      vector,
       tokens: one.tokens,
       unfit: one.unfit,
       cached: isCached,
