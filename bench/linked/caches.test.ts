@@ -27,6 +27,7 @@ describe("prefixOf", () => {
     ["alone", [], []],
     ["system", [system], [system]],
     ["context", [system, two, three], [system, one, two]],
+    ["context+system", [system], [system, one, two]],
     ["context-1", [system, three], [system, two]],
     ["seen", [system, one, two, three], [system]],
   ])("is what the chunk stood behind in the earlier prompt: %s", (convention, first, second) => {
@@ -47,7 +48,8 @@ describe("makeCaches", () => {
       expect(blobs.map((blob) => [...blob])).toEqual([[...system], [...own], [...other]]);
       expect(prompts[1]).toEqual([...prefixOf(item, 1, convention), own].flatMap((tokens) => [...tokens]));
       // Only behind the system prompt alone does the first chunk stand as in the prompt.
-      const states = ["exact", convention === "system" ? "exact" : "linked", "linked"];
+      const first = convention === "system" || convention === "context+system" ? "exact" : "linked";
+      const states = ["exact", first, "linked"];
       expect(chunks.map(({ state }) => state)).toEqual(states);
     }
   });

@@ -6,8 +6,11 @@ import { firstContext } from "../../arms/link-context.ts";
 import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/port.ts";
 import type { Item } from "./prompts.ts";
 
-/** `context-1` is what `context` would be with one chunk; `seen`: all that stood before the chunk, as the prefill that it was first seen in has it. */
-export const conventions = ["alone", "system", "context", "context-1", "seen"] as const;
+/**
+ * `context-1` is what `context` would be with one chunk; `seen`: all that stood before the chunk, as the prefill that it was first seen in has it;
+ * `context+system`: as `context`, but what stands first here has its cache from behind the system prompt alone, as arms of `context` have it.
+ */
+export const conventions = ["alone", "system", "context", "context+system", "context-1", "seen"] as const;
 export type Convention = (typeof conventions)[number];
 
 export interface Caches {
@@ -19,11 +22,25 @@ export interface Caches {
 
 type Run = (prompt: Prompt) => ReturnType<LlamaContext["run"]>;
 
-export async function makeCaches(item: Item, convention: Convention, run: Run): Promise<Caches> {
+/** Caches by the tokens that they were made of and behind. */
+export type MadeCaches = Map<string, Uint8Array>;
+
+export async function makeCaches(
+  item: Item,
+  convention: Convention,
+  run: Run,
+  made: MadeCaches = new Map(),
+): Promise<Caches> {
   const parts = partsOf(item);
   const system = parts[0]!;
-  const first = await run({ tokens: system, exports: [{ begin: 0, end: system.length }] });
-  const blobs = [first.blobs[0]!];
+  const once = async (tokens: Int32Array, length: number, links: Prompt["links"] = []): Promise<Uint8Array> => {
+    const key = `${length} of ${tokens.join()}`;
+    const exports = [{ begin: tokens.length - length, end: tokens.length }];
+    const blob = made.get(key) ?? (await run({ tokens, links, exports })).blobs[0]!;
+    made.set(key, blob);
+    return blob;
+  };
+  const blobs = [await once(system, system.length)];
   const chunks: PlannedChunk[] = [{ length: system.length, state: "exact" }];
   for (const [index, part] of parts.entries()) {
     if (index === 0) continue;
@@ -31,8 +48,7 @@ export async function makeCaches(item: Item, convention: Convention, run: Run): 
     const tokens = joined([...prefix, part]);
     // The system prompt's cache is exact where it stands: as though all were prefilled.
     const links = prefix.length === 0 ? [] : [{ blob: blobs[0]!, position: 0 }];
-    const made = await run({ tokens, links, exports: [{ begin: tokens.length - part.length, end: tokens.length }] });
-    blobs.push(made.blobs[0]!);
+    blobs.push(await once(tokens, part.length, links));
     chunks.push({ length: part.length, state: index === 1 && prefix.length === 1 ? "exact" : "linked" });
   }
   return { blobs, chunks };
@@ -44,7 +60,7 @@ const partsOf = ({ tokens, chunks }: Item): Int32Array[] => chunks.map(({ begin,
 export function prefixOf({ earlier }: Item, index: number, convention: Convention): Int32Array[] {
   const { chunks, at } = earlier[index]!;
   if (convention === "alone") return [];
-  if (convention === "system") return chunks.slice(0, 1);
+  if (convention === "system" || (convention === "context+system" && index === 1)) return chunks.slice(0, 1);
   if (convention === "seen") return chunks.slice(0, at);
   const lengths = chunks.map(({ length: tokens }) => ({ tokens }));
   const context = firstContext(lengths, at).slice(convention === "context-1" ? -1 : 0);

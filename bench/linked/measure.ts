@@ -8,7 +8,7 @@ import { bestTokenF1 } from "../../algorithms/token-f1.ts";
 import { withAttention, withFocus } from "../../arms/link-question.ts";
 import type { LlamaContext, LlamaScorer, Prompt, RunResult } from "../../connections/llama/port.ts";
 import { rougeL } from "../support/rouge-l.ts";
-import { type Convention, conventions, joined, makeCaches, withImpact } from "./caches.ts";
+import { type Convention, conventions, joined, makeCaches, type MadeCaches, withImpact } from "./caches.ts";
 import type { Item } from "./prompts.ts";
 
 export interface Outcome {
@@ -93,10 +93,11 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
   });
   const outcomes = [await outcomeOf({ convention: null, policy: "full", recomputed: 1 }, full)];
 
+  const made: MadeCaches = new Map();
   for (const convention of conventions) {
     const names = policies[convention] ?? [];
     if (names.length === 0) continue;
-    const caches = await makeCaches(item, convention, run);
+    const caches = await makeCaches(item, convention, run, made);
     const links = caches.blobs.map((blob, i) => ({ blob, position: chunks[i]!.begin }));
     if (outcomes.length === 1) {
       const behind = await answering({ links: links.slice(0, 1) });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../algorithms/link-policy.ts";
-import { fullPlan, quickPlan } from "./plan.ts";
+import { fullPlan, passagesPlan, quickPlan } from "./plan.ts";
 
 describe.each([
   ["full", fullPlan],
+  ["passages", passagesPlan],
   ["quick", quickPlan],
 ])("the %s plan", (_name, { parts, throughput }) => {
   it("measures no request twice, under policies that there are", () => {

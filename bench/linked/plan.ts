@@ -31,6 +31,8 @@ const cheap = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "last-2+attn
 const dear = ["attnlink-16", "blend-15", "craft-0.4", "craft-0.4+focus", "random-20", "attended-20"];
 const lasts = ["naive", "last-1", "last-2", "last-3"];
 const passages = ["naive", "attnlink-4", "attnlink-8", "last-1"];
+/** With the first passage as it stands there nothing is repaired at its boundary, and the last tokens are what counts. */
+const behindSystem = ["naive", "attnlink-4", "prefix-2", "prefix-5", "last-1"];
 /** The convention and the policies that an arm has by default, and their neighbours: of every request, for the interval of the F1 difference. */
 const ofEvery: Policies = { context: lasts };
 /** All others, of every third. */
@@ -44,7 +46,8 @@ const ofThird: Policies = {
 const forPassages: Policies = {
   alone: ["naive", "attnlink-4"],
   system: passages,
-  context: [...passages, "attended-4"],
+  context: [...passages, "prefix-5", "attended-4"],
+  "context+system": behindSystem,
   "context-1": ["naive", "attnlink-4"],
   seen: ["naive", "attnlink-4"],
 };
@@ -98,6 +101,20 @@ export const fullPlan: Plan = {
     },
   ],
   loading: ["nl2bash-10", "musique-200", "musique-512"],
+};
+
+/** `--only passages`: what arms do, of more requests than the whole run has time for. */
+export const passagesPlan: Plan = {
+  parts: Array.from({ length: 24 }, (_, index) => index).flatMap((index) =>
+    ["musique-200", "musique-512"].flatMap((workload) =>
+      some(workload, index, index + 1, {
+        context: ["naive", "attnlink-4", "prefix-5"],
+        "context+system": behindSystem,
+      }),
+    ),
+  ),
+  throughput: [],
+  loading: [],
 };
 
 export const quickPlan: Plan = {
