@@ -9,6 +9,8 @@ export interface Measured {
   figures: Figures;
   /** Why a figure is null, by its name. */
   reasons?: Record<string, string>;
+  /** Where --only measured something else than the whole run does: what its result file is called behind the benchmark's name. */
+  part?: string;
 }
 
 export interface BenchContext {

@@ -14,7 +14,7 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --quick       the same figures from less work, nothing is written to bench/results
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
-  --only        measure a part: "ours" leaves hnswlib and usearch out of selection
+  --only        measure a part: "ours" leaves hnswlib and usearch out of selection; "caches" and "scattered" belong to linked
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off
@@ -61,7 +61,9 @@ async function main(): Promise<number> {
   await mkdir(folder, { recursive: true });
   const data = values.data === undefined ? undefined : resolve(values.data);
   const settings = JSON.stringify({ commit: commit(), data, only: values.only });
-  const checkpoints = quick ? noCheckpoints : await openCheckpoints(join(folder, "checkpoints.json"), settings);
+  // A part must not cost a whole run that was broken off what it has.
+  const kept = join(folder, `checkpoints${values.only === undefined ? "" : `-${values.only}`}.json`);
+  const checkpoints = quick ? noCheckpoints : await openCheckpoints(kept, settings);
   if (values.fresh) await checkpoints.clear();
   const note = (line: string): void => void process.stderr.write(`${line}\n`);
   if (checkpoints.count() > 0) note(`going on after ${checkpoints.count()} parts of a run that was broken off`);
@@ -85,7 +87,8 @@ async function main(): Promise<number> {
   const report = reportOf({ benchmark: name, quick, command, seconds, date }, measured);
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${tableOf(measured)}\n`);
   if (!quick) {
-    await writeReport(join(root, "bench", "results", `${name}.json`), report);
+    const file = measured.part === undefined ? name : `${name}-${measured.part}`;
+    await writeReport(join(root, "bench", "results", `${file}.json`), report);
     // One that was stopped may have given what it had: it goes on from there next time.
     if (!stopping.signal.aborted) await checkpoints.clear();
   }

@@ -13,6 +13,7 @@ import { bestOf, type Row, rowsOf } from "./figures.ts";
 import { type Loading, measureLoading } from "./loading.ts";
 import { measureItem, type Measured } from "./measure.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
+import { runCaches } from "./only-caches.ts";
 import { measureThroughput, type Throughput } from "./throughput.ts";
 import { loadWorkloads, type Workload } from "./workloads.ts";
 
@@ -20,7 +21,8 @@ export const linked: Benchmark = {
   name: "linked",
   about:
     "time to first token and quality of linked prefill by convention and policy, beside full prefill and prefix caching",
-  run,
+  parts: ["caches"],
+  run: (context) => (context.only === "caches" ? runCaches(context) : run(context)),
 };
 
 const central = "nl2bash-10";

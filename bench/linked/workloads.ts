@@ -26,10 +26,10 @@ interface Question {
 }
 
 const seed = 20_261_121;
-const commandSystem = "Translate the request into one shell command. Answer with the command alone.";
+export const commandSystem = "Translate the request into one shell command. Answer with the command alone.";
 const passageSystem = "Answer the question in a few words from these passages.";
 /** Development requests with embeddings; no run asks more. */
-const requests = 60;
+export const developmentRequests = 60;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function loadWorkloads(
@@ -41,7 +41,7 @@ export async function loadWorkloads(
   if (!existsSync(file)) throw new Error(`${file} is not there: set PRECEDENT_DATA to the folder that holds musique`);
   // The other benchmarks embed the same requests: what one has made, all have.
   const shared = { folder: join(context.folder, "..", "helpfulness"), progress: context.progress, data: undefined };
-  const nl2bash = await loadHelpfulnessData(shared, { train: 0, dev: requests });
+  const nl2bash = await loadHelpfulnessData(shared, { train: 0, dev: developmentRequests });
   const questions = shuffled(await readLines<Question>(file), seed);
   const cut = (text: string, from: number, count: number): string =>
     detokenize(tokenize(text).slice(from, from + count)).trim();

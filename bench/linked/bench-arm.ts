@@ -1,0 +1,72 @@
+// A llama arm's inside, in this process, for what is measured of its caches: the model, the store and the prefetcher as arms/llama-load.ts puts them
+// together, for one request at a time on one thread.
+import { loadLlama, type LoadedLlama } from "../../arms/llama-load.ts";
+import type { ConversationPrompt } from "../../arms/link-beginning.ts";
+import { type LinkPolicy, parsePolicy } from "../../algorithms/link-policy.ts";
+
+/** The default of arms. */
+export const policy: LinkPolicy = policyNamed("last-2");
+const mebibyte = 1_048_576;
+/** loadLlama gives the rest to the beginnings of conversations. */
+const chunkShare = 0.75;
+
+export interface BenchArm {
+  /** Of the GGUF file. */
+  path: string;
+  fingerprint: string;
+  contextTokens: number;
+  /** For chunk caches. */
+  memoryMib: number;
+  /** Of the slow tier; null: memory alone. */
+  folder: string | null;
+}
+
+export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }: BenchArm): Promise<LoadedLlama> =>
+  loadLlama({
+    ...{ model: path, chatTemplate: null, contextTokens, threads: 1, sequences: 1 },
+    linked: {
+      ...{ convention: "context", folder, fingerprint, scored: false },
+      ...{ memoryBytes: Math.ceil((memoryMib * mebibyte) / chunkShare), diskBytes: Number.MAX_SAFE_INTEGER },
+    },
+  });
+
+export interface Answered {
+  /** Milliseconds from the call to the first token: on the clock, and of CPU in all threads of this process. */
+  ttftMs: number;
+  ttftCpuMs: number;
+  /** Of ttftMs, until the caches were there and the model began. */
+  loadingMs: number;
+  linked: number;
+  recomputed: number;
+  prefilled: number;
+}
+
+/** Greedy, one line. */
+export async function answer(
+  { model }: Pick<LoadedLlama, "model">,
+  prompt: ConversationPrompt,
+  maxTokens: number,
+  signal: AbortSignal,
+): Promise<Answered> {
+  const before = process.cpuUsage();
+  let cpu: NodeJS.CpuUsage | undefined;
+  const onText = (): void => void (cpu ??= process.cpuUsage(before));
+  const asked = { maxTokens, temperature: 0, topP: 1, seed: 0, stop: ["\n"] };
+  const { result, firstTokenMs, linked, recomputed, prefilled } = await model.answer(prompt, policy, asked, {
+    ...{ signal, onText, onProgress: () => undefined },
+  });
+  // No text at all: the first token ended the answer.
+  const { user, system } = cpu ?? process.cpuUsage(before);
+  const { firstMs, queuedMs } = result.timings;
+  const ttftMs = firstTokenMs ?? firstMs;
+  return {
+    ...{ ttftMs, ttftCpuMs: (user + system) / 1000, loadingMs: ttftMs - firstMs - queuedMs },
+    ...{ linked, recomputed, prefilled },
+  };
+}
+
+function policyNamed(name: string): LinkPolicy {
+  const parsed = parsePolicy(name);
+  if ("problem" in parsed) throw new Error(parsed.problem);
+  return parsed;
+}
