@@ -14,18 +14,18 @@ export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** A few milliseconds of work. */
 const atOnce = 1_000;
-/** About a millisecond. */
-const inspectedAtOnce = 100;
-const inspectPauseMs = 20;
+/** Less than half a millisecond: a selection has the thread three times, and may wait for one of these each time. */
+const inspectedAtOnce = 25;
+const inspectPauseMs = 5;
 
 export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: Ledger; log: Logger }) {
   const { ids, examples, vectors, pending, ahead } = layout;
 
   /** Chunks of the ids and who holds them. */
-  async function* holdings(): AsyncGenerator<{ id: string; holding: Holding | null }[]> {
+  async function* holdings(limit = atOnce): AsyncGenerator<{ id: string; holding: Holding | null }[]> {
     let start = "";
     for (;;) {
-      const chunk = Array.from(ids.getRange({ start, limit: atOnce }));
+      const chunk = Array.from(ids.getRange({ start, limit }));
       const last = chunk.at(-1);
       if (last === undefined) return;
       yield chunk.map(({ key: id, value }) => ({ id, holding: decodeHolding(id, value) }));
@@ -118,12 +118,10 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
     /** Reads everything once, at its leisure (a twentieth of a core, minutes at a million), and tells what is damaged. */
     async inspect(onDamaged: (damage: Damage) => void, signal: AbortSignal): Promise<void> {
       const vector = new Float32Array(ledger.header.dimension);
-      let looked = 0;
-      for await (const chunk of holdings()) {
+      for await (const chunk of holdings(inspectedAtOnce)) {
+        await sleep(inspectPauseMs, undefined, { signal }).catch(() => undefined);
+        if (signal.aborted) return;
         for (const { id, holding } of chunk) {
-          if (++looked % inspectedAtOnce === 0)
-            await sleep(inspectPauseMs, undefined, { signal }).catch(() => undefined);
-          if (signal.aborted) return;
           // Damaged itself, which the ledger tells, or changed since the chunk was read.
           const now = ledger.holdingOf(id);
           if (!now || now.key !== holding?.key) continue;
