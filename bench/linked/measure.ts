@@ -39,13 +39,15 @@ export interface Machine {
   /** Opened when a policy asks for it. */
   scorer: () => Promise<LlamaScorer>;
   vocabulary: number;
+  /** Whether requests are also prefilled behind the prefix that they share; default true. */
+  prefix?: boolean;
   signal: AbortSignal;
 }
 
 const comparedTokens = 8;
 
 export async function measureItem(item: Item, policies: Policies, maxTokens: number, machine: Machine) {
-  const { context, vocabulary, signal } = machine;
+  const { context, vocabulary, signal, prefix = true } = machine;
   const run = (prompt: Prompt): Promise<RunResult> => context.run(prompt, { signal });
   const { tokens, chunks, references } = item;
   const last = tokens.length - 1;
@@ -99,7 +101,7 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
     if (names.length === 0) continue;
     const caches = await makeCaches(item, convention, run, made);
     const links = caches.blobs.map((blob, i) => ({ blob, position: chunks[i]!.begin }));
-    if (outcomes.length === 1) {
+    if (outcomes.length === 1 && prefix) {
       const behind = await answering({ links: links.slice(0, 1) });
       const recomputed = (total - chunks[0]!.end) / total;
       outcomes.push(await outcomeOf({ convention: null, policy: "prefix", recomputed }, behind));

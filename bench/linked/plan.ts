@@ -24,6 +24,8 @@ export interface Plan {
   throughput: ThroughputPart[];
   /** Workloads of whose first request the caches are loaded from disk, after everything else of it was measured. */
   loading: string[];
+  /** Whether requests are also prefilled behind the prefix that they share; default true. */
+  prefix?: boolean;
 }
 
 const cheap = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "last-2+attnlink-2"];
@@ -108,11 +110,12 @@ export const passagesPlan: Plan = {
   parts: Array.from({ length: 24 }, (_, index) => index).flatMap((index) =>
     ["musique-200", "musique-512"].flatMap((workload) =>
       some(workload, index, index + 1, {
-        context: ["naive", "attnlink-4", "prefix-5"],
-        "context+system": behindSystem,
+        context: ["naive", "attnlink-4"],
+        "context+system": ["naive", "attnlink-4", "prefix-5"],
       }),
     ),
   ),
+  prefix: false,
   throughput: [],
   loading: [],
 };
