@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { contextChunks, contextTokens, firstContext } from "./link-context.ts";
+import { contextChunks, contextTokens, firstContext, wantedPrefixes } from "./link-context.ts";
 
 const of = (...tokens: number[]) => tokens.map((one) => ({ tokens: one }));
 
@@ -42,5 +42,26 @@ describe("firstContext", () => {
         if (index > 1) expect(found.at(-1)).toBe(index - 1);
       }),
     );
+  });
+});
+
+describe("wantedPrefixes", () => {
+  const chunks = of(20, 40, 40, 40);
+
+  it("are of the convention alone, but of context also the place behind the system prompt", () => {
+    expect(wantedPrefixes(chunks, 2, "alone")).toEqual([{ convention: "alone", prefix: [] }]);
+    expect(wantedPrefixes(chunks, 2, "system")).toEqual([{ convention: "system", prefix: [0] }]);
+    expect(wantedPrefixes(chunks, 3, "context")).toEqual([
+      { convention: "context", prefix: [0, 1, 2] },
+      { convention: "system", prefix: [0] },
+    ]);
+    expect(wantedPrefixes(chunks, 1, "context")[0]).toEqual({ convention: "context", prefix: [0, 2, 3] });
+    expect(wantedPrefixes(of(20, 40), 1, "context")).toEqual([{ convention: "system", prefix: [0] }]);
+  });
+
+  it("are none for the system prompt, and where caches come from the prefills themselves", () => {
+    for (const convention of ["alone", "system", "context"] as const)
+      expect(wantedPrefixes(chunks, 0, convention)).toEqual([]);
+    for (const convention of ["seen", "linked"] as const) expect(wantedPrefixes(chunks, 2, convention)).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-// The first context of a chunk: what it is prefilled behind, the system prompt aside, where caches are made by the convention "context". Pure.
+// What chunks are prefilled behind where their caches are made beforehand; the first context above all, that of the convention "context". Pure.
+import type { Convention } from "../connections/kv/port.ts";
 
 /** Of one to six, two left the least for last-2 to repair, by little (docs/linked-prefill.md). */
 export const contextChunks = 2;
@@ -26,4 +27,27 @@ export function firstContext(chunks: readonly { tokens: number }[], index: numbe
   // What could not be taken before it ends the search: the nearest stand together.
   if (other === 0) for (other = index + 1; other < chunks.length && take(other, behind);) other += 1;
   return [...behind, ...before.reverse()];
+}
+
+/** What a chunk's cache is made behind: indices of chunks in the order in which they stand there. */
+export interface WantedPrefix {
+  convention: Convention;
+  prefix: number[];
+}
+
+/**
+ * The caches that an arm of this convention makes beforehand of a chunk of a prompt, the more useful first. `context` wants two: in its first
+ * context a chunk stands best behind others, and where it stands first itself only the one from behind the system prompt alone is right (and
+ * exact). Nothing for the system prompt, `chunks[0]`, and by conventions that take caches from the prefills that come.
+ */
+export function wantedPrefixes(
+  chunks: readonly { tokens: number }[],
+  index: number,
+  convention: Convention,
+): WantedPrefix[] {
+  if (index === 0 || convention === "seen" || convention === "linked") return [];
+  if (convention === "alone") return [{ convention, prefix: [] }];
+  const behindSystem: WantedPrefix = { convention: "system", prefix: [0] };
+  const context = convention === "context" ? firstContext(chunks, index) : [];
+  return context.length === 0 ? [behindSystem] : [{ convention, prefix: [0, ...context] }, behindSystem];
 }

@@ -39,7 +39,16 @@ describe("chooseVariants", () => {
     ];
     expect(choose(stored, chunks("s", "a", "b", "c"))[3]).toEqual(["linked", "context"]);
     expect(choose(stored, chunks("s", "y", "x", "c"))[3]).toEqual(["linked", "seen"]);
-    expect(choose(stored, chunks("s", "b", "c"))[2]).toEqual(["linked", "system"]);
+    expect(choose(stored, chunks("s", "b", "c"))[2]).toEqual(["linked", "context"]);
+  });
+
+  it("takes what was made behind the system prompt alone for what stands first, and else only where there is nothing better", () => {
+    const system = variant("c", "system", "s");
+    const stored = [variant("s", "alone"), system, variant("c", "context", "s", "a")];
+    expect(choose(stored, chunks("s", "c"))[1]).toEqual(["exact", "system"]);
+    expect(choose(stored, chunks("s", "b", "c"))[2]).toEqual(["linked", "context"]);
+    expect(choose([system], chunks("s", "b", "c"))[2]).toEqual(["linked", "system"]);
+    expect(choose(stored, chunks("s", "b", "c"), "system")[2]).toEqual(["linked", "system"]);
   });
 
   it("uses caches of another convention only where they are allowed", () => {

@@ -29,6 +29,12 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
   linked: ["seen", "linked", "alone"],
 };
 
+/**
+ * Only where nothing else is there, or they are exact: behind the system prompt alone a chunk looks like the first one, and does so wherever it
+ * stands, which CCI does not see.
+ */
+const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
+
 /** In prompt order, as `chunks`. */
 export function chooseVariants(
   chunks: readonly KeyedChunk[],
@@ -47,7 +53,12 @@ export function chooseVariants(
     const scored = variants
       .filter((variant) => allowed[convention].includes(variant.convention))
       .map((variant) => ({ variant, score: scoreOf(variant, now) }))
-      .sort((a, b) => a.score - b.score || rank(convention, a.variant) - rank(convention, b.variant));
+      .sort(
+        (a, b) =>
+          resort(convention, a.variant) - resort(convention, b.variant) ||
+          a.score - b.score ||
+          rank(convention, a.variant) - rank(convention, b.variant),
+      );
     const [best] = scored;
     if (best === undefined) return { chunk, length, state: "missing", variant: null, score: 1 };
     const { ranking } = best.variant.impact ?? {};
@@ -67,3 +78,5 @@ function scoreOf({ impact, prefix }: KvListed, now: readonly { id: string; token
 }
 
 const rank = (convention: Convention, { convention: made }: KvListed): number => allowed[convention].indexOf(made);
+const resort = (convention: Convention, { convention: made }: KvListed): number =>
+  Number(lastResorts[convention]?.includes(made) ?? false);

@@ -4,9 +4,9 @@ import type { LinkPolicy } from "../algorithms/link-policy.ts";
 import { parsePolicy } from "../algorithms/link-policy.ts";
 import { compareLogits } from "../algorithms/teacher-forced.ts";
 import { variantKey } from "../connections/kv/keys.ts";
-import type { Convention, KvStore, PrefixChunk } from "../connections/kv/port.ts";
+import type { Convention, KvListed, KvStore, PrefixChunk } from "../connections/kv/port.ts";
 import type { LlamaContext, LlamaScorer } from "../connections/llama/port.ts";
-import { firstContext } from "./link-context.ts";
+import { wantedPrefixes } from "./link-context.ts";
 import { scoreChunks, unscored } from "./link-impact.ts";
 import { computedShare, type KeyedPrompt } from "./link-plans.ts";
 import type { KeyedChunk } from "./link-variants.ts";
@@ -54,6 +54,7 @@ export interface IdleOptions {
 interface Wanted {
   key: string;
   chunk: KeyedChunk;
+  convention: Convention;
   prefix: readonly KeyedChunk[];
   tokens: Int32Array;
 }
@@ -78,24 +79,20 @@ export function createIdleWork({
   const unseen: KeyedPrompt[] = [];
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
-  /** The prefix that the convention wants; null: none, or the chunk can't have it. */
-  function prefixOf(chunks: readonly KeyedChunk[], index: number): KeyedChunk[] | null {
-    const [first] = chunks;
-    if (index === 0 || first === undefined || convention === "seen" || convention === "linked") return null;
-    if (convention === "alone") return [];
-    if (convention === "system") return [first];
-    // Those of the same prompt are similar: all were chosen for one question.
-    const context = firstContext(chunks, index);
-    return context.length === 0 ? null : [first, ...context.map((one) => chunks[one]!)];
-  }
+  /** One of a kind is enough; where an arm takes what was seen, that is as good behind the system prompt alone as made there. */
+  const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
+    const isSame = (one: KvListed): boolean =>
+      made !== convention && one.convention === "seen" && one.prefix.length === 1;
+    return store.variants(chunk.chunk).some((one) => one.convention === made || isSame(one));
+  };
 
-  async function make({ key, chunk, prefix, tokens }: Wanted, signal: AbortSignal): Promise<void> {
+  async function make({ key, chunk, convention: made, prefix, tokens }: Wanted, signal: AbortSignal): Promise<void> {
     const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
     const all = Int32Array.from(parts.flatMap((part) => [...part]));
     const exports = [{ begin: all.length - chunk.tokens, end: all.length }];
     const { blobs } = await context.run({ tokens: all, exports }, { signal });
     const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
-    const entry = { key, chunk: chunk.chunk, convention, tokens: chunk.tokens, prefix: before };
+    const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
     const [blob] = blobs;
     if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
     if (scorer !== undefined) await scoreChunks(standing(all, [...prefix, chunk]), store, scorer);
@@ -128,14 +125,19 @@ export function createIdleWork({
     seen(prompt) {
       const { tokens, chunks } = prompt;
       if (scorer !== undefined && unseen.length < mostUnseen && unscored(store, chunks).length > 0) unseen.push(prompt);
-      for (const [index, chunk] of chunks.entries()) {
-        const prefix = prefixOf(chunks, index);
-        if (prefix === null || wanted.size >= mostWanted) continue;
-        // In its first context: one of the kind is enough.
-        if (store.variants(chunk.chunk).some((variant) => variant.convention === convention)) continue;
-        const key = variantKey(format, { chunk: chunk.chunk, convention, prefix });
-        if (![...wanted.values()].some((other) => other.chunk.chunk === chunk.chunk))
-          wanted.set(key, { key, chunk, prefix, tokens });
+      const all = chunks.flatMap((chunk, index) =>
+        wantedPrefixes(chunks, index, convention).map(({ convention: made, prefix }) => {
+          return { chunk, tokens, convention: made, prefix: prefix.map((one) => chunks[one]!) };
+        }),
+      );
+      // First contexts of all before what only helps where a chunk stands first.
+      const isSecond = (one: { convention: Convention }): number => Number(one.convention !== convention);
+      for (const one of all.sort((a, b) => isSecond(a) - isSecond(b))) {
+        if (wanted.size >= mostWanted || isThere(one.chunk, one.convention)) continue;
+        const key = variantKey(format, { ...one, chunk: one.chunk.chunk });
+        const isSame = (other: Wanted): boolean =>
+          other.chunk.chunk === one.chunk.chunk && other.convention === one.convention;
+        if (![...wanted.values()].some(isSame)) wanted.set(key, { key, ...one });
       }
     },
     compare(prompt, answer, what) {

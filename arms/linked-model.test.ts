@@ -31,16 +31,18 @@ interface LinkedOptions {
   pause?: () => Promise<void>;
   memoryBytes?: number;
   prefixes?: PrefixCache;
+  keepInFull?: boolean;
 }
 
 async function linked(options: LinkedOptions = {}) {
-  const { convention = "seen", pause, memoryBytes = 1_000_000, prefixes } = options;
+  const { convention = "seen", pause, memoryBytes = 1_000_000, prefixes, keepInFull = true } = options;
   const context = createTestingContext(pause);
   const store = await aStore({ memoryBytes });
   const common = { context, store, format, convention };
   // The later a token stands, the further its linked row is off.
   const deviations = (tokens: Int32Array) => Promise.resolve(Float32Array.from(tokens, (_, position) => position));
-  const model = createLinkedModel({ ...common, random: splitmix64(1), deviations, ...(prefixes && { prefixes }) });
+  const random = splitmix64(1);
+  const model = createLinkedModel({ ...common, random, deviations, keepInFull, ...(prefixes && { prefixes }) });
   const idle = createIdleWork({ ...common, model, vocabulary: 1 });
   const answer = async (name: string, ...numbers: number[]) => {
     const ending = { signal: new AbortController().signal, onProgress: () => undefined };
@@ -84,6 +86,19 @@ describe("linked model", () => {
     const full = await answer("full", 1, 3, 2);
     expect(full.rows).toEqual(full.whole);
     expect(full.counts).toEqual([0, 12, 3]);
+  });
+
+  it("keeps what a full prefill computes for others to link, unless its arm links nothing", async () => {
+    const keeping = await linked();
+    await keeping.answer("full", 1, 2);
+    expect(keeping.store.list()).toHaveLength(2);
+    const { answer, store, context } = await linked({ keepInFull: false });
+    expect((await answer("full", 1, 2)).counts).toEqual([0, 0, 10]);
+    expect(context.runs.at(-1)?.prompt.exports).toEqual([]);
+    expect(store.list()).toEqual([]);
+    // A request that asks to be linked is, and leaves what the next may link.
+    await answer("naive", 1, 2);
+    expect((await answer("naive", 1, 2)).counts).toEqual([7, 0, 3]);
   });
 
   it("recomputes what deviates most where the policy looks at the caches", async () => {
@@ -161,15 +176,37 @@ describe("linked model", () => {
     idle.seen(prompt);
     idle.seen(prompt);
     const signal = new AbortController().signal;
-    const steps = [await idle.next(signal), await idle.next(signal), await idle.next(signal)];
-    expect(steps.map(({ more }) => more)).toEqual([true, false, false]);
-    const made = store.list().filter(({ convention }) => convention === "context");
-    // 2 behind 1 and 3, 3 behind 1 and 2: the first stands for the system prompt.
+    const steps = [];
+    for (let step = 0; step < 4; step++) steps.push(await idle.next(signal));
+    expect(steps.map(({ more }) => more)).toEqual([true, true, false, false]);
     const ids = indexIn(prompt.chunks.map(({ chunk }) => chunk));
-    expect(made.map(({ chunk, prefix }) => [ids(chunk), ...prefix.map((one) => ids(one.chunk))])).toEqual([
+    const made = (convention: Convention) =>
+      store
+        .list()
+        .filter((one) => one.convention === convention)
+        .map(({ chunk, prefix }) => [ids(chunk), ...prefix.map((one) => ids(one.chunk))]);
+    // 2 behind 1 and 3, 3 behind 1 and 2: the first stands for the system prompt.
+    expect(made("context")).toEqual([
       [1, 0, 2],
       [2, 0, 1],
     ]);
+    // 3 was never first; 2 was seen there.
+    expect(made("system")).toEqual([[2, 0]]);
+    idle.seen(prompt);
+    expect(await idle.next(signal)).toEqual({ more: false, samples: [] });
+  });
+
+  it("needs no repair of what stands first, wherever it was seen", async () => {
+    const { answer, idle } = await linked({ convention: "context" });
+    const { prompt } = await answer("naive", 1, 2, 3, 4);
+    const before = await answer("attnlink-2", 1, 3, 2, 4);
+    expect(before.rows.slice(3, 8)).not.toEqual(before.whole.slice(3, 8));
+    idle.seen(prompt);
+    while ((await idle.next(new AbortController().signal)).more);
+    const { rows, whole, counts } = await answer("attnlink-2", 1, 3, 2, 4);
+    expect(rows.slice(0, 8)).toEqual(whole.slice(0, 8));
+    // One token behind 3, which is exact, and one on each side where 4 follows 2.
+    expect(counts).toEqual([14 - 3, 3, 3]);
   });
 
   it("is a full prefill under the policy full, and links nothing that does not fit, whatever was asked before", async () => {
