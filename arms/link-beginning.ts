@@ -38,6 +38,8 @@ export interface BeginningsOptions {
   format: string;
   convention: Convention;
   prefixes?: PrefixCache | undefined;
+  /** Whether chunks of prompts that are prefilled in full are kept for those that are linked; not worth it where none are. Default true. */
+  keepInFull?: boolean | undefined;
 }
 
 export interface Beginnings {
@@ -48,12 +50,12 @@ export interface Beginnings {
 export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortSignal };
 
 export function createBeginnings(options: BeginningsOptions): Beginnings {
-  const { context, store, plans, format, convention, prefixes } = options;
+  const { context, store, plans, format, convention, prefixes, keepInFull = true } = options;
 
-  /** Nothing is linked, so that the same prompt is computed in the same way whatever was asked before; what is missing is kept all the same. */
+  /** Nothing is linked, so that the same prompt is computed in the same way whatever was asked before. */
   async function inFull(prompt: KeyedPrompt, policy: LinkPolicy): Promise<Beginning> {
     const plan = await plans.load(prompt, policy);
-    const missing = missingIndices(plan);
+    const missing = keepInFull ? missingIndices(plan) : [];
     return {
       ...{ links: [], recompute: [], computed: 0, recomputed: recomputedTokens(plan) },
       exports: missing.map((index) => rangeOf(prompt.chunks[index]!)),

@@ -28,6 +28,8 @@ export interface LinkedModelOptions {
   scorer?: LinkPlansOptions["scorer"];
   /** Beginnings of prompts that were answered; without it each prompt begins anew. */
   prefixes?: PrefixCache;
+  /** As BeginningsOptions has it. */
+  keepInFull?: boolean;
 }
 
 export type Answering = Pick<Prompt, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
@@ -66,9 +68,10 @@ export function createLinkedModel({
   deviations,
   scorer,
   prefixes,
+  keepInFull,
 }: LinkedModelOptions): LinkedModel {
   const plans = createLinkPlans({ store, convention, random, deviations, scorer });
-  const beginnings = createBeginnings({ context, store, plans, format, convention, prefixes });
+  const beginnings = createBeginnings({ context, store, plans, format, convention, prefixes, keepInFull });
 
   function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt): ConversationPrompt {
     return {

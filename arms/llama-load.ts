@@ -55,7 +55,7 @@ export async function loadLlama({
   const format = formatKey({ model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
   // What can't be kept is a warning of the arm's process: nothing is lost but time.
   const log = pino({ level: "warn" }, destination(2));
-  const { convention, folder, memoryBytes, diskBytes } = linked;
+  const { convention, folder, memoryBytes, diskBytes, keepInFull } = linked;
   const disk = folder === null ? null : await openDisk(folder, format);
   const prefixBytes = Math.floor(memoryBytes * prefixShare);
   const chunkBytes = memoryBytes - prefixBytes;
@@ -63,7 +63,7 @@ export async function loadLlama({
   const scored = linked.scored && unlinkable === null;
   const scorer = scored ? await opened.openScorer({ contextTokens, threads }) : undefined;
   const model = createLinkedModel({
-    ...{ context, store, format, convention, scorer, random: splitmix64(1) },
+    ...{ context, store, format, convention, scorer, keepInFull, random: splitmix64(1) },
     deviations: scorer && deviationsOf(scorer),
     prefixes: createPrefixCache(prefixBytes),
   });

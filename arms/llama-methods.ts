@@ -24,6 +24,8 @@ export interface LlamaInput {
     diskBytes: number;
     /** Whether the arm's policy needs scoring passes. */
     scored: boolean;
+    /** Whether chunks of prompts that are prefilled in full are kept: not by an arm that links nothing unless a request asks for it. */
+    keepInFull: boolean;
   };
 }
 

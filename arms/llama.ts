@@ -61,6 +61,7 @@ export async function createLlamaArm(
       folder: kvFolder === undefined ? null : join(kvFolder, config.name),
       fingerprint: null,
       scored: needsScores(config.linked.policy),
+      keepInFull: config.linked.policy !== "full",
     },
   };
   const choice = createLinkedChoice(config.linked, Math.random);

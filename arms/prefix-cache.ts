@@ -24,6 +24,16 @@ export interface PrefixCache {
 /** Holds `maxBytes` at most; what was not used for the longest time goes first. */
 export function createPrefixCache(maxBytes: number): PrefixCache {
   const held = new LRUCache<string, Uint8Array>({ maxSize: maxBytes, sizeCalculation: ({ byteLength }) => byteLength });
+  /** Of prompts that are being answered: each is looked for before, and kept behind. */
+  const known = new WeakMap<Conversation, { how: string; keys: string[] }>();
+  function keysOf(prompt: Conversation, how: string): string[] {
+    const before = known.get(prompt);
+    if (before?.how === how) return before.keys;
+    const keys = hashesOf(prompt, how);
+    known.set(prompt, { how, keys });
+    return keys;
+  }
+
   return {
     longest(prompt, how) {
       const keys = keysOf(prompt, how);
@@ -41,7 +51,7 @@ export function createPrefixCache(maxBytes: number): PrefixCache {
 }
 
 /** A key for the tokens up to the end of each turn. */
-function keysOf({ tokens, turnEnds }: Conversation, how: string): string[] {
+function hashesOf({ tokens, turnEnds }: Conversation, how: string): string[] {
   const hash = createHash("sha256").update(how);
   let begin = 0;
   return turnEnds.map((end) => {

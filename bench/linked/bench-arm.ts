@@ -25,7 +25,7 @@ export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }:
   loadLlama({
     ...{ model: path, chatTemplate: null, contextTokens, threads: 1, sequences: 1 },
     linked: {
-      ...{ convention: "context", folder, fingerprint, scored: false },
+      ...{ convention: "context", folder, fingerprint, scored: false, keepInFull: true },
       ...{ memoryBytes: Math.ceil((memoryMib * mebibyte) / chunkShare), diskBytes: Number.MAX_SAFE_INTEGER },
     },
   });
