@@ -1,5 +1,6 @@
 // The one door to kafkajs' internals. They are stable only because the version is pinned: any other version is refused.
 import Module, { createRequire } from "node:module";
+import type { Socket } from "node:net";
 
 const require = createRequire(import.meta.url);
 export const supportedVersion = "2.2.4";
@@ -14,9 +15,10 @@ export function assertKafkajsVersion(): void {
   }
 }
 
-/** Puts `exports` in the place of a CommonJS module that was not loaded yet. */
+/** Puts `exports` in the place of a CommonJS module; throws when it was loaded already, for whoever loaded it has the original. */
 export function replaceModule(from: NodeJS.Require, name: string, exports: unknown): void {
   const path = from.resolve(name);
+  if (from.cache[path] !== undefined) throw new Error(`${name} can't be replaced: it was loaded before`);
   const stand = new Module(path);
   Object.assign(stand, { filename: path, loaded: true, exports });
   from.cache[path] = stand;
@@ -52,6 +54,24 @@ export interface CoordinatorQuestion {
 export interface ClusterLike {
   findGroupCoordinatorMetadata(question: CoordinatorQuestion): Promise<unknown>;
 }
+/** A broker's connection: one socket after the other. */
+export interface ConnectionLike {
+  socket?: Socket;
+  /** What came of an answer that is not there whole yet. */
+  chunks: Buffer[];
+  bytesBuffered: number;
+  bytesNeeded: number;
+  isConnected(): boolean;
+  connect(): Promise<unknown>;
+}
+/** The member of a group that a consumer is between two crashes; the cluster object is the consumer's own, and stays. */
+export interface ConsumerGroupLike {
+  cluster: object;
+  memberId: string | null;
+  connect(): Promise<unknown>;
+  joinAndSync(): Promise<unknown>;
+  leave(): Promise<unknown>;
+}
 interface ProtocolErrors {
   failure(code: number): boolean;
   createErrorFromCode(code: number): Error;
@@ -62,6 +82,11 @@ export const internals = {
   Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
   errors: require("kafkajs/src/protocol/error") as ProtocolErrors,
   Cluster: require("kafkajs/src/cluster") as { prototype: ClusterLike },
+  /** Asked for late: it brings along what patchAbortedFilter replaces. */
+  get ConsumerGroup() {
+    return require("kafkajs/src/consumer/consumerGroup") as { prototype: ConsumerGroupLike };
+  },
+  Connection: require("kafkajs/src/network/connection") as { prototype: ConnectionLike },
   requests: <Arguments>(name: string): ProtocolModule<Arguments> =>
     require(`kafkajs/src/protocol/requests/${name}`) as ProtocolModule<Arguments>,
   assignerProtocol: require("kafkajs/src/consumer/assignerProtocol") as {

@@ -2,14 +2,18 @@
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { patchAbortedFilter } from "./kafkajs-aborted.ts";
+import { patchConnection } from "./kafkajs-connection.ts";
 import { patchCoordinators } from "./kafkajs-coordinators.ts";
 import { patchFencing } from "./kafkajs-fencing.ts";
 import { assertKafkajsVersion } from "./kafkajs-internals.ts";
+import { patchMembership } from "./kafkajs-membership.ts";
 
 assertKafkajsVersion();
 patchAbortedFilter();
 patchFencing();
 patchCoordinators();
+patchConnection();
+patchMembership();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
 export const { Kafka, logLevel, AssignerProtocol, Partitioners } = kafkajs;

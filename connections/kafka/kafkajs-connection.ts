@@ -1,0 +1,43 @@
+// kafkajs 2.2.4 has one Connection object for all the sockets that follow each other to a broker, and mixes them up. What a former socket still
+// tells belongs to nobody, but there it ends the requests of its successor: a client that was closed and connects again at once has its new
+// connection cut by the old one's goodbye, gives up, connects again, and so on for as long as a busy broker says goodbye late. And the first half
+// of an answer that was cut off is put before the answers of the next connection, of which none is understood any more, until the process ends.
+// Here a connection forgets its former socket, and what that has brought, before it makes another; and it makes one at a time.
+import { internals, type ConnectionLike } from "./kafkajs-internals.ts";
+
+/** Bytes of a length, which every answer begins with. */
+const lengthBytes = 4;
+
+function forgetFormer(connection: ConnectionLike): void {
+  const former = connection.socket;
+  connection.chunks = [];
+  connection.bytesBuffered = 0;
+  connection.bytesNeeded = lengthBytes;
+  if (former === undefined) return;
+  delete connection.socket;
+  // One that was not connected yet would say so later.
+  for (const event of ["connect", "secureConnect", "data", "end", "timeout", "error"]) former.removeAllListeners(event);
+  former.on("error", () => undefined); // an error without a listener ends the process
+  former.destroy();
+}
+
+/** Wraps Connection.connect. */
+export function withOneSocket(
+  connect: (this: ConnectionLike) => Promise<unknown>,
+): (this: ConnectionLike) => Promise<unknown> {
+  const connecting = new WeakMap<ConnectionLike, Promise<unknown>>();
+  return function oneSocket() {
+    const underWay = connecting.get(this);
+    if (underWay !== undefined) return underWay;
+    if (!this.isConnected()) forgetFormer(this);
+    const attempt = connect.call(this).finally(() => connecting.delete(this));
+    connecting.set(this, attempt);
+    return attempt;
+  };
+}
+
+/** Idempotent within a process because the module is loaded once. */
+export function patchConnection(): void {
+  const { prototype } = internals.Connection;
+  prototype.connect = withOneSocket(prototype.connect);
+}
