@@ -12,6 +12,7 @@ const colours: Readonly<Record<string, string>> = {
   "craft+focus": "#b08ed0",
   random: "#8d99ae",
   attended: "#4f772d",
+  prefix: "#2f2f2f",
 };
 
 /** last-2 and last-3 are one line, from naive on; last-2+attnlink-2 starts at last-2. */

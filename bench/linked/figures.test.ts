@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bestOf, rowsOf } from "./figures.ts";
+import { bestOf, klDifferences, rowsOf } from "./figures.ts";
 import type { Measured, Outcome } from "./measure.ts";
 
 const outcome = (policy: string, more: Partial<Outcome> = {}): Outcome => ({
@@ -59,5 +59,29 @@ describe("rowsOf", () => {
     ]);
     expect(bestOf(rows, "nl2bash-10")?.policy).toBe("last-2");
     expect(bestOf(rows, "nl2bash-20")).toBeUndefined();
+  });
+});
+
+describe("klDifferences", () => {
+  const against = { convention: "context", policy: "naive" } as const;
+  const requests = (...kls: [number, number][]): Measured[] =>
+    kls.map(([naive, last]) => ({
+      tokens: 9,
+      outcomes: [outcome("full"), outcome("naive", { kl: naive }), outcome("last-1", { kl: last })],
+    }));
+
+  it("are those of the same requests, so that what is hard for both does not widen them", () => {
+    const [found, ...more] = klDifferences("musique-200", requests([0.9, 0.8], [0.2, 0.1], [0.15, 0.05]), against);
+    expect(more).toEqual([]);
+    expect(found).toMatchObject({ convention: "context", policy: "last-1", against: "context, naive", n: 3 });
+    expect(found?.difference).toBeCloseTo(-0.1);
+    expect(found?.high).toBeCloseTo(-0.1);
+  });
+
+  it("leave out what has nothing to be compared with", () => {
+    const [first, second] = requests([0.1, 0.2], [0.3, 0.4]);
+    const lacking = { ...second!, outcomes: second!.outcomes.slice(0, 2) };
+    expect(klDifferences("musique-200", [first!, lacking], against)[0]?.n).toBe(1);
+    expect(klDifferences("musique-200", [], against)).toEqual([]);
   });
 });

@@ -96,6 +96,47 @@ function rowOf(workload: string, pairs: readonly Pair[]): Row {
   };
 }
 
+export interface KlDifference {
+  workload: string;
+  convention: string | null;
+  policy: string;
+  /** What it is compared with. */
+  against: string;
+  /** Requests. */
+  n: number;
+  /** KL less that of the other, nats: negative is better. 95 % by paired bootstrap. */
+  difference: number;
+  low: number;
+  high: number;
+}
+
+/** Of all that was linked against one of them, on the same requests. */
+export function klDifferences(
+  workload: string,
+  measured: readonly Measured[],
+  against: Pick<Outcome, "convention" | "policy">,
+): KlDifference[] {
+  const same = (one: Pick<Outcome, "convention" | "policy">, other: typeof one): boolean =>
+    one.convention === other.convention && one.policy === other.policy;
+  const named = `${against.convention}, ${against.policy}`;
+  const asked = (measured[0]?.outcomes ?? []).filter((one) => one.convention !== null && !same(one, against));
+  return asked.flatMap(({ convention, policy }) => {
+    const pairs = measured.flatMap(({ outcomes }) => {
+      const own = outcomes.find((one) => same(one, { convention, policy }));
+      const other = outcomes.find((one) => same(one, against));
+      return own === undefined || other === undefined ? [] : [{ own: own.kl, other: other.kl }];
+    });
+    if (pairs.length === 0) return [];
+    const { difference, low, high } = pairedBootstrap(
+      pairs.map(({ own }) => own),
+      pairs.map(({ other }) => other),
+      { random: splitmix64(7) },
+    );
+    const figures = { difference: significant(difference), low: significant(low), high: significant(high) };
+    return [{ workload, convention, policy, against: named, n: pairs.length, ...figures }];
+  });
+}
+
 /** The least KL among what recomputes at most a quarter and was asked of every request; undefined when nothing was measured. */
 export function bestOf(rows: readonly Row[], workload: string): Row | undefined {
   const own = rows.filter((row) => row.workload === workload);

@@ -1,0 +1,89 @@
+// Measures what a plan says, request by request, each kept when it is done; a plan that is cut short leaves what there is.
+import { llamaModelFile } from "../../config/assets.ts";
+import { createChat } from "../../connections/llama/chat.ts";
+import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
+import type { LlamaContext, LlamaModel, LlamaScorer } from "../../connections/llama/port.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { type Loading, measureLoading } from "./loading.ts";
+import { measureItem, type Measured } from "./measure.ts";
+import type { Plan } from "./plan.ts";
+import { measureThroughput, type Throughput } from "./throughput.ts";
+import { loadWorkloads, type Workload } from "./workloads.ts";
+
+const contextTokens = 8_192;
+/** Eight prompts of 4,000 tokens and their answers at a time. */
+const throughputTokens = 34_816;
+
+export interface Kept {
+  /** By workload. */
+  measured: Map<string, Measured[]>;
+  throughput: Record<string, Throughput[]>;
+  loading: Loading[];
+  cut: boolean;
+}
+
+export async function measurePlan(context: BenchContext, plan: Plan): Promise<Kept> {
+  const path = llamaModelFile();
+  const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
+  try {
+    return await measureAll(context, plan, model, await loadWorkloads(context, createChat(model), model));
+  } finally {
+    model.close();
+  }
+}
+
+async function measureAll(
+  { checkpoints, signal, progress, note, folder }: BenchContext,
+  plan: Plan,
+  model: LlamaModel,
+  workloadOf: (name: string) => Workload,
+): Promise<Kept> {
+  const kept: Kept = { measured: new Map(), throughput: {}, loading: [], cut: false };
+  let scorer: Promise<LlamaScorer> | undefined;
+  const machine = {
+    context: await model.openContext({ contextTokens, sequences: 1 }),
+    scorer: () => (scorer ??= model.openScorer({ contextTokens })),
+    vocabulary: model.facts.vocabulary,
+    prefix: plan.prefix ?? true,
+    signal,
+  };
+  let wide: Promise<LlamaContext> | undefined;
+  const bar = progress("requests under every policy", plan.parts.length, "requests");
+  try {
+    for (const [done, { workload, index, policies }] of plan.parts.entries()) {
+      signal.throwIfAborted();
+      const { item, maxTokens } = workloadOf(workload);
+      const measured = await checkpoints.part(`${workload}/${index}`, () =>
+        measureItem(item(index), policies, maxTokens, machine),
+      );
+      kept.measured.set(workload, [...(kept.measured.get(workload) ?? []), measured]);
+      bar.update(done + 1);
+      for (const { after, workload: name, ...asked } of plan.throughput)
+        if (after === done + 1)
+          kept.throughput[name] = await checkpoints.part(`throughput of ${name}`, async () => {
+            const { item: itemOf, maxTokens: most } = workloadOf(name);
+            const items = Array.from({ length: asked.count }, (_, i) => itemOf(i));
+            const several = await (wide ??= model.openContext({ contextTokens: throughputTokens, sequences: 8 }));
+            return measureThroughput({ ...asked, items, maxTokens: most, context: several, signal });
+          });
+    }
+    bar.finish();
+    for (const name of plan.loading) {
+      signal.throwIfAborted();
+      const measuring = { workload: name, item: workloadOf(name).item(0), context: machine.context, folder, signal };
+      const loaded = await checkpoints.part(`loading of ${name}`, () =>
+        measureLoading({ ...measuring, layers: model.facts.layers }),
+      );
+      kept.loading.push(loaded);
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    kept.cut = true;
+    note("cut short: the figures are those of what was measured");
+  } finally {
+    await (await scorer)?.close();
+    await machine.context.close();
+    await (await wide)?.close();
+  }
+  return kept;
+}
