@@ -1,0 +1,46 @@
+// Place on an example topic in memory, for its tests.
+import { pino } from "pino";
+import { createPlace, type Place, type PlaceDependencies } from "./place.ts";
+import { decodePlacement, type Placement } from "./placement.ts";
+import type { Pair } from "./seen.ts";
+import { encode, groups, topic, type ExampleTopic } from "./testing-topic.ts";
+
+const log = pino({ level: "silent" });
+
+export function placing(its: ExampleTopic, seen: Pair[], over: Partial<PlaceDependencies> = {}): Place {
+  let time = 0;
+  return createPlace({
+    clickhouse: its.clickhouse,
+    kafka: its.kafka,
+    topic,
+    groups,
+    seen: () => Promise.resolve([...seen]),
+    encode,
+    policies: its.policies,
+    publish: its.publish,
+    rules: { pool: "shared", shareAbove: 0, countEveryMs: 0 },
+    clock: () => (time += 1),
+    signal: new AbortController().signal,
+    log,
+    ...over,
+  });
+}
+/** What is in force. */
+export const placement = (its: ExampleTopic): Placement => {
+  const newest = its.published.at(-1);
+  const decoded = newest === undefined ? { problem: "nothing is published" } : decodePlacement(newest);
+  if ("problem" in decoded) throw new Error(decoded.problem);
+  return decoded;
+};
+/** Where a domain is placed, and from which offset on it is whole there. */
+export const places = (its: ExampleTopic, domain: string): [number, number | null][] => [
+  ...(placement(its).domains.get(domain) ?? []),
+];
+/** Passes until nothing is left to do. */
+export async function settle(its: ExampleTopic, place: Place): Promise<void> {
+  for (let i = 0; i < 10; i++) {
+    await its.deliver();
+    its.record();
+    await place.pass();
+  }
+}
