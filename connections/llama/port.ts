@@ -1,8 +1,12 @@
 // The language model on this machine as linked prefill needs it: prompts whose parts come from chunk caches, and the caches of parts.
 // Implemented by model.ts on our addon (native/llama); used inside the llama arm's own process, because native code may crash.
 // Tokens are int32 ids, positions count from 0, ranges are [begin, end).
+import type { ChunkFormat, KvType, ModelFacts } from "./facts-port.ts";
+import type { Prompt, RunOptions, RunResult } from "./prompt-port.ts";
 import type { LlamaScorer, ScorerInput } from "./scorer-port.ts";
 
+export type * from "./facts-port.ts";
+export type * from "./prompt-port.ts";
 export type * from "./scorer-port.ts";
 
 export type LlamaErrorCode =
@@ -38,68 +42,6 @@ export class LlamaError extends Error {
   }
 }
 
-export interface Device {
-  /** "CPU", "CUDA0". */
-  name: string;
-  description: string;
-  kind: "cpu" | "gpu" | "accelerator";
-  totalBytes: number;
-  freeBytes: number;
-}
-
-export interface RopeFacts {
-  /** Which dimensions are rotated together: norm (2i, 2i + 1), neox (i, i + dimensions / 2). */
-  type: "norm" | "neox";
-  /** Of each head. */
-  dimensions: number;
-  /** Of the frequencies; scale 1 is none. */
-  base: number;
-  scale: number;
-  scaling: string;
-  /** YaRN's; extrapolation 0 is no YaRN. */
-  extrapolation: number;
-  betaFast: number;
-  betaSlow: number;
-  originalContext: number;
-  /** Whether the model brings a factor for each frequency. */
-  factors: boolean;
-  /** Of the frequencies: caches of models with other tables are foreign. */
-  hash: string;
-}
-
-export interface ModelFacts {
-  /** SHA-256 of the file, hex. */
-  fingerprint: string;
-  name: string;
-  architecture: string;
-  description: string;
-  /** Jinja; "" when the file has none. */
-  chatTemplate: string;
-  layers: number;
-  heads: number;
-  keyHeads: number;
-  headDimension: number;
-  valueDimension: number;
-  embedding: number;
-  vocabulary: number;
-  trainContext: number;
-  parameters: number;
-  bytes: number;
-  /** -1: none. */
-  bos: number;
-  eos: number;
-  /** Whether prompts begin with bos. */
-  addBos: boolean;
-  /** That the model runs on: "CPU (AMD EPYC)". */
-  devices: string[];
-  /** Whether chunk caches can be made and moved. Where not, prompts without links and exports are answered as ever. */
-  linkable: boolean;
-  /** Why not: sliding window, recurrent, M-RoPE, no RoPE, latent attention, ...; null when it is linkable. */
-  unlinkable: string | null;
-  /** Null where it is not linkable. */
-  rope: RopeFacts | null;
-}
-
 export interface ModelInput {
   /** Path of a GGUF file. */
   path: string;
@@ -126,97 +68,6 @@ export interface ContextInput {
   partTokens?: number;
   /** Requests that may wait beyond those that run; more are refused with context_full. Default 256. */
   mostWaiting?: number;
-}
-
-export type KvType = "f32" | "f16" | "q8_0";
-
-/** What makes chunk caches exchangeable: those of equal formats (and only those) can be linked into a context. */
-export interface ChunkFormat {
-  fingerprint: string;
-  ropeHash: string;
-  kvType: KvType;
-  flashAttention: boolean;
-  layers: number;
-  /** Bytes of a chunk cache for each token; 128 and the token ids come on top. */
-  tokenBytes: number;
-}
-
-/** The header of a chunk cache. */
-export interface ChunkFacts extends ChunkFormat {
-  tokens: Int32Array;
-  /** Position of its first token where it was computed. */
-  first: number;
-}
-
-export interface Range {
-  begin: number;
-  end: number;
-}
-
-export interface Prompt {
-  /** All of it, at least one. */
-  tokens: Int32Array;
-  /** Chunk caches and where their first tokens stand. They may not overlap, and must hold the tokens that the prompt has there. Don't change their bytes before the call settles. */
-  links?: readonly { blob: Uint8Array; position: number }[];
-  /** Tokens that are computed although a chunk cache covers them. Each run of neighbouring computed tokens costs a decode at least. Tokens that no cache covers are always computed, and so is the last one when something is generated. */
-  recompute?: readonly Range[];
-  /** Parts of the prompt to be taken as chunk caches once it is there, as they are then: linked rows as linked, computed rows as computed. */
-  exports?: readonly Range[];
-  /** Ascending positions whose logits are wanted; they must be computed ones. At most 4,096. */
-  logitsAt?: readonly number[];
-  /** Tokens to generate at most. Default 0. */
-  maxTokens?: number;
-  /** 0 (default) is greedy. */
-  temperature?: number;
-  /** (0, 1], default 1. */
-  topP?: number;
-  /** uint32, default 0. */
-  seed?: number;
-  /** The answer ends before the first of these. */
-  stop?: readonly string[];
-}
-
-export interface RunOptions {
-  /** Aborting rejects with "cancelled" after the batch under way. */
-  signal?: AbortSignal;
-  /** The answer in parts, stop strings left out. */
-  onText?: (text: string) => void;
-  /** Tokens computed since the last call: of the prompt, and one for each generated. */
-  onProgress?: (tokens: number) => void;
-}
-
-export interface RunResult {
-  text: string;
-  generated: Int32Array;
-  /** none: nothing was asked for; stop: the model or a stop string ended it; length: maxTokens did. */
-  finish: "none" | "stop" | "length";
-  /** Tokens of the prompt: used as linked, computed although covered, covered by no cache. */
-  linked: number;
-  recomputed: number;
-  prefilled: number;
-  /** Runs of computed tokens. */
-  runs: number;
-  /** In the order of `exports`. */
-  blobs: Uint8Array[];
-  /** Row-major, logitsAt.length x vocabulary. */
-  logits: Float32Array;
-  timings: Timings;
-}
-
-/** Milliseconds, from the moment the request got its place among those that run. */
-export interface Timings {
-  /** Before that. */
-  queuedMs: number;
-  /** The link itself. */
-  linkedMs: number;
-  /** Until the whole prompt was there. */
-  prefilledMs: number;
-  /** Until the first token; 0 without one. */
-  firstMs: number;
-  totalMs: number;
-  /** CPU time of the owner thread until the first token (or the prompt's end): with threads 1 and one request at a time, all that it cost. */
-  cpuFirstMs: number;
-  exportedMs: number;
 }
 
 export interface LlamaContext {

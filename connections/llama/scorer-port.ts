@@ -1,6 +1,6 @@
 // What the policies of linked prefill ask of a model before a prompt is served: who attends to whom, and which cached rows are wrong.
 // A part of port.ts, which exports it all.
-import type { Prompt, Range } from "./port.ts";
+import type { Prompt, Range } from "./prompt-port.ts";
 
 export interface ScorerInput {
   /** Most tokens of a prompt; rounded up to a multiple of 256. */

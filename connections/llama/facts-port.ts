@@ -1,0 +1,83 @@
+// What is known of devices, models and chunk caches. A part of port.ts, which exports it all.
+
+export interface Device {
+  /** "CPU", "CUDA0". */
+  name: string;
+  description: string;
+  kind: "cpu" | "gpu" | "accelerator";
+  totalBytes: number;
+  freeBytes: number;
+}
+
+export interface RopeFacts {
+  /** Which dimensions are rotated together: norm (2i, 2i + 1), neox (i, i + dimensions / 2). */
+  type: "norm" | "neox";
+  /** Of each head. */
+  dimensions: number;
+  /** Of the frequencies; scale 1 is none. */
+  base: number;
+  scale: number;
+  scaling: string;
+  /** YaRN's; extrapolation 0 is no YaRN. */
+  extrapolation: number;
+  betaFast: number;
+  betaSlow: number;
+  originalContext: number;
+  /** Whether the model brings a factor for each frequency. */
+  factors: boolean;
+  /** Of the frequencies: caches of models with other tables are foreign. */
+  hash: string;
+}
+
+export interface ModelFacts {
+  /** SHA-256 of the file, hex. */
+  fingerprint: string;
+  name: string;
+  architecture: string;
+  description: string;
+  /** Jinja; "" when the file has none. */
+  chatTemplate: string;
+  layers: number;
+  heads: number;
+  keyHeads: number;
+  headDimension: number;
+  valueDimension: number;
+  embedding: number;
+  vocabulary: number;
+  trainContext: number;
+  parameters: number;
+  bytes: number;
+  /** -1: none. */
+  bos: number;
+  eos: number;
+  /** Whether prompts begin with bos. */
+  addBos: boolean;
+  /** That the model runs on: "CPU (AMD EPYC)". */
+  devices: string[];
+  /** Whether chunk caches can be made and moved. Where not, prompts without links and exports are answered as ever. */
+  linkable: boolean;
+  /** Why not: sliding window, recurrent, M-RoPE, no RoPE, latent attention, ...; null when it is linkable. */
+  unlinkable: string | null;
+  /** Null where it is not linkable. */
+  rope: RopeFacts | null;
+}
+
+export type KvType = "f32" | "f16" | "q8_0";
+
+/** What makes chunk caches exchangeable: those of equal formats (and only those) can be linked into a context. */
+export interface ChunkFormat {
+  fingerprint: string;
+  ropeHash: string;
+  kvType: KvType;
+  flashAttention: boolean;
+  layers: number;
+  /** Bytes of a chunk cache for each token; 128 and the token ids come on top. */
+  tokenBytes: number;
+}
+
+/** The header of a chunk cache. */
+export interface ChunkFacts extends ChunkFormat {
+  tokens: Int32Array;
+  /** Position of its first token where it was computed. */
+  first: number;
+}
