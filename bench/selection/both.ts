@@ -17,6 +17,7 @@ import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { benchProxy } from "../helpfulness/proxy.ts";
 import { examplePairs, readPairs, type Pair } from "../loop/history.ts";
+import { watchCollections } from "../support/collections.ts";
 import { ownCpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";
 import { dimension, readRows, row, rowsIn, type VectorFiles } from "./data.ts";
@@ -80,9 +81,10 @@ export async function measureBoth(
     let shown = 0;
     const warmUp = Math.min(100, searches);
     let cpu = 0;
+    let collections = (): Promise<number[]> => Promise.resolve([]);
     const bar = context.progress(`${name}: both stages`, searches, "requests");
     for (let i = -warmUp; i < searches; i++) {
-      if (i === 0) cpu = ownCpuSeconds();
+      if (i === 0) [cpu, collections] = [ownCpuSeconds(), watchCollections()];
       const at = (i + warmUp) % rowsIn(files.queries);
       const embedding = row(files.queries, at);
       const question = pairs[(at * 7) % pairs.length]!.request;
@@ -103,10 +105,14 @@ export async function measureBoth(
       if (i % 50 === 0) bar.update(i);
     }
     bar.finish();
+    cpu = ownCpuSeconds() - cpu;
+    const pauses = await collections();
     return {
       both_p50_ms: significant(quantile(stages.both, 0.5)),
       both_p99_ms: significant(quantile(stages.both, 0.99)),
-      both_cpu_ms: significant(((ownCpuSeconds() - cpu) * 1_000) / searches),
+      both_cpu_ms: significant((cpu * 1_000) / searches),
+      both_collected_ms: significant(pauses.reduce((sum, ms) => sum + ms, 0) / searches),
+      both_collection_longest_ms: significant(Math.max(0, ...pauses)),
       nearest_p50_ms: significant(quantile(stages.pool, 0.5)),
       nearest_p99_ms: significant(quantile(stages.pool, 0.99)),
       proxy_kind: kind,
