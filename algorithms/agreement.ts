@@ -10,17 +10,39 @@ export interface Agreement {
   nearest: number;
   /** Weighted share of the others whose answer begins with the same token, such as the same command. */
   opening: number;
+  /**
+   * Mean token F1 with the answers of all, its own among them, [0, 1]: what its answer is expected to score if each candidate's answer were the
+   * right one with a probability that goes by its weight (minimum Bayes risk). Weighted by similarity and by words shared with the request.
+   */
+  consensus: number;
 }
 
 /** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
 const sharpness = 10;
+/** The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a time (docs/measurements.md). */
+const consensusSharpness = { similarity: 15, overlap: 6 } as const;
 
-export function agreementsOf(candidates: readonly { response: string; similarity: number }[]): Agreement[] {
+/** overlaps: token F1 of each candidate's request with the request, [0, 1], in their order. */
+export function agreementsOf(
+  candidates: readonly { response: string; similarity: number }[],
+  overlaps: ArrayLike<number>,
+): Agreement[] {
   const best = candidates.reduce((most, { similarity }) => Math.max(most, similarity), -1);
   const weights = candidates.map(({ similarity }) => {
     const weight = Math.exp(sharpness * (similarity - best));
     return Number.isFinite(weight) ? weight : 0;
   });
+  let mostOverlap = 0;
+  for (let i = 0; i < overlaps.length; i++) mostOverlap = Math.max(mostOverlap, overlaps[i]!);
+  const votes = new Float64Array(candidates.length);
+  for (let i = 0; i < votes.length; i++) {
+    const nearness = consensusSharpness.similarity * (candidates[i]!.similarity - best);
+    const vote = Math.exp(nearness + consensusSharpness.overlap * (overlaps[i]! - mostOverlap));
+    votes[i] = Number.isFinite(vote) ? vote : 0;
+  }
+  const allVotes = votes.reduce((sum, vote) => sum + vote, 0);
+  // Each agrees with itself entirely.
+  const consensus = votes.slice();
   const tokens = candidates.map(({ response }) => hashTokens(response));
   const totals = candidates.map(() => ({ weight: 0, all: 0, opening: 0, nearest: 0, nearestWeight: -1 }));
   const add = (i: number, j: number, f1: number): void => {
@@ -40,11 +62,14 @@ export function agreementsOf(candidates: readonly { response: string; similarity
       const f1 = overlapF1(tokens[i]!, tokens[j]!);
       add(i, j, f1);
       add(j, i, f1);
+      consensus[i]! += votes[j]! * f1;
+      consensus[j]! += votes[i]! * f1;
     }
   return totals.map(({ weight, all, nearest, opening }, i) => ({
     tokens: tokens[i]!,
     all: weight > 0 ? all / weight : 0,
     nearest,
     opening: weight > 0 ? opening / weight : 0,
+    consensus: allVotes > 0 ? consensus[i]! / allVotes : 0,
   }));
 }

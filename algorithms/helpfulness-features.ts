@@ -7,7 +7,7 @@ import { normal, splitmix64 } from "./random.ts";
 import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
 /** Version of the layout below; a proxy of another version is refused. Any change of the layout or of a meaning needs a new one. */
-export const HELPFULNESS_FEATURE_VERSION = 1;
+export const HELPFULNESS_FEATURE_VERSION = 2;
 
 /** Components of the random projection of the embeddings' product. */
 const PROJECTED = 8;
@@ -42,6 +42,8 @@ export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
   "agreementToBest",
   "agreementWithNearest",
   "openingAgreement",
+  "consensus",
+  "consensusToBest",
   // The example's record.
   "quality",
   "sourceCost",
@@ -116,9 +118,13 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
     const best = Math.max(...similarities);
     const mean = similarities.reduce((sum, value) => sum + value, 0) / n;
     const centroid = centroidOf(candidates, dimension);
-    const agreements = agreementsOf(candidates);
-    const bestAgreement = Math.max(...agreements.map(({ all }) => all));
     const question = hashTokens(request.text);
+    const requestTokens = candidates.map((candidate) => hashTokens(candidate.request));
+    const overlaps = new Float64Array(n);
+    for (let i = 0; i < n; i++) overlaps[i] = overlapF1(question, requestTokens[i]!);
+    const agreements = agreementsOf(candidates, overlaps);
+    const bestAgreement = Math.max(...agreements.map(({ all }) => all));
+    const bestConsensus = Math.max(...agreements.map(({ consensus }) => consensus));
     const literals = literalsOf(request.text);
     const questionSize = size(request.text);
 
@@ -141,9 +147,8 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
       put(responseSize);
       put(requestSize - questionSize);
       put(responseSize - questionSize);
-      const requestTokens = hashTokens(candidate.request);
-      put(overlapF1(question, requestTokens));
-      put(coverage(question, requestTokens));
+      put(overlaps[i]!);
+      put(coverage(question, requestTokens[i]!));
       put(coverage(question, agreements[i]!.tokens));
       put(Math.log1p(literals.length) / fullLiterals);
       put(literalsIn(literals, candidate.request));
@@ -152,6 +157,8 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
       put(agreements[i]!.all - bestAgreement);
       put(agreements[i]!.nearest);
       put(agreements[i]!.opening);
+      put(agreements[i]!.consensus);
+      put(agreements[i]!.consensus - bestConsensus);
       put(candidate.quality);
       put(sourceCost ?? 0);
       put(sourceCost === null ? 0 : 1);
