@@ -4,7 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createRegistry, type Registry } from "../connections/registry/client.ts";
 import { createCodec, readSchema, subjectOf } from "../connections/registry/codec.ts";
 import { CodecError, RegistryUnavailable } from "../connections/registry/port.ts";
-import type { Answer, Request } from "../schemas/types.ts";
+import { answer, wire } from "../connections/registry/testing-answer.ts";
+import type { Request } from "../schemas/types.ts";
 import { testStack, uniquePrefix } from "./support/stack.ts";
 
 interface RecordSchema {
@@ -21,26 +22,6 @@ let registry: Registry;
 beforeAll(() => {
   registry = createRegistry({ url: testStack().registryUrl });
 });
-
-const answer: Answer = {
-  tenant: "t",
-  domain: "t/d",
-  hash: "h",
-  requestId: "r",
-  text: "ls",
-  arm: "cheap",
-  model: "m",
-  cost: 0.5,
-  bytes: 2,
-  expiresAt: 2,
-  createdAt: 1,
-};
-
-function wire(id: number, payload: Buffer): Buffer {
-  const header = Buffer.alloc(5);
-  header.writeUInt32BE(id, 1);
-  return Buffer.concat([header, payload]);
-}
 
 describe("codec on the registry", () => {
   it("registers every subject, finds them again, and reads what another process wrote", async () => {

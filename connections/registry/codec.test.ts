@@ -6,6 +6,7 @@ import type { Answer, Request } from "../../schemas/types.ts";
 import { createCodec, readSchema } from "./codec.ts";
 import { createMemoryRegistry } from "./memory.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
+import { answer, wire } from "./testing-answer.ts";
 
 const topics = Object.keys(schemaOf) as TopicName[];
 
@@ -77,26 +78,6 @@ async function ready(options: { unknownForMs?: number } = {}) {
   await codec.register(["cheap", "dear"]);
   return { registry, codec };
 }
-
-const answer: Answer = {
-  tenant: "t",
-  domain: "t/d",
-  hash: "h",
-  requestId: "r",
-  text: "ls",
-  arm: "cheap",
-  model: "m",
-  cost: 0.5,
-  bytes: 2,
-  expiresAt: 2,
-  createdAt: 1,
-};
-
-const wire = (id: number, payload: Buffer): Buffer => {
-  const header = Buffer.alloc(5);
-  header.writeUInt32BE(id, 1);
-  return Buffer.concat([header, payload]);
-};
 
 describe("codec", () => {
   it.each(topics)("gives back every %s record that was encoded", async (topic) => {

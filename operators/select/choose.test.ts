@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { dot } from "../../algorithms/embedding.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
-import { candidate } from "./fixtures.ts";
+import { anyDraw, candidate } from "./fixtures.ts";
 import type { Unfit } from "./screen.ts";
 
 const limits: ChooseLimits = {
@@ -148,18 +148,11 @@ test("whatever the candidates, the choice keeps every limit, misses nothing that
     nearDuplicate: fc.double({ min: 0, max: 1, noNaN: true }),
     relevance: fc.double({ min: 0, max: 1, noNaN: true }),
   });
-  const trial = fc.option(
-    fc.record({
-      pick: fc.double({ min: 0, max: 0.999, noNaN: true }),
-      shown: fc.boolean(),
-      probability: fc.constant(0.5),
-    }),
-  );
   fc.assert(
     fc.property(
       fc.uniqueArray(given, { maxLength: 20, selector: ({ id }) => id }),
       limit,
-      trial,
+      anyDraw,
       (values, within, draw) => {
         const candidates = values.map(({ id, helpfulness, response, vector, unfit }): Rated => {
           const { example } = candidate(id, 0.5, { response });

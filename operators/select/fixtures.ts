@@ -1,4 +1,5 @@
 // Inputs for the tests of embed and select.
+import fc from "fast-check";
 import type { Candidate } from "../../connections/pool/port.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -62,3 +63,12 @@ export const candidate = (id: string, similarity: number, over: Partial<Example>
   similarity,
   vector: Float32Array.from({ length: 8 }, (_, k) => (k === axis ? 1 : 0)),
 });
+
+/** What chance says of a trial, or that there is none. */
+export const anyDraw = fc.option(
+  fc.record({
+    pick: fc.double({ min: 0, max: 0.999, noNaN: true }),
+    shown: fc.boolean(),
+    probability: fc.constant(0.5),
+  }),
+);

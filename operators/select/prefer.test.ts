@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
-import { candidate } from "./fixtures.ts";
+import { anyDraw, candidate } from "./fixtures.ts";
 import { choosePreferringCached } from "./prefer.ts";
 import type { Unfit } from "./screen.ts";
 
@@ -74,18 +74,11 @@ test("whatever the candidates, the shown ones lose at most the bonus each, and n
     relevance: fc.oneof(share, fc.constant(1)),
     cachedBonus: fc.double({ min: 0, max: 0.1, noNaN: true }),
   });
-  const trial = fc.option(
-    fc.record({
-      pick: fc.double({ min: 0, max: 0.999, noNaN: true }),
-      shown: fc.boolean(),
-      probability: fc.constant(0.5),
-    }),
-  );
   fc.assert(
     fc.property(
       fc.uniqueArray(given, { maxLength: 20, selector: ({ id }) => id }),
       within,
-      trial,
+      anyDraw,
       (values, wanted, draw) => {
         const candidates = values.map(({ id, ...over }) => rated(id, over.helpfulness, over.cached, over));
         const chosen = choosePreferringCached(candidates, wanted, draw);
