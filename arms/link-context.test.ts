@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { contextChunks, contextTokens, firstContext, wantedPrefixes } from "./link-context.ts";
+import { contextChunks, contextTokens, firstContext, longTokens, wantedPrefixes } from "./link-context.ts";
 
 const of = (...tokens: number[]) => tokens.map((one) => ({ tokens: one }));
 
@@ -46,17 +46,18 @@ describe("firstContext", () => {
 });
 
 describe("wantedPrefixes", () => {
-  const chunks = of(20, 40, 40, 40);
+  const chunks = of(20, 40, longTokens - 1, longTokens);
 
-  it("are of the convention alone, but of context also the place behind the system prompt", () => {
-    expect(wantedPrefixes(chunks, 2, "alone")).toEqual([{ convention: "alone", prefix: [] }]);
-    expect(wantedPrefixes(chunks, 2, "system")).toEqual([{ convention: "system", prefix: [0] }]);
+  it("are of the convention, and of context for long chunks also the place behind the system prompt", () => {
+    expect(wantedPrefixes(chunks, 3, "alone")).toEqual([{ convention: "alone", prefix: [] }]);
+    expect(wantedPrefixes(chunks, 3, "system")).toEqual([{ convention: "system", prefix: [0] }]);
     expect(wantedPrefixes(chunks, 3, "context")).toEqual([
       { convention: "context", prefix: [0, 1, 2] },
       { convention: "system", prefix: [0] },
     ]);
-    expect(wantedPrefixes(chunks, 1, "context")[0]).toEqual({ convention: "context", prefix: [0, 2, 3] });
-    expect(wantedPrefixes(of(20, 40), 1, "context")).toEqual([{ convention: "system", prefix: [0] }]);
+    expect(wantedPrefixes(chunks, 2, "context")).toEqual([{ convention: "context", prefix: [0, 3, 1] }]);
+    expect(wantedPrefixes(of(20, longTokens), 1, "context")).toEqual([{ convention: "system", prefix: [0] }]);
+    expect(wantedPrefixes(of(20, 40), 1, "context")).toEqual([]);
   });
 
   it("are none for the system prompt, and where caches come from the prefills themselves", () => {

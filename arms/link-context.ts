@@ -6,6 +6,9 @@ export const contextChunks = 2;
 /** Tokens of them together; of long passages one or two are enough, and all of this is computed once a chunk. */
 export const contextTokens = 512;
 
+/** Chunks of at least so many tokens are cached behind the system prompt alone as well: passages gain by it, examples do not (docs/measurements.md). */
+export const longTokens = 128;
+
 /**
  * Of the prompt that a chunk was first seen in, the chunks nearest before it, and where those are fewer, the nearest behind it: their indices in the
  * order in which they are to stand, the nearest last. At least one where there is one, however long. `chunks[0]` is the system prompt and never
@@ -36,9 +39,9 @@ export interface WantedPrefix {
 }
 
 /**
- * The caches that an arm of this convention makes beforehand of a chunk of a prompt, the more useful first. `context` wants two: in its first
- * context a chunk stands best behind others, and where it stands first itself only the one from behind the system prompt alone is right (and
- * exact). Nothing for the system prompt, `chunks[0]`, and by conventions that take caches from the prefills that come.
+ * The caches that an arm of this convention makes beforehand of a chunk of a prompt, the more useful first. `context` wants two of a long
+ * one: in its first context it stands best behind others, and where it stands first itself the one from behind the system prompt alone is exact.
+ * Nothing for the system prompt, `chunks[0]`, and by conventions that take caches from the prefills that come.
  */
 export function wantedPrefixes(
   chunks: readonly { tokens: number }[],
@@ -48,6 +51,8 @@ export function wantedPrefixes(
   if (index === 0 || convention === "seen" || convention === "linked") return [];
   if (convention === "alone") return [{ convention, prefix: [] }];
   const behindSystem: WantedPrefix = { convention: "system", prefix: [0] };
-  const context = convention === "context" ? firstContext(chunks, index) : [];
-  return context.length === 0 ? [behindSystem] : [{ convention, prefix: [0, ...context] }, behindSystem];
+  if (convention === "system") return [behindSystem];
+  const context = firstContext(chunks, index);
+  const inContext = context.length === 0 ? [] : [{ convention, prefix: [0, ...context] }];
+  return chunks[index]!.tokens < longTokens ? inContext : [...inContext, behindSystem];
 }

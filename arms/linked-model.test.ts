@@ -2,9 +2,11 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePolicy, type LinkPolicy } from "../algorithms/link-policy.ts";
 import { splitmix64 } from "../algorithms/random.ts";
-import type { Convention } from "../connections/kv/port.ts";
+import type { Convention, KvStore } from "../connections/kv/port.ts";
 import { aStore, format } from "../connections/kv/testing-values.ts";
 import { createIdleWork } from "./linked-idle.ts";
+import { longTokens } from "./link-context.ts";
+import type { KeyedPrompt } from "./link-plans.ts";
 import { createLinkedModel } from "./linked-model.ts";
 import { createPrefixCache, type PrefixCache } from "./prefix-cache.ts";
 import { createTestingContext } from "./testing-context.ts";
@@ -15,12 +17,13 @@ function policy(name: string): LinkPolicy {
   return parsed;
 }
 
-/** Chunk n has n % 4 + 2 tokens of its own; the question has three. */
+/** Chunk n has n % 4 + 2 tokens of its own, from 10 on 128 more; the question has three. */
 function promptOf(...numbers: number[]) {
   const tokens: number[] = [];
   const chunks = numbers.map((n) => {
     const begin = tokens.length;
-    for (let i = 0; i < (n % 4) + 2; i++) tokens.push(100 * n + i);
+    const length = (n % 4) + 2 + (n < 10 ? 0 : longTokens);
+    for (let i = 0; i < length; i++) tokens.push(1_000 * n + i);
     return { kind: "example" as const, id: String(n), begin, end: tokens.length };
   });
   return { tokens: Int32Array.from([...tokens, 7, 8, 9]), chunks, turnEnds: [] };
@@ -131,7 +134,7 @@ describe("linked model", () => {
     const exported = context.runs.flatMap(({ prompt: { tokens, exports = [] } }) =>
       exports.slice(1).map(({ begin }) => tokens[begin]),
     );
-    expect(exported.toSorted()).toEqual([100, 200, 300, 400]);
+    expect(exported.toSorted()).toEqual([1_000, 2_000, 3_000, 4_000]);
     expect(all[1].rows).toEqual(all[1].whole);
   });
 
@@ -176,37 +179,35 @@ describe("linked model", () => {
     idle.seen(prompt);
     idle.seen(prompt);
     const signal = new AbortController().signal;
-    const steps = [];
-    for (let step = 0; step < 4; step++) steps.push(await idle.next(signal));
-    expect(steps.map(({ more }) => more)).toEqual([true, true, false, false]);
-    const ids = indexIn(prompt.chunks.map(({ chunk }) => chunk));
-    const made = (convention: Convention) =>
-      store
-        .list()
-        .filter((one) => one.convention === convention)
-        .map(({ chunk, prefix }) => [ids(chunk), ...prefix.map((one) => ids(one.chunk))]);
+    const steps = [await idle.next(signal), await idle.next(signal), await idle.next(signal)];
+    expect(steps.map(({ more }) => more)).toEqual([true, false, false]);
     // 2 behind 1 and 3, 3 behind 1 and 2: the first stands for the system prompt.
-    expect(made("context")).toEqual([
+    expect(madeOf(store, prompt, "context")).toEqual([
       [1, 0, 2],
       [2, 0, 1],
     ]);
-    // 3 was never first; 2 was seen there.
-    expect(made("system")).toEqual([[2, 0]]);
-    idle.seen(prompt);
-    expect(await idle.next(signal)).toEqual({ more: false, samples: [] });
+    expect(madeOf(store, prompt, "system")).toEqual([]);
   });
 
-  it("needs no repair of what stands first, wherever it was seen", async () => {
-    const { answer, idle } = await linked({ convention: "context" });
-    const { prompt } = await answer("naive", 1, 2, 3, 4);
-    const before = await answer("attnlink-2", 1, 3, 2, 4);
-    expect(before.rows.slice(3, 8)).not.toEqual(before.whole.slice(3, 8));
+  it("makes a second cache of long chunks, so that what stands first needs no repair wherever it was seen", async () => {
+    const { answer, idle, store } = await linked({ convention: "context" });
+    const { prompt } = await answer("naive", 1, 12, 13, 14);
+    const length = 3 + (3 + longTokens);
+    const before = await answer("attnlink-2", 1, 13, 12, 14);
+    expect(before.rows.slice(3, length)).not.toEqual(before.whole.slice(3, length));
     idle.seen(prompt);
     while ((await idle.next(new AbortController().signal)).more);
-    const { rows, whole, counts } = await answer("attnlink-2", 1, 3, 2, 4);
-    expect(rows.slice(0, 8)).toEqual(whole.slice(0, 8));
-    // One token behind 3, which is exact, and one on each side where 4 follows 2.
-    expect(counts).toEqual([14 - 3, 3, 3]);
+    // 12 was seen behind the system prompt alone.
+    expect(madeOf(store, prompt, "system")).toEqual([
+      [2, 0],
+      [3, 0],
+    ]);
+    const { rows, whole, counts } = await answer("attnlink-2", 1, 13, 12, 14);
+    expect(rows.slice(0, length)).toEqual(whole.slice(0, length));
+    // One token behind 13, which is exact, and one on each side where 14 follows 12.
+    expect(counts[1]).toBe(3);
+    idle.seen(prompt);
+    expect(await idle.next(new AbortController().signal)).toEqual({ more: false, samples: [] });
   });
 
   it("is a full prefill under the policy full, and links nothing that does not fit, whatever was asked before", async () => {
@@ -238,4 +239,9 @@ describe("linked model", () => {
   });
 });
 
-const indexIn = (keys: readonly string[]) => (key: string) => keys.indexOf(key);
+/** Caches of a convention as indices in a prompt: of the chunk, then of what it was made behind. */
+function madeOf(store: Pick<KvStore, "list">, { chunks }: KeyedPrompt, convention: Convention): number[][] {
+  const index = (key: string): number => chunks.findIndex(({ chunk }) => chunk === key);
+  const made = store.list().filter((one) => one.convention === convention);
+  return made.map(({ chunk, prefix }) => [index(chunk), ...prefix.map((one) => index(one.chunk))]);
+}
