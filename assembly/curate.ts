@@ -12,7 +12,7 @@ import { record } from "../pipelines/record.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type FencedProducer, type Lease } from "../runtime/singleton.ts";
-import type { OutgoingMessage } from "../connections/kafka/port.ts";
+import { exampleMessages } from "./example-messages.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
 import { highestPolicyVersion } from "./policies.ts";
 import type { Session } from "./session.ts";
@@ -25,15 +25,6 @@ const overlapMs = dayMs;
 
 /** Pairs of domain and partition are looked for in decisions so far back at the start, and then a little before the newest. */
 const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
-
-/** A changed example as it goes to the topic, to the home of its key; without value a tombstone. Copies elsewhere are operators/place's. */
-export function exampleMessage({ codec, topic }: Session, { id, domain, value }: ExampleChange): OutgoingMessage {
-  return {
-    topic: topic("examples"),
-    key: `${domain}/${id}`,
-    value: value === null ? null : codec.encode("examples", value),
-  };
-}
 
 export async function startCurate(session: Session, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
@@ -57,7 +48,8 @@ export async function startCurate(session: Session, instance: string): Promise<R
     };
     const writer = keptWriter(lease);
     const publish = async (changes: readonly ExampleChange[]): Promise<void> => {
-      await writer.publish(changes.map((change) => exampleMessage(session, change)));
+      // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
+      await writer.publish(await exampleMessages(session, changes, place.placesOf));
       if (held === undefined) return;
       const { pool } = await held;
       // The topic brings them too, but the next pass must know them already.

@@ -9,7 +9,7 @@ import { createRanking, type Spent } from "../operators/replay/ranking.ts";
 import { replayExample, type Replayed, type ReplayOutcome } from "../operators/replay/replay.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import type { Example, Replay } from "../schemas/types.ts";
-import { exampleMessage } from "./curate.ts";
+import { exampleMessages } from "./example-messages.ts";
 import type { Session } from "./session.ts";
 import { groupName } from "./stage.ts";
 
@@ -111,7 +111,7 @@ async function replayAll(session: Session, run: ReplayRun, lease: Lease): Promis
       );
       // Evicted or changed meanwhile: the attempt is recorded, the pool is left alone.
       const changes = (await ranking.stands(example)) ? result.changes : [];
-      const messages = changes.map((change) => exampleMessage(session, change));
+      const messages = await exampleMessages(session, changes);
       await lease.publish([...messages, replayMessage(session, run.runId, example, result)]);
       spent.tried++;
       spent.tokens += result.tokens;

@@ -1,5 +1,7 @@
-// precedent examples remove: takes examples out of the pool for good, by tombstones on the topic.
+// precedent examples remove: takes examples out of the pool for good, by tombstones on the topic, where they lie and where their copies may.
+import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
+import { exampleMessages } from "../assembly/example-messages.ts";
 import { openSession } from "../assembly/session.ts";
 import { createLog } from "../runtime/log.ts";
 import { findExamples } from "./examples-read.ts";
@@ -16,7 +18,10 @@ export function addRemovingExamples(examples: Command, io: Io): void {
         log: createLog({ level: "error" }),
         start: false,
       });
-      const producer = session.kafka.plainProducer();
+      // All of them or none. Fences nobody: others may remove or write meanwhile.
+      const producer = session.kafka.transactionalProducer(
+        `${session.config.kafka.prefix}examples-remove-${randomUUID()}`,
+      );
       try {
         // All of them are found before one is removed.
         const found = [];
@@ -24,8 +29,10 @@ export function addRemovingExamples(examples: Command, io: Io): void {
           if (id.length < 12) throw new CommandError(`${id} is too short an id: at least 12 digits`);
           found.push(...(await findExamples(session.clickhouse, id)));
         }
-        const topic = session.topic("examples");
-        await producer.send(found.map(({ id, domain }) => ({ topic, key: `${domain}/${id}`, value: null })));
+        const changes = found.map(({ id, domain }) => ({ id, domain, value: null }));
+        const messages = await exampleMessages(session, changes);
+        await producer.initialise();
+        await producer.transact({ group: "", member: { id: "", generation: -1 }, offsets: [], messages });
         io.out(`removed ${found.length} ${found.length === 1 ? "example" : "examples"}\n`);
       } finally {
         await Promise.allSettled([producer.close(), session.close()]);

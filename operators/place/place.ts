@@ -53,6 +53,8 @@ export interface Placed {
 
 export interface Place {
   pass(): Promise<Placed>;
+  /** Partitions on which copies of a domain's examples lie or are about to; none before the first pass. */
+  placesOf(domain: string): Iterable<number>;
   stop(): Promise<void>;
 }
 
@@ -140,7 +142,10 @@ export function createPlace(dependencies: PlaceDependencies): Place {
     unpublished = true;
   };
 
+  const placesOf = (domain: string): Iterable<number> => placement?.domains.get(domain)?.keys() ?? [];
+
   return {
+    placesOf,
     async pass() {
       const now = await open();
       const aim = await wanted(now);
@@ -153,7 +158,7 @@ export function createPlace(dependencies: PlaceDependencies): Place {
       if (aim === "shared") await discover(now);
       // Written down before anything is copied there: whoever comes after us goes on copying.
       await announce(now);
-      const mirrored = await mirror.copy((domain) => now.domains.get(domain)?.keys() ?? []);
+      const mirrored = await mirror.copy(placesOf);
       const fills = aim === "shared" && !undeclared && fill.size() > 0 && (await isRecorded(mirror));
       const { filled, copied } = fills
         ? await fill.step((domain) => openPlaces(now, domain), partitions)

@@ -4,6 +4,7 @@ import type { FollowHandlers, Kafka, OutgoingMessage, RawRecord } from "../../co
 import type { Example, Policy } from "../../schemas/types.ts";
 import type { PolicyLog } from "../publish/policy-log.ts";
 import { copyHeader, type ReadPosition } from "./mirror.ts";
+import { removalMessages } from "./removal.ts";
 
 export const partitions = 4;
 export const topic = "examples";
@@ -149,6 +150,17 @@ export function createExampleTopic() {
         key: `${domain}/${id}`,
         value: version === null ? null : encode(exampleOf(domain, id, version)),
       }),
+    /** By hand: from its home and all copies in one transaction, which may fail. */
+    remove: (domain: string, id: string) =>
+      transact(() => {
+        const key = `${domain}/${id}`;
+        removalMessages({ topic, key, timestamp: now++ }, homeOf(key), logs.keys()).forEach(append);
+      }),
+    /** Those on which an example is there. */
+    partitionsOf: (domain: string, id: string): number[] =>
+      [...logs.keys()].filter(
+        (partition) => logs[partition]?.findLast(({ key }) => String(key) === `${domain}/${id}`)?.value != null,
+      ),
     publish: (messages: readonly OutgoingMessage[], read: readonly ReadPosition[]) =>
       transact(() => {
         for (const message of messages) append(message);
