@@ -1,34 +1,73 @@
-// What overload subtracts from an arm's score: lambda0 tanh(gamma max(0, L - L*)) C_i (IC-Cache section 4.2, appendix A.2 eq. 9).
-// It acts only above the threshold and never touches the learnt model.
+// What load subtracts from an arm's score, in overload alone and never from the learnt model (spec 20; IC-Cache section 4.2, appendix A.2 eq. 9):
+// lambda0 tanh(gamma max(0, L - L*)) C_i for the load L of the dearer arms, which makes dear arms dearer while they are short, and
+// a penalty of the same form for the arm's own utilisation, whatever it costs, so that a bottleneck is not fed, the cheapest arm included.
 
-export interface LoadBias {
-  /** L*: load up to which quality alone counts. */
+/** What is known of the arms' load; all of them moving averages. */
+export interface Load {
+  /** L: mean utilisation of the arms dearer than the cheapest; 0 when there are none. */
+  dearer: number;
+  /** Utilisation of each arm, by name: what it has not finished over what it takes at a time, >= 0. An arm that is missing counts as idle. */
+  byArm: ReadonlyMap<string, number>;
+}
+
+export interface Pressing {
+  /** L* or U*: up to it quality alone counts. */
   threshold: number;
   /** Steepness above it, > 0. */
   gamma: number;
+}
+
+export interface LoadBias extends Pressing {
   /** Weight at saturation, in quality per unit of normalised cost, >= 0. */
   lambda0: number;
 }
 
+export interface SaturationBias extends Pressing {
+  /** Weight at saturation, in quality, >= 0. */
+  weight: number;
+}
+
 /** How hard overload presses, [0, 1): the magnitude that autoscaling watches. A load that is not finite counts as none. */
-export function pressure(load: number, { threshold, gamma }: LoadBias): number {
+export function pressure(load: number, { threshold, gamma }: Pressing): number {
   return Number.isFinite(load) ? Math.tanh(gamma * Math.max(0, load - threshold)) : 0;
 }
 
-/** The penalty of an arm with normalised cost C_i in [0, 1]; to be subtracted from its score. */
+/** The penalty of an arm with normalised cost C_i in [0, 1] at the load L; to be subtracted from its score. In [0, lambda0 C_i]. */
 export const loadPenalty = (load: number, cost: number, bias: LoadBias): number =>
   bias.lambda0 * pressure(load, bias) * cost;
 
+/** The penalty of an arm for its own utilisation; to be subtracted from its score. In [0, weight]; equally busy arms have the same, so it ranks none. */
+export const saturationPenalty = (utilisation: number, bias: SaturationBias): number =>
+  bias.weight * pressure(utilisation, bias);
+
 /** Costs closer than this to the cheapest count as equally cheap. */
 const SAME_COST = 0.01;
+/** Qualities lie in [0, 1]. */
+const LARGEST_GAP = 1;
+/** By which a derived weight lets the wanted arm win. */
+const MARGIN = 0.1;
 
 /**
  * The least lambda0 with which the cheapest arm beats every dearer one by `margin` in full overload, whatever the qualities:
  * (largestGap + margin) / (smallest cost difference from the cheapest). The paper's Theorem 4 claims the limit for any lambda0; tanh
- * saturates, so it needs this condition. 0 when all arms cost the same.
+ * saturates, so it needs this condition. 0 when all arms cost the same. A cheapest arm that is itself saturated is another matter:
+ * it wins surely where the dearer ones are as saturated.
  */
-export function defaultLambda0(costs: readonly number[], largestGap = 1, margin = 0.1): number {
+export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GAP, margin = MARGIN): number {
   const cheapest = Math.min(...costs);
   const gaps = costs.map((cost) => cost - cheapest).filter((gap) => gap > SAME_COST);
   return gaps.length === 0 ? 0 : (largestGap + margin) / Math.min(...gaps);
+}
+
+/**
+ * The least weight with which an idle arm beats a fully saturated one by `margin` while L presses on nobody, whatever the qualities and
+ * although it costs more: largestGap + margin + costWeight (largest cost difference). costWeight: lambda_c.
+ */
+export function defaultSaturationWeight(
+  costs: readonly number[],
+  costWeight: number,
+  largestGap = LARGEST_GAP,
+  margin = MARGIN,
+): number {
+  return largestGap + margin + costWeight * (Math.max(...costs) - Math.min(...costs));
 }

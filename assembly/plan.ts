@@ -1,5 +1,5 @@
 // What plan needs: the embedder, the example pool, whole or the share of its partitions, the policies as a global table, the ids seen, the load of
-// the dearer arms. The first request of a partition is taken only when the policies and its examples are restored.
+// the arms. The first request of a partition is taken only when the policies and its examples are restored.
 import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
@@ -11,6 +11,7 @@ import { ROUTER } from "../operators/route/policy.ts";
 import { createPolicyTable } from "../operators/route/policy-table.ts";
 import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
+import { createLoadMetrics } from "../runtime/load-metrics.ts";
 import { createSelectionMetrics } from "../runtime/selection-metrics.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
@@ -78,7 +79,8 @@ export async function startPlan(session: Session, instance: string): Promise<Run
 
   // Not waited for: without it an example is only not preferred.
   const caches = followInventories(session, log);
-  const load = createLoadMonitor(kafka, () => dearerArms(session), clock, log);
+  const { set: onRead } = createLoadMetrics(session.metrics, config.routing);
+  const load = createLoadMonitor({ kafka, arms: () => monitoredArms(session), now: clock, onRead, log });
 
   const pipeline = plan.bind({
     documents: documents.table,
@@ -141,15 +143,14 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   };
 }
 
-/** The arms whose load counts (spec 20): all that are dearer than the cheapest. */
-function dearerArms({ arms, config, topic }: Session): MonitoredArm[] {
-  const routed = arms.routed();
-  const cheapest = Math.min(...routed.map(({ cost }) => cost));
-  return arms.configured().flatMap(({ name, concurrency }): MonitoredArm[] => {
-    const cost = routed.find((arm) => arm.name === name)?.cost ?? cheapest;
-    if (cost <= cheapest) return [];
-    return [
-      { topic: topic("work", name), group: groupName(config.kafka.prefix, "generate", name), capacity: concurrency },
-    ];
-  });
+function monitoredArms({ arms, config, topic }: Session): MonitoredArm[] {
+  const costs = new Map(arms.routed().map(({ name, cost }) => [name, cost]));
+  const cheapest = Math.min(...costs.values());
+  return arms.configured().map(({ name, concurrency }) => ({
+    name,
+    topic: topic("work", name),
+    group: groupName(config.kafka.prefix, "generate", name),
+    concurrency,
+    dearer: (costs.get(name) ?? cheapest) > cheapest,
+  }));
 }

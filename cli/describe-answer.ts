@@ -22,10 +22,11 @@ export function describeAnswer({ response, decision }: { response: Response; dec
 function describeDecision(decision: Decision): string[] {
   const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
   const lines = [`arm ${decision.arm} chosen with probability ${decision.probability.toFixed(3)}`];
-  for (const { arm, mean, deviation, sampled, bias, probability } of decision.arms) {
+  for (const { arm, mean, deviation, sampled, bias, saturation, probability } of decision.arms) {
     const quality = `quality ${mean.toFixed(2)} ± ${deviation.toFixed(2)}`;
+    const own = saturation === 0 ? "" : ` (${saturation.toFixed(2)} for its own load)`;
     lines.push(
-      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)}, probability ${probability.toFixed(3)}`,
+      `  ${arm}: ${quality}, sampled ${sampled.toFixed(2)}, less ${bias.toFixed(2)}${own}, probability ${probability.toFixed(3)}`,
     );
   }
   const examples = chosen?.examples ?? [];

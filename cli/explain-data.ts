@@ -16,6 +16,8 @@ export interface Conversation {
         threshold: number;
         /** Tried instead. */
         exploredThreshold: number | null;
+        /** L when it was routed. */
+        load: number;
         arms: ArmScore[];
         degraded: string[];
         timings: StepTiming[];
@@ -75,9 +77,9 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
   const parameters = { id, tenant: request.tenant };
   const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
-  const [decision, response, feedback, reward, admission, trial] = await Promise.all([
-    one<Of<"decision">>(
-      `SELECT arm, probability, policy_version AS policyVersion, arms, degraded, timings, template, proxy_version AS proxyVersion,
+  const [recorded, response, feedback, reward, admission, trial] = await Promise.all([
+    one<Of<"decision"> & { saturation: Record<string, number> }>(
+      `SELECT arm, probability, policy_version AS policyVersion, arms, load, saturation, degraded, timings, template, proxy_version AS proxyVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
@@ -95,6 +97,7 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
     ),
     one<Of<"trial">>(`SELECT example_id AS id, shown, probability FROM example_trials FINAL WHERE ${its}`),
   ]);
+  const decision = recorded && withSaturation(recorded);
   const ids = decision?.arms.find(({ arm }) => arm === decision.arm)?.examples.map((example) => example.id) ?? [];
   const examples =
     ids.length === 0
@@ -105,4 +108,9 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
           { ids, domain: request.domain },
         );
   return { request, decision, examples, trial, response, feedback, reward, admission };
+}
+
+/** In ClickHouse what arms lost for their saturation stands beside them. */
+function withSaturation({ saturation, ...decision }: Of<"decision"> & { saturation: Record<string, number> }) {
+  return { ...decision, arms: decision.arms.map((arm) => ({ ...arm, saturation: saturation[arm.arm] ?? 0 })) };
 }

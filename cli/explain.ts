@@ -26,6 +26,14 @@ const indent = (text: string): string =>
     .join("\n");
 const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
+/** What was busy; nothing when nothing was. */
+function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>, "load" | "arms">): string[] {
+  const saturated = arms.filter(({ saturation }) => saturation > 0);
+  if (load === 0 && saturated.length === 0) return [];
+  const own = saturated.map(({ arm, saturation }) => `; ${saturation.toFixed(3)} of the bias of ${arm} for its own`);
+  return [`  load ${load.toFixed(2)} of the dearer arms${own.join("")}`];
+}
+
 export function describeConversation({
   request,
   decision,
@@ -56,6 +64,7 @@ export function describeConversation({
         ]),
       ).trimEnd(),
     );
+    lines.push(...describeLoad(decision));
     const { template, proxyVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;

@@ -13,6 +13,7 @@ const score = (arm: string, probability: number, examples: ArmScore["examples"])
   deviation: 0.1,
   sampled: 0.5,
   bias: 0,
+  saturation: 0,
   probability,
   examples,
   trial: null,

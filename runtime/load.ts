@@ -1,66 +1,91 @@
-// L of spec 20: how busy the arms dearer than the cheapest are, as a moving average with a half-life of 10 s. An arm's
-// utilisation is what stands in its work topic unfinished (end offset minus finished ones) over its configured capacity.
+// How busy the arms are, for routing (spec 20): what stands unfinished in an arm's work topic (end offset minus finished ones) over what
+// its processes take at a time, read every second, as a moving average with a half-life of 10 s. L is the mean of the arms dearer than the cheapest.
+// Estimates alone: an arm that can't be read keeps its last average, and routing goes on.
 import type { Logger } from "pino";
+import type { Load } from "../algorithms/load-bias.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { decodeFinished } from "./finished-offsets.ts";
 
 export interface MonitoredArm {
+  name: string;
   topic: string;
   group: string;
-  /** Calls that the arm takes at a time, over all processes. */
-  capacity: number;
+  /** Calls that one of its processes takes at a time. */
+  concurrency: number;
+  /** Dearer than the cheapest arm: it counts in L. */
+  dearer: boolean;
 }
 
 export interface LoadMonitor {
-  load(): number;
+  /** Idle until something was read. */
+  load(): Load;
   stop(): void;
+}
+
+export interface LoadMonitorOptions {
+  kafka: Pick<Kafka, "lag" | "members">;
+  /** Those in force; asked at every reading. */
+  arms: () => readonly MonitoredArm[];
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** After every reading. */
+  onRead: (load: Load) => void;
+  log: Logger;
 }
 
 const pollMs = 1_000;
 const halfLifeMs = 10_000;
 
-export function createLoadMonitor(
-  kafka: Pick<Kafka, "lag">,
-  arms: () => readonly MonitoredArm[],
-  now: () => number,
-  log: Logger,
-): LoadMonitor {
-  let average = 0;
-  let last = now();
+export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitorOptions): LoadMonitor {
+  const averages = new Map<string, { value: number; at: number }>();
+  let load: Load = { dearer: 0, byArm: new Map() };
   let polling = false;
 
-  const utilisation = async ({ topic, group, capacity }: MonitoredArm): Promise<number> => {
-    const partitions = await kafka.lag(group, topic);
-    const unfinished = partitions.reduce((sum, { end, committed, metadata }) => {
-      if (committed === undefined) return sum + end;
-      return sum + Math.max(0, end - committed - decodeFinished(metadata).length);
-    }, 0);
-    return unfinished / capacity;
+  const read = async (arm: MonitoredArm): Promise<void> => {
+    // An arm begins idle.
+    if (!averages.has(arm.name)) averages.set(arm.name, { value: 0, at: now() });
+    try {
+      const current = await utilisation(kafka, arm);
+      const { value, at } = averages.get(arm.name)!;
+      averages.set(arm.name, { value: current + (value - current) * 2 ** (-(now() - at) / halfLifeMs), at: now() });
+    } catch (error) {
+      log.debug({ err: error, arm: arm.name }, "the load could not be read; the last average stands");
+    }
   };
 
   const poll = async (): Promise<void> => {
-    const monitored = arms();
-    if (polling || monitored.length === 0) return;
+    if (polling) return;
     polling = true;
-    try {
-      const each = await Promise.all(monitored.map(utilisation));
-      const current = each.reduce((sum, value) => sum + value, 0) / each.length;
-      const elapsed = now() - last;
-      last = now();
-      average = current + (average - current) * 2 ** (-elapsed / halfLifeMs);
-    } catch (error) {
-      log.debug({ err: error }, "the load could not be read; the last average stands");
-    } finally {
-      polling = false;
-    }
+    const monitored = arms();
+    await Promise.all(monitored.map(read));
+    const names = new Set(monitored.map(({ name }) => name));
+    for (const name of averages.keys()) if (!names.has(name)) averages.delete(name);
+    const dearer = monitored.flatMap((arm) => (arm.dearer ? [averages.get(arm.name)!.value] : []));
+    load = {
+      dearer: dearer.reduce((sum, value) => sum + value, 0) / Math.max(1, dearer.length),
+      byArm: new Map([...averages].map(([name, { value }]) => [name, value])),
+    };
+    onRead(load);
+    polling = false;
   };
 
   const timer = setInterval(() => void poll(), pollMs);
   timer.unref();
   return {
-    load: () => average,
+    load: () => load,
     stop: () => {
       clearInterval(timer);
     },
   };
+}
+
+async function utilisation(kafka: LoadMonitorOptions["kafka"], arm: MonitoredArm): Promise<number> {
+  const [partitions, members] = await Promise.all([kafka.lag(arm.group, arm.topic), kafka.members(arm.group)]);
+  const unfinished = partitions.reduce((sum, { end, committed, metadata }) => {
+    if (committed === undefined) return sum + end;
+    return sum + Math.max(0, end - committed - decodeFinished(metadata).length);
+  }, 0);
+  // A member without a partition does no work; one that is down is expected back.
+  const atWork = Math.max(1, Math.min(members, partitions.length));
+  return unfinished / (arm.concurrency * atWork);
 }

@@ -93,8 +93,10 @@ export interface ArmScore {
   deviation: number;
   /** The Thompson sample that competed. */
   sampled: number;
-  /** Cost and load terms subtracted from the quality. */
+  /** Cost, load and saturation terms subtracted from the quality. */
   bias: number;
+  /** The part of bias that is for this arm's own saturation. */
+  saturation: number;
   /** Exact probability with which the arm was to be chosen. */
   probability: number;
   /** What this arm would be shown, most helpful last. */

@@ -80,6 +80,7 @@ async function serve(...all: Served[]): Promise<void> {
       deviation: 0.1,
       sampled: mean,
       bias: 0,
+      saturation: 0,
       probability,
       examples: shown.map((example) => ({
         id: example,

@@ -36,11 +36,15 @@ export function learnInMemory(rounds: readonly Round[], { arms, costWeight, prio
   }));
   const known = arms.map(() => emptyStatistics(dimension));
   const learnt = new Map<string, ArmPosterior>();
-  const bias = { threshold: 1, gamma: 0, lambda0: 0 };
+  const unloaded = {
+    load: { dearer: 0, byArm: new Map() },
+    loadBias: { threshold: 1, gamma: 1, lambda0: 0 },
+    saturationBias: { threshold: 1, gamma: 1, weight: 0 },
+  };
   return rounds.map(({ contexts, rewards }) => {
     const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i] ?? [], examples: [], trial: null }));
     const policy = { version: 1, featureVersion: 1, trainedThrough: null, arms: learnt };
-    const { chosen } = scoreArms(contenders, policy, nothing, { costWeight, load: 0, bias }, random);
+    const { chosen } = scoreArms(contenders, policy, nothing, { costWeight, ...unloaded }, random);
     const statistics = known[chosen]!;
     observe(statistics, contexts[chosen] ?? [], rewards[chosen] ?? 0);
     const { name } = arms[chosen]!;

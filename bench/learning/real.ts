@@ -50,7 +50,8 @@ export async function runReal(options: RealOptions): Promise<RealRun> {
     stack: { folder: options.stackFolder },
     kafka: { prefix: `${name}.`, partitions: 4 },
     clickhouse: { database: name },
-    routing: { costWeight: options.costWeight },
+    // What was learnt decides, not how busy an arm is.
+    routing: { costWeight: options.costWeight, saturation: { weight: 0 } },
     learn: { everyMs: 250 },
     record: { batchMs: 100 },
     arms: arms.map((arm) => ({ ...arm, type: "recorded", file, concurrency: 64 })),

@@ -35,7 +35,7 @@ export async function startRealLoop(
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
-    routing: { costWeight: 20 },
+    routing: { costWeight: 20, saturation: { weight: 0 } },
     arms: [
       { ...answerAtOnce, name: "cheap", file: log, cost: 0.1 },
       { ...answerAtOnce, name: "dear", file: log, cost: 1 },

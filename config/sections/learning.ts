@@ -12,6 +12,30 @@ export const routing = z.strictObject({
   priorVariance: z.number().positive().default(0.25),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
+  /** Overload of the arms dearer than the cheapest: what presses on dear arms, the more the dearer (routing.md). */
+  load: z
+    .strictObject({
+      /** L*: utilisation of the dearer arms from which it presses; 1 is as many requests as they take at a time. */
+      threshold: z.number().min(0).default(0.8),
+      /** How steeply it rises from there. */
+      gamma: z.number().positive().default(3),
+      /** lambda0: quality that a full unit of cost loses at the most; absent: so much that the cheapest arm wins surely; 0 turns it off. */
+      weight: z.number().min(0).optional(),
+    })
+    .prefault({}),
+  /** What an arm loses for its own utilisation, the cheapest too (routing.md). */
+  saturation: z
+    .strictObject({
+      /** Utilisation of an arm from which it loses; 2: as many requests wait as it takes at a time. */
+      threshold: z.number().min(0).default(2),
+      /** How steeply it rises from there. */
+      gamma: z.number().positive().default(1),
+      /** Quality that it loses at the most; absent: so much that an idle arm wins surely, whatever both are worth and cost; 0 turns it off. */
+      weight: z.number().min(0).optional(),
+    })
+    .prefault({}),
+  /** Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback. */
+  askShare: z.number().min(0).max(1).default(0.01),
 });
 
 export const learn = z.strictObject({

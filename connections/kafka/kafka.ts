@@ -74,6 +74,11 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
         return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata };
       });
     },
+    async members(group) {
+      const connected = await admin();
+      const { groups } = await connected.describeGroups([group]);
+      return groups.reduce((sum, { members }) => sum + members.length, 0);
+    },
     async close() {
       const made = await connecting?.catch(() => undefined);
       if (made !== undefined) await within(disconnectMs, made.disconnect());

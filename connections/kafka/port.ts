@@ -192,5 +192,7 @@ export interface Kafka {
     group: string,
     topic: string,
   ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string }[]>;
+  /** Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the broker is away. */
+  members(group: string): Promise<number>;
   close(): Promise<void>;
 }

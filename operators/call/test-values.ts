@@ -23,6 +23,7 @@ export function aWork(change: Partial<Work> = {}): Work {
           deviation: 0,
           sampled: 0,
           bias: 0,
+          saturation: 0,
           probability: 1,
           examples: [],
           trial: null,

@@ -69,6 +69,9 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   threshold: double(record.threshold),
   explored_threshold: doubleOrNull(record.exploredThreshold),
   load: double(record.load),
+  saturation: Object.fromEntries(
+    record.arms.flatMap(({ arm, saturation }) => (saturation === 0 ? [] : [[arm, double(saturation)]])),
+  ),
   policy_version: record.policyVersion,
   proxy_version: record.proxyVersion,
   template: record.template,

@@ -50,6 +50,7 @@ const armScore = {
   deviation: 0.1,
   sampled: 0.7,
   bias: 0.03,
+  saturation: 0.01,
   probability: 0.75,
   examples: ["e1", "e2"].map((id, index) => ({
     id,

@@ -21,7 +21,14 @@ const arm = (name: string, cost: number, examples = true): RouteArm => ({
   prices: { prompt: 10 * cost, completion: 10 * cost },
 });
 const arms = [arm("cheap", 0.1), arm("dear", 1, false)];
-const routing: RouteConfig = { costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25 };
+const routing: RouteConfig = {
+  ...{ costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25, askShare: 0.01 },
+  load: { threshold: 0.8, gamma: 3 },
+  saturation: { threshold: 2, gamma: 1 },
+};
+const loaded = (dearer: number, byArm: Record<string, number> = {}) => ({
+  load: () => ({ dearer, byArm: new Map(Object.entries(byArm)) }),
+});
 
 function learnt(name: string, reward: number): ArmPosterior {
   const statistics = emptyStatistics(FEATURE_COUNT);
@@ -54,7 +61,7 @@ async function decide(
   const dependencies = {
     policy: () => ({ policy: priorPolicy, problem: null }),
     arms: () => arms,
-    load: () => 0,
+    ...loaded(0),
     random: splitmix64(1),
     clock: () => NOW,
     routing,
@@ -109,7 +116,7 @@ describe("route", () => {
     const route = createRoute({
       policy: () => policyOfThree,
       arms: () => three,
-      load: () => 0.9,
+      ...loaded(0.9, { cheap: 2.3 }),
       random,
       clock: () => NOW,
       routing,
@@ -135,9 +142,44 @@ describe("route", () => {
     const free = await dearShare({}, allow({ costWeight: 0 }));
     expect(free).toBeGreaterThan(0.9);
     expect(await dearShare({}, allow({ costWeight: 5 }))).toBeLessThan(0.1);
-    expect(await dearShare({ load: () => 50 }, allow({ costWeight: 0 }))).toBeLessThan(0.5);
-    expect(await dearShare({ load: () => 0.8 }, allow({ costWeight: 0 }))).toBe(free);
+    expect(await dearShare(loaded(50), allow({ costWeight: 0 }))).toBeLessThan(0.5);
+    expect(await dearShare(loaded(0.8, { cheap: 2, dear: 0.8 }), allow({ costWeight: 0 }))).toBe(free);
     expect((await decide({ policy })).policyVersion).toBe(4);
+  });
+
+  it("spares an arm that is itself saturated, the cheapest too, and writes down what that cost it", async () => {
+    const policy = () => policyOf({ cheap: 0.6, dear: 0.6 });
+    const unloaded = await decide({ policy });
+    const busy = await decide({ policy, ...loaded(0, { cheap: 20 }) });
+    const [cheap, dear] = busy.arms;
+    expect(unloaded.arms.map(({ saturation }) => saturation)).toEqual([0, 0]);
+    expect(unloaded.arms[0]!.probability).toBeGreaterThan(0.5);
+    // 1.1 for the quality, 0.3 * 0.9 for the price.
+    expect(cheap!.saturation).toBeCloseTo(1.37, 9);
+    expect(cheap!.bias).toBeCloseTo(1.37 + 0.03, 9);
+    expect([dear!.saturation, dear!.bias]).toEqual([0, 0.3]);
+    expect(busy).toMatchObject({ arm: "dear" });
+    expect(dear!.probability).toBeGreaterThan(0.99);
+    expect(busy.probability).toBe(dear!.probability);
+    // What is learnt and whether a comparison is worth it don't depend on the load.
+    expect(cheap!.mean).toBe(unloaded.arms[0]!.mean);
+    expect(busy.secondArm === null).toBe(unloaded.secondArm === null);
+  });
+
+  it("takes the weights of both penalties from the configuration where it names them", async () => {
+    const load = { ...routing.load, weight: 0 };
+    const saturation = { ...routing.saturation, weight: 0.5 };
+    const { arms: scores } = await decide({ ...loaded(50, { cheap: 50 }), routing: { ...routing, load, saturation } });
+    expect(scores.map(({ bias }) => bias)).toEqual([0.53, 0.3]);
+  });
+
+  it("lets arms that are saturated alike compete as if none were", async () => {
+    const policy = () => policyOf({ cheap: 0.7, dear: 0.8 });
+    const probabilities = async (dependencies: Partial<RouteDependencies>) =>
+      (await decide({ policy, ...dependencies })).arms.map(({ probability }) => probability);
+    const free = await probabilities({});
+    for (const [i, p] of (await probabilities(loaded(0, { cheap: 4, dear: 4 }))).entries())
+      expect(p).toBeCloseTo(free[i]!, 9);
   });
 
   it("starts an arm whose model changed from the prior", async () => {
@@ -184,7 +226,7 @@ describe("route", () => {
     expect(strange).toMatchObject({ arm: "cheap", probability: 1, degraded: ["features"] });
     expect(strange.arms[0]!.context).toEqual([]);
     expect((await decide({}, { embedding: null })).degraded).toEqual([]);
-    expect((await decide({ load: () => Number.NaN })).load).toBe(0);
+    expect((await decide(loaded(Number.NaN, { cheap: Number.NaN, dear: Infinity }))).load).toBe(0);
   });
 
   it("asks only those who may be asked, and logs a second arm when the first is hardly better", async () => {
@@ -205,7 +247,7 @@ describe("route", () => {
         fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 1, maxLength: 6 }),
         async (seed, costs) => {
           const many = costs.map((cost, i) => arm(`a${i}`, cost));
-          const decision = await decide({ random: splitmix64(seed), arms: () => many, load: () => 2 });
+          const decision = await decide({ random: splitmix64(seed), arms: () => many, ...loaded(2, { a0: 3 }) });
           expect(decision.probability).toBeGreaterThan(0);
           expect(decision.probability).toBeLessThanOrEqual(1);
           expect(decision.arms.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 9);

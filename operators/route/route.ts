@@ -5,14 +5,14 @@
 import { constantPrior, priorPosterior } from "../../algorithms/bandit.ts";
 import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
-import { defaultLambda0 } from "../../algorithms/load-bias.ts";
+import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } from "../../algorithms/load-bias.ts";
 import { drawIndex, type Random } from "../../algorithms/random.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
 import type { Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
 import type { PolicyState } from "./policy-table.ts";
-import { scoreArms, undecided, type Contender, type Scored } from "./score.ts";
+import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
 
 export interface RouteConfig {
   /** lambda_c unless the request says otherwise. */
@@ -23,19 +23,18 @@ export interface RouteConfig {
   priorVariance: number;
   /** Variance of a reward around its prediction; 0.1 by default. */
   noiseVariance?: number;
-  /** L* (0.8), gamma (3), and lambda0 (derived from the arms' costs) of the load bias. */
-  loadThreshold?: number;
-  loadGamma?: number;
-  lambda0?: number;
-  /** Share of requests, of clients that may be asked, that are asked for feedback at random; 0.01 by default. */
-  askShare?: number;
+  /** L*, gamma and lambda0 of the load bias, which falls on dear arms; weight absent: derived from the arms' costs. */
+  load: Pressing & { weight?: number | undefined };
+  /** The same of what an arm's own utilisation costs it; weight absent: derived from the arms' costs. */
+  saturation: Pressing & { weight?: number | undefined };
+  /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
+  askShare: number;
 }
 
 export interface RouteDependencies {
   policy: () => PolicyState;
   arms: () => readonly RouteArm[];
-  /** L: the moving average of the utilisation of the dearer arms. */
-  load: () => number;
+  load: () => Load;
   random: Random;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -76,15 +75,10 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
     let scored: Scored | null = null;
     if (!usable) degraded.push("features");
     else if (routerPolicy.featureVersion === FEATURE_VERSION && (routerPolicy.version > 0 || problem === null)) {
-      const costs = arms().map((arm) => arm.cost);
-      const bias = {
-        threshold: routing.loadThreshold ?? 0.8,
-        gamma: routing.loadGamma ?? 3,
-        lambda0: routing.lambda0 ?? defaultLambda0(costs),
-      };
+      const biases = { ...overloadBiases(arms(), routing), load: currentLoad };
       const costWeight = request.allow.costWeight ?? routing.costWeight;
       try {
-        scored = scoreArms(contenders, routerPolicy, prior, { costWeight, load: currentLoad, bias }, random);
+        scored = scoreArms(contenders, routerPolicy, prior, { ...biases, costWeight }, random);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
       }
@@ -106,18 +100,30 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       ...second(scored, random),
       threshold: selected.threshold,
       exploredThreshold: selected.exploredThreshold,
-      load: Number.isFinite(currentLoad) ? currentLoad : 0,
+      load: Number.isFinite(currentLoad.dearer) ? currentLoad.dearer : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
       proxyVersion: selected.proxyVersion,
       helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION,
       // compose knows its template.
       template: "",
-      asked: request.mayAsk && random() < (routing.askShare ?? 0.01),
+      asked: request.mayAsk && random() < routing.askShare,
       degraded,
       timings: [],
       createdAt: clock(),
     };
     return ok({ ...selected, degraded, decision });
+  };
+}
+
+/** Weights are derived from all arms, not from those that one request allows: the same overload presses alike on every request. */
+function overloadBiases(
+  arms: readonly RouteArm[],
+  { load, saturation, costWeight }: RouteConfig,
+): Pick<Biases, "loadBias" | "saturationBias"> {
+  const costs = arms.map((arm) => arm.cost);
+  return {
+    loadBias: { ...load, lambda0: load.weight ?? defaultLambda0(costs) },
+    saturationBias: { ...saturation, weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight) },
   };
 }
 
@@ -156,6 +162,7 @@ function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: 
       deviation: 0,
       sampled: mean,
       bias: 0,
+      saturation: 0,
       probability,
       examples,
       trial,

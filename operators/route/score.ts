@@ -1,6 +1,13 @@
-// The scores of the arms for one request (spec 20): predicted quality less cost and load, a Thompson sample of it, and the exact chance to win.
+// The scores of the arms for one request (spec 20): predicted quality less cost, load and saturation, a Thompson sample of it, and the exact chance to win.
 import { predict, sample, type Posterior } from "../../algorithms/bandit.ts";
-import { loadPenalty, pressure, type LoadBias } from "../../algorithms/load-bias.ts";
+import {
+  loadPenalty,
+  pressure,
+  saturationPenalty,
+  type Load,
+  type LoadBias,
+  type SaturationBias,
+} from "../../algorithms/load-bias.ts";
 import { winProbabilities } from "../../algorithms/propensity.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { ArmScore, ExampleTrial, ShownExample } from "../../schemas/types.ts";
@@ -23,12 +30,20 @@ export interface Scored {
   chosen: number;
 }
 
-/** costWeight: lambda_c. load: L. Throws RangeError when the policy leads to anything not finite. */
+export interface Biases {
+  /** lambda_c. */
+  costWeight: number;
+  load: Load;
+  loadBias: LoadBias;
+  saturationBias: SaturationBias;
+}
+
+/** Throws RangeError when the policy leads to anything not finite. */
 export function scoreArms(
   contenders: readonly Contender[],
   policy: RouterPolicy,
   prior: Posterior,
-  { costWeight, load, bias }: { costWeight: number; load: number; bias: LoadBias },
+  { costWeight, load, loadBias, saturationBias }: Biases,
   random: Random,
 ): Scored {
   const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
@@ -36,6 +51,7 @@ export function scoreArms(
     // An arm that changed its model is a new one.
     const posterior = learnt !== undefined && learnt.model === arm.model ? learnt : prior;
     const prediction = predict(posterior, context);
+    const saturation = saturationPenalty(load.byArm.get(arm.name) ?? 0, saturationBias);
     return {
       arm: arm.name,
       model: arm.model,
@@ -43,7 +59,8 @@ export function scoreArms(
       context,
       ...prediction,
       sampled: sample(prediction, random),
-      bias: costWeight * arm.cost + loadPenalty(load, arm.cost, bias),
+      bias: costWeight * arm.cost + loadPenalty(load.dearer, arm.cost, loadBias) + saturation,
+      saturation,
       probability: 0,
       examples,
       trial,
@@ -52,10 +69,10 @@ export function scoreArms(
   const probabilities = winProbabilities(
     scores.map(({ mean, deviation, bias: penalty }) => ({ mean: mean - penalty, deviation })),
   );
-  const loadFree =
-    pressure(load, bias) === 0
-      ? probabilities
-      : winProbabilities(scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })));
+  const unloaded = pressure(load.dearer, loadBias) === 0 && scores.every(({ saturation }) => saturation === 0);
+  const loadFree = unloaded
+    ? probabilities
+    : winProbabilities(scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })));
   return {
     scores: scores.map((score, i) => ({ ...score, probability: probabilities[i]! })),
     loadFree,

@@ -39,6 +39,7 @@ export const decisionOf = (requestId: string, arm: string, x: number[], more: Pa
       deviation: 0.1,
       sampled: 0.5,
       bias: 0,
+      saturation: 0,
       probability: 0.5,
       examples: [],
       trial: null,

@@ -1,0 +1,142 @@
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Load } from "../algorithms/load-bias.ts";
+import { encodeFinished } from "./finished-offsets.ts";
+import { createLoadMetrics } from "./load-metrics.ts";
+import { createLoadMonitor, type LoadMonitor, type MonitoredArm } from "./load.ts";
+import { createMetricsRegistry } from "./metrics.ts";
+
+const arm = (name: string, more: Partial<MonitoredArm> = {}): MonitoredArm => ({
+  ...{ name, topic: `work.${name}`, group: `generate.${name}`, concurrency: 2, dearer: name !== "cheap" },
+  ...more,
+});
+type Partition = { end: number; committed: number | undefined; metadata?: string };
+
+let monitor: LoadMonitor | undefined;
+let readings: Load[] = [];
+beforeEach(() => {
+  vi.useFakeTimers();
+  readings = [];
+});
+afterEach(() => {
+  monitor?.stop();
+  vi.useRealTimers();
+});
+
+/** Topics and groups are state that the test changes; a group that is missing can't be read. */
+function watch(
+  arms: () => readonly MonitoredArm[],
+  topics: Map<string, Partition[]>,
+  members = new Map<string, number>(),
+) {
+  const kafka = {
+    lag: (_group: string, topic: string) => {
+      const partitions = topics.get(topic);
+      if (partitions === undefined) return Promise.reject(new Error("the broker is away"));
+      return Promise.resolve(partitions.map((one, partition) => ({ metadata: "", ...one, partition })));
+    },
+    members: (group: string) => Promise.resolve(members.get(group) ?? 1),
+  };
+  const options = { kafka, arms, now: Date.now, log: pino({ level: "silent" }) };
+  monitor = createLoadMonitor({ ...options, onRead: (load) => readings.push(load) });
+  return { ...monitor, after: (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000) };
+}
+
+describe("load monitor", () => {
+  it("takes what is unfinished over what an arm takes at a time, with a half-life of 10 s; L is the mean of the dearer arms", async () => {
+    const topics = new Map<string, Partition[]>([
+      // 3 + 5 unfinished: offsets 4 and 6 are finished beyond the committed one; nothing was ever committed of the second.
+      [
+        "work.cheap",
+        [
+          { end: 8, committed: 3, metadata: encodeFinished([1, 3]) },
+          { end: 5, committed: undefined },
+        ],
+      ],
+      ["work.dear", [{ end: 100, committed: 96 }]],
+      ["work.idle", [{ end: 7, committed: 7 }]],
+    ]);
+    const { load, after } = watch(() => [arm("cheap"), arm("dear"), arm("idle")], topics);
+    expect(load()).toEqual({ dearer: 0, byArm: new Map() });
+    await after(11); // the first reading begins at 0
+    expect(load().byArm.get("cheap")).toBeCloseTo(8 / 2 / 2, 9);
+    expect(load().byArm.get("dear")).toBeCloseTo(4 / 2 / 2, 9);
+    expect(load().byArm.get("idle")).toBe(0);
+    expect(load().dearer).toBeCloseTo(0.5, 9);
+    await after(200);
+    expect(load().byArm.get("cheap")).toBeCloseTo(4, 3);
+    expect(load().dearer).toBeCloseTo(1, 3);
+    expect(readings.at(-1)).toEqual(load());
+  });
+
+  it("counts the processes at work: members of the group, no more than there are partitions, at least the one that is expected", async () => {
+    const busy: Partition[] = [
+      { end: 12, committed: 0 },
+      { end: 0, committed: 0 },
+    ];
+    const topics = new Map(["two", "many", "down"].map((name) => [`work.${name}`, busy]));
+    const members = new Map([
+      ...([
+        ["generate.two", 2],
+        ["generate.many", 9],
+        ["generate.down", 0],
+      ] as const),
+    ]);
+    const { load, after } = watch(() => [arm("two"), arm("many"), arm("down")], topics, members);
+    await after(300);
+    expect([...load().byArm].map(([name, value]) => [name, Math.round(value * 100) / 100])).toEqual([
+      ["two", 3],
+      ["many", 3],
+      ["down", 6],
+    ]);
+  });
+
+  it("keeps the average of an arm that can't be read, and goes on with the others", async () => {
+    const topics = new Map<string, Partition[]>([
+      ["work.cheap", [{ end: 4, committed: 0 }]],
+      ["work.dear", [{ end: 4, committed: 0 }]],
+    ]);
+    const { load, after } = watch(() => [arm("cheap"), arm("dear")], topics);
+    await after(300);
+    topics.delete("work.dear");
+    topics.set("work.cheap", [{ end: 4, committed: 4 }]);
+    await after(300);
+    expect(load().byArm.get("dear")).toBeCloseTo(2, 3);
+    expect(load().byArm.get("cheap")).toBeCloseTo(0, 3);
+    expect(load().dearer).toBeCloseTo(2, 3);
+  });
+
+  it("forgets an arm that was removed; a new one begins idle", async () => {
+    let arms = [arm("cheap"), arm("dear")];
+    const topics = new Map<string, Partition[]>(
+      ["cheap", "dear", "new"].map((name) => [`work.${name}`, [{ end: 8, committed: 0 }]]),
+    );
+    const { load, after } = watch(() => arms, topics);
+    await after(300);
+    arms = [arm("cheap"), arm("new")];
+    await after(1);
+    expect([...load().byArm.keys()]).toEqual(["cheap", "new"]);
+    expect(load().dearer).toBe(0);
+  });
+});
+
+it("shows load, utilisation and how hard each presses; a removed arm goes", async () => {
+  const registry = createMetricsRegistry();
+  const pressing = { load: { threshold: 0.8, gamma: 3 }, saturation: { threshold: 2, gamma: 1 } };
+  const metrics = createLoadMetrics(registry, pressing);
+  createLoadMetrics(registry, pressing).set({ dearer: 1, byArm: new Map([["gone", 1]]) });
+  metrics.set({
+    dearer: 1.8,
+    byArm: new Map([
+      ["cheap", 3],
+      ["dear", 1.8],
+    ]),
+  });
+  const text = await registry.metrics();
+  expect(text).toContain("precedent_load 1.8");
+  expect(text).toContain(`precedent_load_pressure ${Math.tanh(3)}`);
+  expect(text).toContain('precedent_arm_utilisation{arm="cheap"} 3');
+  expect(text).toContain(`precedent_arm_saturation{arm="cheap"} ${Math.tanh(1)}`);
+  expect(text).toContain('precedent_arm_saturation{arm="dear"} 0');
+  expect(text).not.toContain("gone");
+});
