@@ -25,7 +25,7 @@ interface Asked {
 const contextTokens = 4_096;
 const policies = ["full", "last-2", "attnlink-4", "attnlink-16"];
 const plan: readonly Asked[] = [
-  { workload: "nl2bash-10", requests: 4, policies },
+  { workload: "nl2bash-10", requests: 3, policies },
   { workload: "nl2bash-20", requests: 2, policies },
   { workload: "musique-200", requests: 2, policies },
 ];
