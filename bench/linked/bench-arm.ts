@@ -4,8 +4,6 @@ import { loadLlama, type LoadedLlama } from "../../arms/llama-load.ts";
 import type { ConversationPrompt } from "../../arms/link-beginning.ts";
 import { type LinkPolicy, parsePolicy } from "../../algorithms/link-policy.ts";
 
-/** The default of arms. */
-export const policy: LinkPolicy = policyNamed("last-2");
 const mebibyte = 1_048_576;
 /** loadLlama gives the rest to the beginnings of conversations. */
 const chunkShare = 0.75;
@@ -45,6 +43,7 @@ export interface Answered {
 export async function answer(
   { model }: Pick<LoadedLlama, "model">,
   prompt: ConversationPrompt,
+  policy: LinkPolicy,
   maxTokens: number,
   signal: AbortSignal,
 ): Promise<Answered> {
@@ -65,7 +64,7 @@ export async function answer(
   };
 }
 
-function policyNamed(name: string): LinkPolicy {
+export function policyNamed(name: string): LinkPolicy {
   const parsed = parsePolicy(name);
   if ("problem" in parsed) throw new Error(parsed.problem);
   return parsed;

@@ -13,7 +13,7 @@ import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Piece } from "../../schemas/types.ts";
 import { candidateCount, type HelpfulnessData } from "../helpfulness/data.ts";
 import { shuffled } from "../support/samples.ts";
-import { answer, type Answered } from "./bench-arm.ts";
+import { answer, type Answered, policyNamed } from "./bench-arm.ts";
 import { examplePieces } from "./prompts.ts";
 import { commandSystem } from "./workloads.ts";
 
@@ -110,7 +110,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, proxy, lo
     ];
     const chunked = llama.chunked(pieces);
     const prompt = llama.model.keyed(chunked);
-    const answered = await answer(llama, prompt, 1, signal);
+    const answered = await answer(llama, prompt, policyNamed("last-2"), 1, signal);
     llama.inventory.seen(chunked.chunks, prompt.chunks);
     atHand = llama.inventory.summary();
     return {

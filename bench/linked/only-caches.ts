@@ -58,7 +58,7 @@ async function prefetchOf(context: BenchContext, { streams }: CachePlan, arm: Ar
         const items = Array.from({ length: requests }, (_, index) => item(index));
         return measurePrefetch({ plan, items, arm, folder, signal });
       });
-      rows.push(...prefetchRows(workload, streamed));
+      rows.push(...prefetchRows(plan, streamed));
       const { cachesMib, chunks } = streamed;
       extents.push({ workload, requests, waiting, chunks, caches_mib: significant(cachesMib), memory_mib: memoryMib });
       bar.update(done + 1);

@@ -20,7 +20,7 @@ it("compares each request with itself in the same pair of rounds", () => {
     ],
     ...{ cachesMib: 100, chunks: 50 },
   };
-  const [without, prefetched, ...more] = prefetchRows("some", streamed);
+  const [without, prefetched, ...more] = prefetchRows({ workload: "some", policy: "naive" }, streamed);
   expect(more).toEqual([]);
   expect(without).toMatchObject({ prefetch: false, n: 3, in_memory: 0.2667, loading_ms: 20, cpu_ms: 200 });
   expect(without?.ttft_difference).toBeNull();

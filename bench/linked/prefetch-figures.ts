@@ -2,10 +2,11 @@
 import { splitmix64 } from "../../algorithms/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, quantile, significant } from "../support/statistics.ts";
-import type { Files, PrefetchAsked, Streamed } from "./prefetch.ts";
+import type { Files, PrefetchAsked, Streamed, StreamPlan } from "./prefetch.ts";
 
 export interface PrefetchRow {
   workload: string;
+  policy: string;
   files: Files;
   prefetch: boolean;
   /** Requests answered, all rounds together. */
@@ -26,7 +27,10 @@ export interface PrefetchRow {
   ttft_high: number | null;
 }
 
-export function prefetchRows(workload: string, { asked, rounds }: Streamed): PrefetchRow[] {
+export function prefetchRows(
+  { workload, policy }: Pick<StreamPlan, "workload" | "policy">,
+  { asked, rounds }: Streamed,
+): PrefetchRow[] {
   const places = [...new Set(rounds.map(({ files }) => files))];
   return places.flatMap((files) =>
     [false, true].map((prefetch): PrefetchRow => {
@@ -36,7 +40,7 @@ export function prefetchRows(workload: string, { asked, rounds }: Streamed): Pre
       const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
       const against = prefetch ? differenceOf(own, asked) : null;
       return {
-        ...{ workload, files, prefetch, n: own.length },
+        ...{ workload, policy, files, prefetch, n: own.length },
         in_memory: significant(sum(of(({ inMemory }) => inMemory)) / sum(of(({ read }) => read))),
         loading_ms: significant(median(of(({ loadingMs }) => loadingMs))),
         loading_p90_ms: significant(

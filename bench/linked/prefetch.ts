@@ -8,7 +8,7 @@ import pLimit from "p-limit";
 import type { LoadedLlama } from "../../arms/llama-load.ts";
 import type { ConversationPrompt } from "../../arms/link-beginning.ts";
 import { shuffled } from "../support/samples.ts";
-import { answer, type Answered, type BenchArm, openArm, policy } from "./bench-arm.ts";
+import { answer, type Answered, type BenchArm, openArm, policyNamed } from "./bench-arm.ts";
 import type { Item } from "./prompts.ts";
 
 /** Where the files of caches lie when a round begins: in the page cache of the system, or on the device alone. */
@@ -16,6 +16,7 @@ export type Files = "page cache" | "device";
 
 export interface StreamPlan {
   workload: string;
+  policy: string;
   requests: number;
   /** For chunk caches; less than those of all requests together. */
   memoryMib: number;
@@ -77,7 +78,7 @@ export async function measurePrefetch({ plan, items, arm, folder, signal }: Stre
     );
     await makeCaches(llama, prompts, signal);
     // Unmeasured: memory holds from now on what a stream leaves in it.
-    for (const prompt of prompts) await answer(llama, prompt, 1, signal);
+    for (const prompt of prompts) await answer(llama, prompt, policyNamed(plan.policy), 1, signal);
     await llama.store.flush();
     const streamed: Streamed = { asked: [], rounds: [], ...extent(llama) };
     const canDrop = await dropped(files);
@@ -117,6 +118,7 @@ function extent({ store }: LoadedLlama): Pick<Streamed, "cachesMib" | "chunks"> 
 }
 
 interface Streaming {
+  policy: string;
   waiting: number;
   answerTokens: number;
   prefetch: boolean;
@@ -128,8 +130,9 @@ async function stream(
   llama: LoadedLlama,
   prompts: readonly ConversationPrompt[],
   order: readonly number[],
-  { waiting, answerTokens, prefetch, signal }: Streaming,
+  { policy: name, waiting, answerTokens, prefetch, signal }: Streaming,
 ) {
+  const policy = policyNamed(name);
   const place = pLimit(1);
   const asked: Omit<PrefetchAsked, "pair" | "files" | "prefetch">[] = [];
   const queue = [...order];
@@ -140,7 +143,7 @@ async function stream(
     if (waits && prefetch) void llama.prefetcher.waiting(() => prompt, policy, over.signal);
     await place(async () => {
       const before = llama.store.stats();
-      const answered = await answer(llama, prompt, answerTokens, signal);
+      const answered = await answer(llama, prompt, policy, answerTokens, signal);
       const { memoryHits, diskHits, misses } = llama.store.stats();
       const inMemory = memoryHits - before.memoryHits;
       const read = inMemory + diskHits - before.diskHits + misses - before.misses;
