@@ -6,18 +6,14 @@ import type { TestMethods } from "./testing-worker.ts";
 
 const log = pino({ level: "silent" });
 const entry = new URL("./testing-worker.ts", import.meta.url);
-const pause = { first: 20, last: 50 };
+const base = { name: "kept", entry, data: "x", log, pause: { first: 20, last: 50 } };
 
 test("a crashed worker is replaced; calls in between are rejected at once", async () => {
   let restarted: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (restarted = resolve));
   let prepared = 0;
   const kept = await keepWorker<TestMethods>({
-    name: "kept",
-    entry,
-    data: "x",
-    log,
-    pause,
+    ...base,
     prepare: async (client) => {
       await client.call("input", null);
       prepared++;
@@ -35,20 +31,11 @@ test("a crashed worker is replaced; calls in between are rejected at once", asyn
 
 test("a worker that can't be prepared at first rejects", async () => {
   const prepare = (): Promise<void> => Promise.reject(new Error("no model"));
-  await expect(keepWorker<TestMethods>({ name: "kept", entry, data: "x", log, pause, prepare })).rejects.toThrow(
-    "no model",
-  );
+  await expect(keepWorker<TestMethods>({ ...base, prepare })).rejects.toThrow("no model");
 });
 
 test("a closed one is not started again", async () => {
-  const kept = await keepWorker<TestMethods>({
-    name: "kept",
-    entry,
-    data: "x",
-    log,
-    pause,
-    prepare: async () => undefined,
-  });
+  const kept = await keepWorker<TestMethods>({ ...base, prepare: async () => undefined });
   const crash = kept.call("crash", "exit");
   await expect(crash).rejects.toBeInstanceOf(WorkerDied);
   await kept.close();
@@ -60,12 +47,8 @@ test("one that hangs is killed, its calls rejected, and replaced", async () => {
   let restarted: () => void = () => undefined;
   const ready = new Promise<void>((resolve) => (restarted = resolve));
   const kept = await keepWorker<TestMethods>({
-    name: "kept",
-    entry,
-    data: "x",
+    ...base,
     isolation: "process",
-    log,
-    pause,
     prepare: async (client) => {
       await client.call("input", null);
     },
