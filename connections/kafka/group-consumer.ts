@@ -131,15 +131,18 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         if (batchSize === 0) handlers.onMarkers?.(topic, partition, Number(firstOffset ?? lastOffset), next);
         handlers.onLag?.(topic, partition, Number(highWatermark) - next);
       });
+      const startAgain = (): void =>
+        void setTimeout(() => {
+          if (stopped) return;
+          start(handlers).catch((error: unknown) => {
+            log.error({ err: error, group }, "the consumer can't start, trying again");
+            startAgain();
+          });
+        }, restartMs);
       consumer.on(consumer.events.CRASH, ({ payload }) => {
         if (stopped || payload.restart) return;
         log.error({ err: payload.error, group }, "the consumer crashed, starting it again");
-        setTimeout(() => {
-          if (!stopped)
-            void start(handlers).catch((error: unknown) =>
-              log.error({ err: error, group }, "the consumer can't start"),
-            );
-        }, restartMs);
+        startAgain();
       });
       return start(handlers).then(() => (stopped ? undefined : joined));
     },
