@@ -91,11 +91,7 @@ async function moreAnswers(count: number): Promise<void> {
 
 /** Every request record has one response record, and every id stands once in every table. */
 async function expectAllOnce(): Promise<void> {
-  await eventually(
-    "all answers",
-    () => Promise.resolve(oracle.answered() >= oracle.issued.length || undefined),
-    120_000,
-  ).catch(async (error: unknown) => {
+  await oracle.allAnswered(60_000).catch(async (error: unknown) => {
     // Who is it that lacks them: the system, or the oracle that listens?
     const { lost } = notOnce(oracle.issued, await oracle.recordsOf(outside.topic("responses")));
     const asked = notOnce(oracle.issued, await oracle.recordsOf(outside.topic("requests")));
@@ -105,7 +101,7 @@ async function expectAllOnce(): Promise<void> {
       cause: error,
     });
   });
-  await oracle.drained(120_000);
+  await oracle.drained(60_000);
   const asked = await oracle.recordsOf(outside.topic("requests"));
   expect(new Set(asked.keys())).toEqual(new Set(oracle.issued));
   expect(await oracle.recordsOf(outside.topic("responses"))).toEqual(asked);

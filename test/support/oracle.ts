@@ -4,7 +4,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "../../assembly/session.ts";
 import { groupName } from "../../assembly/stage.ts";
 import { recordedTopics } from "../../operators/decode/rows.ts";
-import { eventually, requestOf } from "./system.ts";
+import { whileProgressing } from "./progress.ts";
+import { requestOf } from "./system.ts";
 
 export interface Oracle {
   /** Ids that the broker has acknowledged, in order. */
@@ -15,8 +16,10 @@ export interface Oracle {
   answered(): number;
   /** Records of a topic by key, read anew and read-committed. */
   recordsOf(topic: string): Promise<Map<string, number>>;
-  /** Resolves when no group has anything left to read. */
-  drained(withinMs: number): Promise<void>;
+  /** Resolves when every id has an answer; rejects when none more has come for so long, or some lack at the latest after three times as long. */
+  allAnswered(stillMs: number): Promise<void>;
+  /** Resolves when no group has anything left to read; rejects when none has got on for so long, or at the latest after three times as long. */
+  drained(stillMs: number): Promise<void>;
   /** What was seen of the committed offsets: how many looks, and every step back. */
   offsets(): { looks: number; backwards: string[] };
   stop(): Promise<void>;
@@ -42,8 +45,10 @@ export async function createOracle({ session, arms, questionOf, prefix }: Oracle
   let stopped = false;
   const tail = await kafka.tailTopic(topic("responses"), ({ key }) => void answered.add(key?.toString() ?? ""));
 
-  const look = async (): Promise<string[]> => {
+  /** How far all groups have read together, and who has not read everything. */
+  const look = async (): Promise<{ read: number; waiting: string[] }> => {
     const waiting: string[] = [];
+    let read = 0;
     for (const { group, of } of groups)
       for (const name of of)
         for (const { partition, end, committed } of await kafka.lag(group, name)) {
@@ -52,10 +57,11 @@ export async function createOracle({ session, arms, questionOf, prefix }: Oracle
           if (before !== undefined && (committed ?? 0) < before)
             backwards.push(`${key}: ${before} -> ${String(committed)}`);
           if (committed !== undefined) seen.set(key, committed);
+          read += committed ?? 0;
           if (end > (committed ?? 0)) waiting.push(`${key}: ${String(committed)} of ${end}`);
         }
     looks++;
-    return waiting;
+    return { read, waiting };
   };
   const send = async (messages: Parameters<typeof producer.send>[0]): Promise<void> => {
     for (let attempt = 1; ; attempt++)
@@ -112,16 +118,21 @@ export async function createOracle({ session, arms, questionOf, prefix }: Oracle
       await reader.stop();
       return new Map([...places].map(([id, where]) => [id, where.size]));
     },
-    async drained(withinMs) {
-      let waiting: string[] = ["never seen"];
-      const empty = async (): Promise<true | undefined> => {
-        waiting = await look();
-        return waiting.length === 0 ? true : undefined;
-      };
-      await eventually("all groups have read everything", empty, withinMs).catch((error: unknown) => {
-        throw new Error(`still to be read: ${waiting.join(", ")}`, { cause: error });
-      });
-    },
+    allAnswered: (stillMs) =>
+      whileProgressing(
+        "all answers",
+        () => Promise.resolve({ done: answered.size >= issued.length, reached: answered.size }),
+        { stillMs, atMostMs: 3 * stillMs },
+      ),
+    drained: (stillMs) =>
+      whileProgressing(
+        "all groups have read everything",
+        async () => {
+          const { read, waiting } = await look();
+          return { done: waiting.length === 0, reached: read, missing: `still to be read: ${waiting.join(", ")}` };
+        },
+        { stillMs, atMostMs: 3 * stillMs },
+      ),
     offsets: () => ({ looks, backwards }),
     async stop() {
       stopped = true;
