@@ -1,9 +1,6 @@
 // One vector index a domain, so that a search can't even see another domain (measured against one for all: docs/examples.md). They follow
 // what the ledger changed, are restored from their files and the journal, or built from the vectors in the store, and are built again when
 // their owner dies. Everything here but search() and figures() runs in the pool's turn.
-import { readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Logger } from "pino";
 import {
   VectorError,
@@ -12,10 +9,10 @@ import {
   type VectorIndex,
   type VectorIndexes,
 } from "../vectors/port.ts";
-import { readNote, writeNote } from "./index-note.ts";
+import { createDomainFiles, entriesOf, rangeOf, type Entry } from "./domain-files.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
-import { decodeVector, keyOf, slotOf } from "./records.ts";
+import { decodeVector, keyOf } from "./records.ts";
 import type { Touched } from "./store-state.ts";
 
 export interface DomainIndexesOptions {
@@ -36,19 +33,15 @@ export interface DomainIndex {
   savedSwaps: number;
   savedProbes: number;
 }
-/** About 1 ms of work each: others get their turn in between. */
-const rowsAtOnce = 512;
 
 export const isLost = (error: unknown): boolean => error instanceof VectorError && error.code === "index_unavailable";
 
 export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDamaged, log }: DomainIndexesOptions) {
-  const { vectors, journal } = layout;
+  const { vectors } = layout;
+  const files = createDomainFiles(layout, ledger, folder);
   const { dimension } = ledger.header;
   let owner: VectorIndexes | null = null;
   let byDomain = new Map<number, DomainIndex>();
-
-  const fileOf = (domain: number): string => join(folder, `domain-${domain}.index`);
-  const rangeOf = (domain: number) => ({ start: slotOf(domain, 0), end: slotOf(domain + 1, 0) });
 
   function held(domain: number): DomainIndex {
     let state = byDomain.get(domain);
@@ -75,17 +68,9 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
   }
 
   async function build(domain: number): Promise<void> {
-    let start = slotOf(domain, 0);
-    for (;;) {
-      const entries = Array.from(vectors.getRange({ ...rangeOf(domain), start, limit: rowsAtOnce }));
-      const last = entries.at(-1);
-      if (last === undefined) return;
-      await add(domain, entries);
-      start = last.key + 1;
-      await yieldToOthers();
-    }
+    for await (const entries of entriesOf(vectors, domain)) await add(domain, entries);
   }
-  async function add(domain: number, entries: readonly { key: number; value: Buffer }[]): Promise<void> {
+  async function add(domain: number, entries: readonly Entry[]): Promise<void> {
     const keys = new Uint32Array(entries.length);
     const rows = new Float32Array(entries.length * dimension);
     let whole = 0;
@@ -99,19 +84,15 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
 
   /** From its file and what the journal says changed since; false: that can't be, and the file is gone. */
   async function restore(domain: number, name: string, from: VectorIndexes): Promise<boolean> {
-    const file = fileOf(domain);
     try {
-      const { index, note } = await from.restore(file);
-      const told = readNote(note);
-      const { store, model, sequence } = ledger.header;
-      const mine = told?.store === store && told.domain === name && told.model === model && told.sequence <= sequence;
-      if (!mine) {
-        await index.close();
-        throw new VectorError("bad_snapshot", `it belongs to another state of the pool: ${note}`);
-      }
+      const { index, sequence } = await files.read(domain, name, from);
       const { swaps, probes } = index.figures();
       byDomain.set(domain, { index, changes: 0, savedSwaps: swaps, savedProbes: probes });
-      await replay(domain, told.sequence);
+      for await (const { gone, come } of files.changedSince(domain, sequence)) {
+        if (gone.length > 0) await held(domain).index.remove(Uint32Array.from(gone));
+        await add(domain, come);
+        held(domain).changes += gone.length + come.length;
+      }
       const expected = vectors.getKeysCount(rangeOf(domain));
       if (index.size() === expected) return true;
       await index.close();
@@ -119,59 +100,13 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
     } catch (error) {
       if (!(error instanceof VectorError) || isLost(error)) throw error;
       log.warn(
-        { file, domain: name, reason: error.message },
+        { file: files.fileOf(domain), domain: name, reason: error.message },
         "the file of a vector index is refused: building it anew",
       );
       byDomain.delete(domain);
-      await forgetFile(domain);
+      await files.forget(domain);
       return false;
     }
-  }
-  /** What changed after `sequence`, in the state that it has now. */
-  async function replay(domain: number, sequence: number): Promise<void> {
-    let start = slotOf(domain, 0);
-    for (;;) {
-      const entries = Array.from(journal.getRange({ ...rangeOf(domain), start, limit: rowsAtOnce }));
-      const last = entries.at(-1);
-      if (last === undefined) return;
-      const changed = entries.filter(({ value }) => value.readDoubleLE(0) > sequence).map(({ key }) => key);
-      const now = changed.map((key) => ({ key, value: vectors.getBinary(key) }));
-      const gone = now.filter(({ value }) => value === undefined).map(({ key }) => keyOf(key));
-      if (gone.length > 0) await held(domain).index.remove(Uint32Array.from(gone));
-      await add(
-        domain,
-        now.flatMap(({ key, value }) => (value === undefined ? [] : [{ key, value }])),
-      );
-      held(domain).changes += changed.length;
-      start = last.key + 1;
-      await yieldToOthers();
-    }
-  }
-  /** Takes entries up to `sequence` out of the journal. */
-  async function trim(domain: number, sequence: number): Promise<void> {
-    let start = slotOf(domain, 0);
-    for (;;) {
-      const entries = Array.from(journal.getRange({ ...rangeOf(domain), start, limit: 8 * rowsAtOnce }));
-      const last = entries.at(-1);
-      if (last === undefined) return;
-      await ledger.change(() => {
-        for (const { key, value } of entries) if (value.readDoubleLE(0) <= sequence) void journal.remove(key);
-      });
-      start = last.key + 1;
-    }
-  }
-  async function forgetFile(domain: number): Promise<void> {
-    await rm(fileOf(domain), { force: true });
-    await ledger.change(() => ledger.setJournal(domain, false));
-    await trim(domain, Infinity);
-  }
-
-  /** Files that nothing knows: written while their domain went, or before the store was made anew. */
-  async function sweepFiles(): Promise<void> {
-    const known = new Set([...ledger.domains()].flatMap(([domain, { journal: has }]) => (has ? [fileOf(domain)] : [])));
-    for (const name of await readdir(folder))
-      if (/^domain-.*\.index/.test(name) && !known.has(join(folder, name)))
-        await rm(join(folder, name), { force: true });
   }
 
   return {
@@ -181,7 +116,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
       await owner?.close();
       owner = null;
       owner = await openIndexes();
-      await sweepFiles();
+      await files.sweep();
       for (const [domain, { name, journal: hasFile }] of ledger.domains())
         if (!hasFile || !(await restore(domain, name, owner))) await build(domain);
     },
@@ -193,7 +128,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
         if (state === undefined || state.index.size() > 0) continue;
         byDomain.delete(domain);
         await state.index.close();
-        if (ledger.domains().get(domain)?.journal !== false) await forgetFile(domain);
+        if (ledger.domains().get(domain)?.journal !== false) await files.forget(domain);
       }
     },
 
@@ -218,14 +153,14 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
       const row = ledger.domains().get(domain);
       if (state === undefined || row === undefined) return null;
       await ledger.change(() => ledger.setJournal(domain, true));
-      const { store, model, sequence } = ledger.header;
+      const { sequence } = ledger.header;
       const { swaps, probes } = state.index.figures();
       const { changes } = state;
       state.changes = 0;
-      const written = state.index.save(fileOf(domain), writeNote({ store, domain: row.name, model, sequence })).then(
+      const written = files.write(domain, row.name, state.index).then(
         () => {
           Object.assign(state, { savedSwaps: swaps, savedProbes: probes });
-          return () => trim(domain, sequence);
+          return () => files.trim(domain, sequence);
         },
         (error: unknown) => {
           state.changes += changes;

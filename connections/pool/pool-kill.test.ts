@@ -55,4 +55,4 @@ test("killed at any moment, and killed again: what is there is what the offset s
     expect(pool.figures().damaged).toBe(0);
     await pool.close();
   }
-}, 60_000);
+}, 240_000);

@@ -1,13 +1,12 @@
 // The pool: examples in a store off the JavaScript heap, one vector index a domain beside it, and both on disk, so that a process started
 // again has them in seconds and reads only the tail of the topic. Changes run one after the other; searches go on meanwhile. When the
 // indexes' owner dies they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes wait.
-import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Embedder } from "../embedder/port.ts";
-import { VectorError, type VectorIndexes } from "../vectors/port.ts";
+import type { VectorIndexes } from "../vectors/port.ts";
 import { accept } from "./accept.ts";
-import { createDomainIndexes, isLost } from "./domain-indexes.ts";
+import { createLastingIndexes } from "./lasting-indexes.ts";
 import { createNearest } from "./nearest.ts";
 import { openStore } from "./open-store.ts";
 import { takeFolder } from "./owner.ts";
@@ -50,8 +49,6 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
   const damages = new Map<string, Damage>();
   const inTurn = pLimit(1);
   let saving: Promise<void> = Promise.resolve();
-  let rebuilding = false;
-  let rebuilds = 0;
 
   const { layout, ledger, upkeep } = await openStore({ ...options, clock }).catch(async (error: unknown) => {
     await giveBack();
@@ -61,47 +58,19 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
     const name = JSON.stringify(damage);
     if (damages.has(name) || closing.signal.aborted) return;
     damages.set(name, damage);
-    inTurn(() => upkeep.mend(damage, follow))
+    inTurn(() => upkeep.mend(damage, indexes.follow))
       .catch((error: unknown) => log.error({ err: error }, "a damaged record can't be taken out"))
       .finally(() => damages.delete(name));
   };
-  const indexes = createDomainIndexes({
-    ...{ layout, ledger, folder, openIndexes, log },
+  const indexes = createLastingIndexes({
+    ...{ layout, ledger, folder, openIndexes, log, inTurn, pause },
+    closing: closing.signal,
     onDamaged: (slot) => onDamaged({ slot }),
   });
   const nearest = createNearest({ layout, ledger, search: indexes.search, onDamaged });
 
-  /** Opens the indexes; tried again until it works or the pool is closed. */
-  async function open(): Promise<void> {
-    rebuilding = true;
-    for (let failures = 0; !closing.signal.aborted; failures++) {
-      try {
-        await indexes.open();
-        break;
-      } catch (error) {
-        const wait = Math.min(pause.last, pause.first * 2 ** Math.min(failures, 20));
-        log.error({ err: error, retryInMs: wait }, "vector indexes can't be opened");
-        await sleep(wait, undefined, { signal: closing.signal }).catch(() => undefined);
-      }
-    }
-    rebuilding = false;
-  }
-  async function rebuild(): Promise<void> {
-    rebuilds++;
-    await open();
-    log.info({ examples: ledger.counts().held, domains: ledger.domains().size }, "vector indexes rebuilt");
-  }
-  /** The store is right already; only the indexes have to follow. */
-  async function follow(touched: Touched): Promise<void> {
-    try {
-      await indexes.follow(touched);
-    } catch (error) {
-      if (!isLost(error) || closing.signal.aborted) throw error;
-      await rebuild();
-    }
-  }
   const inTurnAndFollow = (change: () => Promise<{ touched: Touched }>): Promise<void> =>
-    inTurn(async () => follow((await change()).touched));
+    inTurn(async () => indexes.follow((await change()).touched));
 
   const reembed = createReembed({
     ...{ layout, ledger, embedder, inTurn: inTurnAndFollow, log, pause },
@@ -118,26 +87,15 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
         for (done = from; done < all.length && (done === from || performance.now() < until); done++) one(all[done]!);
         if (done >= all.length) last();
       });
-      await follow(touched);
+      await indexes.follow(touched);
     } while (done < all.length);
     reembed.wake();
   }
 
-  async function saveIndexes(from: { examples: number; changes: number }): Promise<void> {
-    for (const domain of rebuilding ? [] : indexes.due(from))
-      try {
-        const begun = await inTurn(() => indexes.save(domain));
-        const trim = await begun?.written;
-        if (trim !== undefined) await inTurn(trim);
-      } catch (error) {
-        log.warn({ err: error, domain }, "a vector index can't be saved yet");
-      }
-  }
-
-  await inTurn(open);
+  await inTurn(indexes.open);
   reembed.wake();
   const timer = setInterval(() => {
-    saving = saving.then(() => saveIndexes(save));
+    saving = saving.then(() => indexes.save(save));
   }, save.everyMs).unref();
   const keepFollowed = (): Promise<unknown> =>
     inTurn(() =>
@@ -178,7 +136,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
     release: (partition) =>
       inTurn(async () => {
         followed.delete(partition);
-        await upkeep.release(partition, follow);
+        await upkeep.release(partition, indexes.follow);
       }),
     upsert: (given) =>
       inTurn(async () => {
@@ -194,19 +152,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
         return refused;
       }),
     remove: (given) => inTurn(() => write(given, ledger.erase, () => undefined)),
-    async nearest(domain, vector, k, now) {
-      if (rebuilding) throw new VectorError("index_unavailable", "the vector indexes are being rebuilt");
-      try {
-        return await nearest(domain, vector, k, now);
-      } catch (error) {
-        // Nobody may have changed anything since: the search itself sets the rebuilding off.
-        if (isLost(error) && !rebuilding && !closing.signal.aborted) {
-          rebuilding = true;
-          void inTurn(rebuild);
-        }
-        throw error;
-      }
-    },
+    nearest: (domain, vector, k, now) => indexes.revive(() => nearest(domain, vector, k, now)),
     get(id) {
       const example = ledger.getExample(id);
       if (example === null) onDamaged({ key: ledger.holdingOf(id)?.key ?? 0 });
@@ -219,7 +165,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
       domains: ledger.domains().size,
       pending: reembed.waiting(),
       damaged: ledger.header.damaged,
-      rebuilds,
+      rebuilds: indexes.rebuilds(),
       indexes: indexes
         .figures()
         .sort((a, b) => b.figures.size - a.figures.size)
@@ -231,7 +177,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
       clearInterval(timer);
       clearInterval(heartbeat);
       await Promise.all([saving, reembed.close()]);
-      await saveIndexes(save);
+      await indexes.save(save);
       await keepFollowed().catch(() => undefined);
       // Behind every change that was asked for.
       await Promise.all([inTurn(() => undefined), inspecting]);

@@ -1,0 +1,99 @@
+// The files of the domains' indexes, and the journal of what changed since each was written: what a process started again reads instead of
+// building all of them. Everything here runs in the pool's turn; only the writing of a file goes on beside it.
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate as yieldToOthers } from "node:timers/promises";
+import type { Database } from "lmdb";
+import { VectorError, type VectorIndex, type VectorIndexes } from "../vectors/port.ts";
+import { readNote, writeNote } from "./index-note.ts";
+import type { Layout } from "./layout.ts";
+import type { Ledger } from "./ledger.ts";
+import { keyOf, slotOf } from "./records.ts";
+
+export interface Entry {
+  /** The slot. */
+  key: number;
+  value: Buffer;
+}
+
+/** About 1 ms of work each: others get their turn in between. */
+const rowsAtOnce = 512;
+
+export const rangeOf = (domain: number) => ({ start: slotOf(domain, 0), end: slotOf(domain + 1, 0) });
+
+/** All entries of a domain, some at a time. */
+export async function* entriesOf(
+  database: Database<Buffer, number>,
+  domain: number,
+  limit = rowsAtOnce,
+): AsyncGenerator<Entry[]> {
+  let { start } = rangeOf(domain);
+  for (;;) {
+    const entries = Array.from(database.getRange({ ...rangeOf(domain), start, limit }));
+    const last = entries.at(-1);
+    if (last === undefined) return;
+    yield entries;
+    start = last.key + 1;
+    await yieldToOthers();
+  }
+}
+
+export function createDomainFiles({ vectors, journal }: Layout, ledger: Ledger, folder: string) {
+  const fileOf = (domain: number): string => join(folder, `domain-${domain}.index`);
+
+  /** Takes entries up to `sequence` out of the journal. */
+  async function trim(domain: number, sequence: number): Promise<void> {
+    for await (const entries of entriesOf(journal, domain, 8 * rowsAtOnce))
+      await ledger.change(() => {
+        for (const { key, value } of entries) if (value.readDoubleLE(0) <= sequence) void journal.remove(key);
+      });
+  }
+
+  return {
+    fileOf,
+    trim,
+    /** The index of a file and the sequence of the last change that it knows. Rejects with VectorError, bad_snapshot if it is not of this pool. */
+    async read(domain: number, name: string, from: VectorIndexes): Promise<{ index: VectorIndex; sequence: number }> {
+      const { index, note } = await from.restore(fileOf(domain));
+      const told = readNote(note);
+      const { store, model, sequence } = ledger.header;
+      if (told?.store === store && told.domain === name && told.model === model && told.sequence <= sequence)
+        return { index, sequence: told.sequence };
+      await index.close();
+      throw new VectorError("bad_snapshot", `it belongs to another state of the pool: ${note}`);
+    },
+    /** What changed after `sequence`, in the state that it has now: keys that are gone, entries that came or were replaced. */
+    async *changedSince(domain: number, sequence: number): AsyncGenerator<{ gone: number[]; come: Entry[] }> {
+      for await (const entries of entriesOf(journal, domain)) {
+        const gone: number[] = [];
+        const come: Entry[] = [];
+        for (const { key, value: at } of entries) {
+          if (at.readDoubleLE(0) <= sequence) continue;
+          const value = vectors.getBinary(key);
+          if (value === undefined) gone.push(keyOf(key));
+          else come.push({ key, value });
+        }
+        yield { gone, come };
+      }
+    },
+    /** As the index is now, with every change of the store before. */
+    write(domain: number, name: string, index: VectorIndex): Promise<void> {
+      const { store, model, sequence } = ledger.header;
+      return index.save(fileOf(domain), writeNote({ store, domain: name, model, sequence }));
+    },
+    async forget(domain: number): Promise<void> {
+      await rm(fileOf(domain), { force: true });
+      await ledger.change(() => ledger.setJournal(domain, false));
+      await trim(domain, Infinity);
+    },
+    /** Removes files that nothing knows: written while their domain went, or before the store was made anew. */
+    async sweep(): Promise<void> {
+      const known = new Set(
+        [...ledger.domains()].flatMap(([domain, { journal: has }]) => (has ? [fileOf(domain)] : [])),
+      );
+      for (const name of await readdir(folder))
+        if (/^domain-.*\.index/.test(name) && !known.has(join(folder, name)))
+          await rm(join(folder, name), { force: true });
+    },
+  };
+}
