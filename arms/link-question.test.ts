@@ -6,7 +6,7 @@ import { splitmix64 } from "../algorithms/random.ts";
 import { variantKey } from "../connections/kv/keys.ts";
 import { aStore, format } from "../connections/kv/testing-values.ts";
 import type { LlamaContext, LlamaModel, LlamaScorer } from "../connections/llama/port.ts";
-import { createTinyModels, llamaIsBuilt, type TinyModels } from "../connections/llama/testing-models.ts";
+import { llamaIsBuilt, openTiny, type Opened } from "../connections/llama/testing-models.ts";
 import { withAttention, withFocus } from "./link-question.ts";
 import { createLinkPlans } from "./link-plans.ts";
 import { createLinkedModel } from "./linked-model.ts";
@@ -89,22 +89,16 @@ describe("attention of the question on tokens", () => {
 });
 
 describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", () => {
-  let models: TinyModels;
+  let tiny: Opened;
   let model: LlamaModel;
   let context: LlamaContext;
   let scorer: LlamaScorer;
   beforeAll(async () => {
-    models = await createTinyModels();
-    model = await models.open("tiny");
-    context = await model.openContext({ contextTokens: 512, kvType: "f16" });
-    scorer = await model.openScorer({ contextTokens: 512, kvType: "f16" });
+    const both = { contextTokens: 512, kvType: "f16" } as const;
+    tiny = await openTiny(both, both);
+    ({ model, context, scorer } = tiny);
   });
-  afterAll(async () => {
-    await scorer?.close();
-    await context?.close();
-    model?.close();
-    await models?.remove();
-  });
+  afterAll(() => tiny?.close());
 
   const texts = ["You answer. ", "One piece of text. ", "Another, longer piece of text. ", "And a third one. "];
   const question = "What does the third one say?";

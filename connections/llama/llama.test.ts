@@ -4,25 +4,21 @@ import { truncate, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeChunk, llamaDevices, openLlamaModel } from "./model.ts";
 import type { LlamaContext, LlamaModel, Prompt, RunResult } from "./port.ts";
-import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
+import { llamaIsBuilt, openTiny, type Opened, type TinyModels } from "./testing-models.ts";
 
 const unknown = "0".repeat(64);
 
 describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
+  let tiny: Opened;
   let models: TinyModels;
   let model: LlamaModel;
   let context: LlamaContext;
   beforeAll(async () => {
-    models = await createTinyModels();
-    model = await models.open("tiny");
     // Without flash attention, float32: answers do not depend on what else is in a batch.
-    context = await model.openContext({ contextTokens: 1024, sequences: 3, flashAttention: false, kvType: "f32" });
+    tiny = await openTiny({ contextTokens: 1024, sequences: 3, flashAttention: false, kvType: "f32" });
+    ({ models, model, context } = tiny);
   });
-  afterAll(async () => {
-    await context?.close();
-    model?.close();
-    await models?.remove();
-  });
+  afterAll(() => tiny?.close());
 
   const tokens = (text: string): Int32Array => model.tokenize(text);
   const sentence = "The quick brown fox jumps over the lazy dog, and then some more.";

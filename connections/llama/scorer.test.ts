@@ -1,25 +1,19 @@
 // Attention sums and deviations, on a tiny generated model: known by arithmetic, or by asking in two ways.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AttentionScores, LlamaContext, LlamaModel, LlamaScorer } from "./port.ts";
-import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
+import { llamaIsBuilt, openTiny, type Opened } from "./testing-models.ts";
 
 describe.skipIf(!llamaIsBuilt)("scorer of the llama addon (npm run setup builds it)", () => {
-  let models: TinyModels;
+  let tiny: Opened;
   let model: LlamaModel;
   let context: LlamaContext;
   let scorer: LlamaScorer;
   beforeAll(async () => {
-    models = await createTinyModels();
-    model = await models.open("tiny");
-    context = await model.openContext({ contextTokens: 256, kvType: "f32" });
-    scorer = await model.openScorer({ contextTokens: 256, kvType: "f32", batchTokens: 16 });
+    const kvType = "f32";
+    tiny = await openTiny({ contextTokens: 256, kvType }, { contextTokens: 256, kvType, batchTokens: 16 });
+    ({ model, context, scorer } = tiny);
   });
-  afterAll(async () => {
-    await scorer?.close();
-    await context?.close();
-    model?.close();
-    await models?.remove();
-  });
+  afterAll(() => tiny?.close());
 
   const texts = ["First a chunk of text. ", "Then another one, a little longer. ", "And a question?"];
   const chunks = (): Int32Array[] => texts.map((text) => model.tokenize(text));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { llamaAddonFile, llamaCheckFile } from "./library.ts";
 import { fingerprintOf, openLlamaModel } from "./model.ts";
-import type { LlamaModel } from "./port.ts";
+import type { ContextInput, LlamaContext, LlamaModel, LlamaScorer, ScorerInput } from "./port.ts";
 
 export type TinyShape =
   | "tiny"
@@ -44,5 +44,33 @@ export async function createTinyModels(): Promise<TinyModels> {
       return openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
     },
     remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+export interface Opened {
+  models: TinyModels;
+  model: LlamaModel;
+  context: LlamaContext;
+  scorer: LlamaScorer;
+  close(): Promise<void>;
+}
+
+/** The model "tiny" with a context and a scorer. */
+export async function openTiny(
+  forContext: ContextInput,
+  forScorer: ScorerInput = { contextTokens: 256 },
+): Promise<Opened> {
+  const models = await createTinyModels();
+  const model = await models.open("tiny");
+  const context = await model.openContext(forContext);
+  const scorer = await model.openScorer(forScorer);
+  return {
+    ...{ models, model, context, scorer },
+    async close() {
+      await scorer.close();
+      await context.close();
+      model.close();
+      await models.remove();
+    },
   };
 }
