@@ -97,7 +97,8 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   const watch = setInterval(() => {
     if (handling > 0 || fetches < quiet.fetches || Date.now() - newsAt < quiet.ms) return;
     for (const [partition, state] of followed) {
-      if (state.waiting.length === 0) continue;
+      // What is not ours at present was not asked for, whatever the fetches of the others brought.
+      if (state.waiting.length === 0 || !assigned.includes(partition)) continue;
       log.warn({ topic, partition }, "nothing more came: the rest of the partition is taken as compacted away");
       settle(state, partition, true);
     }
