@@ -10,7 +10,7 @@ import { type Answers, openAnswers, type Prompt } from "./answers.ts";
 import { type HelpfulnessData, loadHelpfulnessData, type Neighbour, type Question } from "./data.ts";
 import { benchProxy, labelRows, qualityOf } from "./proxy.ts";
 import { exampleCounts, withExamples, withNearest, withoutExamples, withRandom } from "./treatments.ts";
-import { chooseTwoStage } from "./two-stage.ts";
+import { chooseTwoStage, oneBudget } from "./two-stage.ts";
 
 const trained = 150;
 const sample = { quick: 60, full: 200 };
@@ -51,6 +51,14 @@ async function run(context: BenchContext): Promise<Measured> {
     }
     for (const way of ways)
       for (const [count, chosen] of prompts) await answers.ask(chosen[way], `${way}, ${count} examples`);
+    const freely = await Promise.all(
+      data.dev.map((question) => chooseTwoStage(data, question, 1, features, model, oneBudget)),
+    );
+    const inTheMean: Prompts = {
+      ...prompts.get(1)!,
+      two_stage: data.dev.map((question, i) => withExamples(data, question, freely[i]!.shown)),
+    };
+    await answers.ask(inTheMean.two_stage, "two_stage, 1 example, equal token cost in the mean");
     const rows = exampleCounts.map((count) => figuresOf(count, data.dev, answers, none, prompts.get(count)!));
     const { examples, ...headline } = rows.at(-1)!;
     return {
@@ -69,6 +77,7 @@ async function run(context: BenchContext): Promise<Measured> {
         f1_copy_most_helpful: significant(mean(copies(data, best))),
         ...headline,
         by_examples: rows,
+        one_example_equal_in_mean: figuresOf(1, data.dev, answers, none, inTheMean),
         proxy: {
           kind,
           ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, significant(value)])),
