@@ -1,5 +1,5 @@
-// The documents keep their word: links lead somewhere, configurations are valid, commands and metrics exist. SQL in clickhouse.md and the
-// clients are run by tests in test/.
+// The documents keep their word: links lead somewhere, configurations are valid, commands, their options, configuration keys and metrics
+// exist. The SQL in all of them and the clients are run by tests in test/.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,14 @@ const texts = files.map((file) => ({ file, text: readFileSync(join(root, file), 
 const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, name, body = ""]) => (name === language ? [body] : []));
 
+const reference = readFileSync(join(root, "docs/configuration.md"), "utf8");
+const io: Io = {
+  out: () => undefined,
+  note: () => undefined,
+  environment: {},
+  cwd: root,
+  signal: AbortSignal.abort(),
+};
 const environment = {
   OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
   OPENAI_API_KEY: "a-key",
@@ -46,24 +54,45 @@ describe.each(texts)("$file", ({ file, text }) => {
     }
   });
 
-  it("names commands that exist", () => {
-    const io: Io = {
-      out: () => undefined,
-      note: () => undefined,
-      environment: {},
-      cwd: root,
-      signal: AbortSignal.abort(),
-    };
-    const named = [...text.matchAll(/(?:^|[`] *)(?:npx )?precedent ((?:-c \S+ )?[a-z][a-z -]*)/gm)];
-    for (const [, words = ""] of named) {
-      const path = words
-        .replace(/^-c \S+ /, "")
-        .split(" ")
-        .filter((word) => /^[a-z]+$/.test(word));
-      expect(commandOf(createProgram(io), path), `precedent ${path.join(" ")}`).toBeDefined();
+  it("names commands and options that exist", () => {
+    for (const line of commandLines(text)) {
+      const words = line.replace(/^-c \S+ /, "").split(" ");
+      const end = words.findIndex((word) => !/^[a-z]+$/.test(word));
+      const path = end < 0 ? words : words.slice(0, end);
+      const command = commandOf(createProgram(io), path);
+      expect(command, `precedent ${path.join(" ")}`).toBeDefined();
+      const known = optionsOf(command);
+      for (const [option] of line.replace(/"[^"]*"/g, "").matchAll(/(?<= )--?[a-z][a-z-]*/g))
+        expect(known, `precedent ${line}`).toContain(option);
     }
   });
+
+  it("names configuration keys that exist", () => {
+    const sections = [...new Set([...keys].map((key) => key.split(".")[0]))].join("|");
+    const named = [...text.matchAll(new RegExp(`\`((?:${sections})\\.[a-zA-Z.]+)\``, "g"))].map(([, key = ""]) => key);
+    expect(named.filter((key) => !keys.has(key) && key !== "stack.json")).toEqual([]);
+  });
 });
+
+/** What follows `precedent` wherever a document shows a command, up to a comment or the end of the code. */
+const commandLines = (text: string): string[] =>
+  [...text.matchAll(/(?:^ *|[`] *)(?:npx )?precedent ((?:-c \S+ )?[a-z][^`\n#]*)/gm)].map(([, line = ""]) =>
+    line.trim(),
+  );
+
+/** Every key that docs/configuration.md lists (a test of its own holds it to the schema), by its path from the top. */
+const keys: ReadonlySet<string> = new Set(
+  [...reference.matchAll(/^## (\S+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
+    [...body.matchAll(/^\| `([^`]+)`/gm)].map(([, key = ""]) => `${section}.${key}`),
+  ),
+);
+
+/** Options of a command and of those above it, short and long. */
+function optionsOf(command: Command | null | undefined): string[] {
+  if (!command) return ["-h", "--help"];
+  const own = command.options.flatMap(({ short, long }) => [short, long].filter((name) => typeof name === "string"));
+  return [...own, ...optionsOf(command.parent)];
+}
 
 /** The command that the words lead to; what follows it are its arguments. */
 function commandOf(program: Command, words: readonly string[]): Command | undefined {

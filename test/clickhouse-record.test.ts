@@ -1,28 +1,14 @@
 // record on a real ClickHouse, fed by hand: every topic's rows, repeats, positions, an outage. Needs no Kafka.
-import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import { pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { createBatch } from "../operators/batch/batch.ts";
-import { createDecode } from "../operators/decode/decode.ts";
-import { recordedTopicOf, recordedTopics, tableOf, type RecordedTopic } from "../operators/decode/rows.ts";
+import { recordedTopics, tableOf } from "../operators/decode/rows.ts";
 import { testingRecords } from "../operators/decode/testing-records.ts";
-import { createUndecodable } from "../operators/decode/undecodable.ts";
-import { createInsert } from "../operators/insert/insert.ts";
-import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
-import type { SinkSource } from "../connections/kafka/port.ts";
-import type { Source } from "../runtime/rows.ts";
-import { createSink } from "../runtime/sink.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
+import { createdAt, startRecordOn } from "./support/record.ts";
 
-type Handlers = Parameters<SinkSource["run"]>[0];
-
-const prefix = "t.";
-const createdAt = Date.UTC(2026, 2, 1);
 let facade: Facade;
 let clickhouse: ClickHouse;
 let database = "";
@@ -43,83 +29,7 @@ beforeEach(async () => {
   await admin.close();
 });
 
-/** A record stage whose records are handed over by the test; values are JSON, since the codec has tests of its own. */
-async function startRecord(limits: { batchRows?: number; batchMs?: number } = {}) {
-  let handlers: Handlers | null = null;
-  const deadLetters: { source: Source; code: string }[] = [];
-  const committed = new Map<string, number>();
-  const topicOf = recordedTopicOf(prefix);
-  const decode = createDecode({
-    codec: {
-      decode: async (_topic, bytes) =>
-        bytes[0] === 0 ? { ok: false, code: "undecodable", reason: "no JSON" } : { ok: true, value: parse(bytes) },
-    },
-  });
-  const undecodable = createUndecodable({
-    topicOf,
-    onUndecodable: () => undefined,
-    deadLetter: async (source, code) => {
-      deadLetters.push({ source, code });
-    },
-  });
-  const stage = createSink({
-    source: {
-      run: async (given) => {
-        handlers = given;
-      },
-      commit: async (positions) => {
-        for (const { topic, partition, offset } of positions) committed.set(`${topic}/${partition}`, offset);
-      },
-      stop: async () => {},
-    },
-    decode: ({ topic, partition, record }, signal) =>
-      decode(topicOf(topic), record, { topic, partition, offset: record.offset, timestamp: record.timestamp }, signal),
-    batch: createBatch({ maxRows: limits.batchRows ?? 1_000, maxBytes: 1_000_000 }),
-    insert: createInsert({ clickhouse, deadLetter: undecodable }),
-    storedOffsets: createStoredOffsets(clickhouse, (topic) => tableOf[topicOf(topic)]),
-    undecodable,
-    metrics: createStageMetrics(createMetricsRegistry(), "record"),
-    log: pino({ level: "silent" }),
-    batchMs: limits.batchMs ?? 10,
-    drainMs: 5_000,
-  });
-  await stage.run();
-  const given = handlers as Handlers | null;
-  if (given === null) throw new Error("the source was not run");
-  return {
-    stage,
-    deadLetters,
-    committed,
-    assigned: (topic: RecordedTopic, partition: number) =>
-      given.onAssigned([{ topic: `${prefix}${topic}`, partition }]),
-    feed: (topic: RecordedTopic, partition: number, offset: number, records: readonly (object | null)[], key = "k") =>
-      given.onRecords(
-        `${prefix}${topic}`,
-        partition,
-        records.map((record, index) => ({
-          offset: offset + index,
-          key: Buffer.from(key),
-          value:
-            record === null ? null : Buffer.isBuffer(record) ? record : Buffer.from(JSON.stringify(record, nanAsText)),
-          headers: {},
-          timestamp: createdAt + offset + index,
-        })),
-        () => false,
-      ),
-  };
-}
-
-const nanAsText = (_name: string, value: unknown): unknown => (Number.isNaN(value) ? "not a number" : value);
-
-function parse<T>(bytes: Buffer): T {
-  // What went in as a testing record comes out as one.
-  const parsed: unknown = JSON.parse(bytes.toString("utf8"), (_name, value: unknown) => {
-    if (value === "not a number") return Number.NaN;
-    const isBuffer = typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
-    return isBuffer && "data" in value && Array.isArray(value.data) ? Buffer.from(value.data) : value;
-  });
-  return parsed as T;
-}
+const startRecord = (limits: { batchRows?: number; batchMs?: number } = {}) => startRecordOn(clickhouse, limits);
 
 const savingsRow = (rows: Record<string, unknown>[]): Record<string, unknown> => rows[0] ?? {};
 
@@ -180,17 +90,6 @@ describe("record on ClickHouse", () => {
     expect(await clickhouse.query("SELECT dearest_cost, saved FROM savings")).toEqual([
       { dearest_cost: 0.76, saved: 0.759 },
     ]);
-  });
-
-  it("answers every question of the documents", async () => {
-    const { stage, feed } = await startRecord();
-    for (const topic of recordedTopics) await feed(topic, 0, 0, [testingRecords[topic]]);
-    await stage.stop();
-    const files = ["../docs/clickhouse.md", "../README.md"].map((file) => new URL(file, import.meta.url));
-    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
-    const questions = [...texts.join("\n").matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql]) => sql ?? "");
-    expect(questions.length).toBeGreaterThan(5);
-    for (const sql of questions) expect(Array.isArray(await clickhouse.query(sql))).toBe(true);
   });
 
   it("the copy for a repeated id does not stand in for the first response", async () => {
