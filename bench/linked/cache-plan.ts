@@ -14,7 +14,7 @@ export const fullCachePlan: CachePlan = {
       workload: "musique-512",
       policy: "attnlink-4",
       requests: 6,
-      memoryMib: 128,
+      memoryMib: 200,
       waiting: 3,
       pairs: 3,
       answerTokens: 16,
