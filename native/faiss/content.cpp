@@ -36,8 +36,8 @@ std::vector<float> Content::centroids() const {
 size_t Content::bytes() const {
   size_t bytes = 0;
   for (const List& list : lists_)
-    bytes += (list.keys.capacity() + list.rows.single.capacity() + list.rows.steps.capacity()) * 4 +
-             list.rows.upper.capacity() + list.rows.lower.capacity();
+    bytes += list.keys.bytes() + list.rows.single.bytes() + list.rows.steps.bytes() + list.rows.upper.bytes() +
+             list.rows.lower.bytes();
   // A node and a bucket of the map from keys to places.
   return bytes + size() * 32;
 }
@@ -50,11 +50,11 @@ std::vector<int64_t> Content::assign(const float* vectors, size_t n) const {
 
 Content::Rows Content::encode(const float* vectors, size_t n) const {
   Rows rows;
+  resize(rows, n);
   if (exact()) {
-    rows.single.assign(vectors, vectors + n * dimension_);
+    std::copy_n(vectors, n * dimension_, rows.single.data());
     return rows;
   }
-  resize(rows, n);
   for (size_t i = 0, at = 0; i < n; i++, at += dimension_)
     rows.steps[i] = encode16(vectors + at, dimension_, rows.upper.data() + at, rows.lower.data() + at);
   return rows;
@@ -71,9 +71,8 @@ void Content::put(uint32_t key, size_t list, const Rows& rows, size_t i) {
   remove(&key, 1);
   List& of = lists_[list];
   const size_t size = of.keys.size();
-  // Vectors double when they are full; a quarter more is enough where they are large, and a million take a quarter less.
-  if (size > 16 && size == of.keys.capacity()) reserve(of, size + size / (exact() && size < 65536 ? 1 : 4));
-  of.keys.push_back(key);
+  of.keys.resize(size + 1);
+  of.keys[size] = key;
   resize(of.rows, size + 1);
   copy(rows, i, of.rows, size);
   places_[key] = place_of(list, size);
@@ -113,14 +112,6 @@ void Content::resize(Rows& rows, size_t n) const {
   rows.lower.resize(n * dimension_);
 }
 
-void Content::reserve(List& list, size_t n) const {
-  list.keys.reserve(n);
-  if (exact()) return list.rows.single.reserve(n * dimension_);
-  list.rows.steps.reserve(n);
-  list.rows.upper.reserve(n * dimension_);
-  list.rows.lower.reserve(n * dimension_);
-}
-
 void Content::copy(const Rows& source, size_t from, Rows& rows, size_t to) const {
   const auto row = [&](const auto& numbers, auto& into) {
     std::copy_n(numbers.data() + from * dimension_, dimension_, into.data() + to * dimension_);
@@ -132,7 +123,7 @@ void Content::copy(const Rows& source, size_t from, Rows& rows, size_t to) const
 }
 
 void Content::enter(size_t list) {
-  const std::vector<uint32_t>& keys = lists_[list].keys;
+  const Buffer<uint32_t>& keys = lists_[list].keys;
   for (size_t i = 0; i < keys.size(); i++)
     if (!places_.emplace(keys[i], place_of(list, i)).second) throw std::runtime_error("a key is there twice");
 }

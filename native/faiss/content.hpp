@@ -9,6 +9,7 @@
 
 #include <faiss/IndexFlat.h>
 
+#include "buffer.hpp"
 #include "kernel.hpp"
 
 namespace precedent {
@@ -30,18 +31,18 @@ class Content {
   size_t lists() const { return lists_.size(); }
   bool exact() const { return quantizer_ == nullptr; }
   size_t list_size(size_t list) const { return lists_[list].keys.size(); }
-  const std::vector<uint32_t>& keys(size_t list) const { return lists_[list].keys; }
+  const Buffer<uint32_t>& keys(size_t list) const { return lists_[list].keys; }
   std::vector<float> centroids() const;
-  /** Bytes of vectors and keys, with what is reserved for more. */
+  /** Bytes of vectors and keys. */
   size_t bytes() const;
 
   /** Vectors as a list holds them. */
   struct Rows {
     /** Exact: n x dimension. */
-    std::vector<float> single;
+    Buffer<float> single;
     /** Clustered: what one step of the 16 bits is worth, and n x dimension of each half. */
-    std::vector<float> steps;
-    std::vector<int8_t> upper, lower;
+    Buffer<float> steps;
+    Buffer<int8_t> upper, lower;
   };
 
   /** The list of each vector: that of the nearest centroid. */
@@ -88,11 +89,10 @@ class Content {
 
  private:
   struct List {
-    std::vector<uint32_t> keys;
+    Buffer<uint32_t> keys;
     Rows rows;
   };
   void resize(Rows& rows, size_t n) const;
-  void reserve(List& list, size_t n) const;
   /** Row `from` of one over row `to` of another. */
   void copy(const Rows& source, size_t from, Rows& rows, size_t to) const;
   void enter(size_t list);
