@@ -159,7 +159,8 @@ export function createExampleTopic() {
     /** Those on which an example is there. */
     partitionsOf: (domain: string, id: string): number[] =>
       [...logs.keys()].filter(
-        (partition) => logs[partition]?.findLast(({ key }) => String(key) === `${domain}/${id}`)?.value != null,
+        (partition) =>
+          logs[partition]?.findLast(({ key }) => String(key) === `${domain}/${id}`)?.value instanceof Buffer,
       ),
     publish: (messages: readonly OutgoingMessage[], read: readonly ReadPosition[]) =>
       transact(() => {
