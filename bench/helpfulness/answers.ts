@@ -1,5 +1,6 @@
-// What SmolLM2 answers to a request with given examples: greedy, one line, examples as chat turns with the best last. Every answer is kept on
-// disk under a hash of the whole prompt, as soon as it is there: what was broken off goes on, and no prompt is run twice.
+// What SmolLM2 answers to a request with given examples: greedy, one line, examples as chat turns with the best last, one at a time and with nothing
+// linked, so that an answer depends on its prompt alone. Every answer is kept on disk under a hash of the whole prompt, as soon as it is there: what was
+// broken off goes on, and no prompt is run twice.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
@@ -15,7 +16,7 @@ import type { Pair } from "./data.ts";
 
 const system = "Translate the request into one shell command. Answer with the command alone.";
 const maxTokens = 48;
-const lanes = 2;
+const policy = "full";
 
 export interface Prompt {
   request: string;
@@ -42,7 +43,7 @@ export interface Answers {
 
 const keyOf = ({ request, examples }: Prompt): string =>
   createHash("sha256")
-    .update(JSON.stringify([system, maxTokens, request, examples.map((one) => [one.request, one.response])]))
+    .update(JSON.stringify([system, maxTokens, policy, request, examples.map((one) => [one.request, one.response])]))
     .digest("hex")
     .slice(0, 24);
 
@@ -72,18 +73,17 @@ export async function openAnswers({
       maxTokens,
       stop: ["\n"],
       system,
-      concurrency: lanes,
+      concurrency: 1,
       contextTokens: 8_192,
+      linked: { policy },
     });
     if (config.type !== "llama") throw new Error("no llama arm");
     const arm = await createLlamaArm(config, { log: createLog({ level: "error" }) });
     const bar = progress(`${title} (kept for later runs)`, missing.size, "answers");
-    const waiting = [...missing];
     let done = 0;
-    const lane = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+    try {
+      for (const [key, prompt] of missing) {
         signal.throwIfAborted();
-        const [key, prompt] = next;
         const result = await arm.answer(
           {
             requestId: key,
@@ -99,9 +99,6 @@ export async function openAnswers({
         await appendFile(file, `${JSON.stringify({ key, ...answer } satisfies Kept)}\n`);
         bar.update(++done);
       }
-    };
-    try {
-      await Promise.all(Array.from({ length: lanes }, lane));
       bar.finish();
     } finally {
       await arm.close();

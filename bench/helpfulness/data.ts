@@ -32,8 +32,10 @@ export interface HelpfulnessData {
   pool: Pair[];
   /** Of the pool's requests, unit length. */
   vectors: Float32Array[];
-  /** In their fixed random order. */
+  /** In their fixed random order; what the proxy learns from. */
   train: Question[];
+  /** Training requests too, those that come after `train` in that order: the proxy never sees them. */
+  unseen: Question[];
   dev: Question[];
 }
 
@@ -42,10 +44,10 @@ export const candidateCount = 32;
 const seed = 20_261_121;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The first `train` and `dev` of the samples; throws when the data is not there. */
+/** The first `train` and `dev` of the samples, and `unseen` (none) more of the training set; throws when the data is not there. */
 export async function loadHelpfulnessData(
   context: Pick<BenchContext, "folder" | "progress" | "data">,
-  count: { train: number; dev: number },
+  count: { train: number; dev: number; unseen?: number },
 ): Promise<HelpfulnessData> {
   const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
   const files = { dev: context.data ?? join(folder, "nl2bash-dev.jsonl"), train: join(folder, "nl2bash-train.jsonl") };
@@ -58,21 +60,23 @@ export async function loadHelpfulnessData(
   const vectors = (await embeddings(requests(pool), context)).vectors.map(floats);
   const dev = shuffled(asked, seed).slice(0, count.dev);
   const devVectors = (await embeddings(requests(dev), context)).vectors.map(floats);
-  const train = shuffled([...pool.keys()], seed).slice(0, count.train);
+  const train = shuffled([...pool.keys()], seed).slice(0, count.train + (count.unseen ?? 0));
   const nearest = (request: string, vector: Float32Array): Neighbour[] =>
     vectors
       .map((other, index) => ({ index, similarity: dot(vector, other) }))
       .filter(({ index }) => pool[index]!.request !== request)
       .sort((one, other) => other.similarity - one.similarity)
       .slice(0, candidateCount);
+  const trained = train.map((index): Question => {
+    const { request, response } = pool[index]!;
+    const vector = vectors[index]!;
+    return { request, references: [response], vector, candidates: nearest(request, vector) };
+  });
   return {
     pool,
     vectors,
-    train: train.map((index) => {
-      const { request, response } = pool[index]!;
-      const vector = vectors[index]!;
-      return { request, references: [response], vector, candidates: nearest(request, vector) };
-    }),
+    train: trained.slice(0, count.train),
+    unseen: trained.slice(count.train),
     dev: dev.map(({ request, references }, i) => {
       const vector = devVectors[i]!;
       return { request, references, vector, candidates: nearest(request, vector) };

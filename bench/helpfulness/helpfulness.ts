@@ -10,9 +10,11 @@ import { type Answers, openAnswers, type Prompt } from "./answers.ts";
 import { type HelpfulnessData, loadHelpfulnessData, type Neighbour, type Question } from "./data.ts";
 import { benchProxy, labelRows, qualityOf } from "./proxy.ts";
 import { exampleCounts, withExamples, withNearest, withoutExamples, withRandom } from "./treatments.ts";
-import { chooseTwoStage, oneBudget } from "./two-stage.ts";
+import { budgetInTheMean, chooseTwoStage, rateCandidates } from "./two-stage.ts";
 
 const trained = 150;
+/** Training requests on which the budget for all requests is set. */
+const unseen = 300;
 const sample = { quick: 60, full: 200 };
 
 export const helpfulness: Benchmark = {
@@ -25,41 +27,57 @@ export const helpfulness: Benchmark = {
 type Prompts = Record<(typeof ways)[number], Prompt[]>;
 const ways = ["similar", "two_stage", "random"] as const;
 
+/** Two-stage with its tokens limited request by request, or by one budget (tokens) for all requests. */
+interface Compared {
+  count: number;
+  budget: number;
+  equalEach: Prompts;
+  equalInTheMean: Prompts;
+}
+
 async function run(context: BenchContext): Promise<Measured> {
   const size = context.quick ? sample.quick : sample.full;
-  const data = await loadHelpfulnessData(context, { train: trained, dev: size });
+  const data = await loadHelpfulnessData(context, { train: trained, unseen, dev: size });
   const answers = await openAnswers(context);
   const features = createHelpfulnessFeatures();
   const { model, kind, metrics } = await benchProxy(context, await labelRows(data, answers, features));
   try {
     const none = data.dev.map(withoutExamples);
     await answers.ask(none, "without examples");
-    const prompts = new Map<number, Prompts>();
-    let best: Neighbour[] = [];
-    // The default first: what matters most is there soonest.
-    for (const count of [...exampleCounts].reverse()) {
-      const choices = await Promise.all(
-        data.dev.map((question) => chooseTwoStage(data, question, count, features, model)),
+    const rated = (questions: readonly Question[]) =>
+      Promise.all(
+        questions.map(async (question) => ({ question, rated: await rateCandidates(data, question, features, model) })),
       );
-      best = choices.map((choice) => choice.best);
-      const chosen: Prompts = {
+    const [dev, calibration] = [await rated(data.dev), await rated(data.unseen)];
+    const best = dev.map((one) => chooseTwoStage(one.question, one.rated, 1).best);
+    const choices = exampleCounts.map((count): Compared => {
+      const budget = budgetInTheMean(calibration, count);
+      const chosen = (tokenBudget?: number): Prompt[] =>
+        dev.map((one) =>
+          withExamples(data, one.question, chooseTwoStage(one.question, one.rated, count, tokenBudget).shown),
+        );
+      const others = {
         similar: data.dev.map((question) => withNearest(data, question, count)),
-        two_stage: data.dev.map((question, i) => withExamples(data, question, choices[i]!.shown)),
         random: data.dev.map((question, i) => withRandom(data, question, i, count)),
       };
-      prompts.set(count, chosen);
-    }
+      return {
+        count,
+        budget,
+        equalEach: { ...others, two_stage: chosen() },
+        equalInTheMean: { ...others, two_stage: chosen(budget) },
+      };
+    });
+    // The default count first: what matters most is there soonest.
     for (const way of ways)
-      for (const [count, chosen] of prompts) await answers.ask(chosen[way], `${way}, ${count} examples`);
-    const freely = await Promise.all(
-      data.dev.map((question) => chooseTwoStage(data, question, 1, features, model, oneBudget)),
-    );
-    const inTheMean: Prompts = {
-      ...prompts.get(1)!,
-      two_stage: data.dev.map((question, i) => withExamples(data, question, freely[i]!.shown)),
-    };
-    await answers.ask(inTheMean.two_stage, "two_stage, 1 example, equal token cost in the mean");
-    const rows = exampleCounts.map((count) => figuresOf(count, data.dev, answers, none, prompts.get(count)!));
+      for (const { count, equalEach, equalInTheMean } of [...choices].reverse()) {
+        await answers.ask(equalEach[way], `${way}, ${count} examples`);
+        await answers.ask(equalInTheMean[way], `${way}, ${count} examples, equal tokens in the mean`);
+      }
+    const rows = choices.map(({ count, equalEach }) => figuresOf(count, data.dev, answers, none, equalEach));
+    const rowsInTheMean = choices.map(({ count, budget, equalInTheMean }) => ({
+      budget,
+      ...figuresOf(count, data.dev, answers, none, equalInTheMean),
+    }));
     const { examples, ...headline } = rows.at(-1)!;
     return {
       figures: {
@@ -77,7 +95,7 @@ async function run(context: BenchContext): Promise<Measured> {
         f1_copy_most_helpful: significant(mean(copies(data, best))),
         ...headline,
         by_examples: rows,
-        one_example_equal_in_mean: figuresOf(1, data.dev, answers, none, inTheMean),
+        by_examples_equal_in_mean: rowsInTheMean,
         proxy: {
           kind,
           ...Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, significant(value)])),

@@ -12,6 +12,7 @@ const data: HelpfulnessData = {
   pool: Array.from({ length: 50 }, (_, i) => ({ request: `request ${i}`, response: `response ${i}` })),
   vectors: [],
   train: [],
+  unseen: [],
   dev: [question],
 };
 

@@ -1,10 +1,11 @@
-// Both stages as plan runs them: the 32 nearest, their features, the proxy, the chooser. At equal token cost: the examples may have no more tokens
-// together, as selection estimates them, than those that similarity alone would have shown; or, with one budget for all requests, no more in the mean.
+// Both stages as plan runs them: the 32 nearest, their features, the proxy, the chooser. At equal token cost, in two ways: request by request (the
+// examples may have no more tokens together, as selection estimates them, than those that similarity alone shows) or in the mean over all requests.
 import type { CandidateFacts, HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
 import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { rate } from "../../operators/select/rate.ts";
+import { mean } from "../support/statistics.ts";
 import type { HelpfulnessData, Neighbour, Question } from "./data.ts";
 import { arm, factsOf } from "./proxy.ts";
 
@@ -12,12 +13,8 @@ import { arm, factsOf } from "./proxy.ts";
 const threshold = 0.5;
 /** The defaults of the configuration: chosen on training requests that the proxy had not seen, never on those that are measured. */
 const settings = { nearDuplicate: 0.99, relevance: 1 };
-
-/**
- * With one example the budget of the nearest one leaves out whatever is longer than it. This one budget for all is the largest up to 200 with which 300
- * training requests that the proxy had not seen were shown no more tokens in the mean than their nearest example has (45.2 against 45.3).
- */
-export const oneBudget = 200;
+const budgetStep = 5;
+const largestBudgetPerExample = 200;
 
 export interface Choice {
   /** The most helpful first. */
@@ -26,38 +23,61 @@ export interface Choice {
   best: Neighbour;
 }
 
-/** tokenBudget: for the examples together; absent: what the `count` nearest have. */
-export async function chooseTwoStage(
+/** The candidates of a question with their predictions, nearest first. */
+export async function rateCandidates(
   data: HelpfulnessData,
   question: Question,
-  count: number,
   features: HelpfulnessFeatures,
   model: HelpfulnessModel,
-  tokenBudget?: number,
-): Promise<Choice> {
-  const { candidates, request, vector } = question;
+): Promise<Rated[]> {
   const facts = factsOf(data, question);
-  const { helpfulness, failure } = await rate(features, { text: request, vector }, facts, [arm], model);
+  const request = { text: question.request, vector: question.vector };
+  const { helpfulness, failure } = await rate(features, request, facts, [arm], model);
   if (failure !== null) throw new Error("the proxy failed", { cause: failure });
-  const tokens = facts.map((one) => exampleTokens(one.request, one.response));
-  const rated = facts.map((one, i): Rated => ({
+  return facts.map((one, i): Rated => ({
     example: heldExample(String(i), one),
     similarity: one.similarity,
     vector: one.vector,
-    tokens: tokens[i]!,
+    tokens: exampleTokens(one.request, one.response),
     helpfulness: helpfulness[i]!,
     features: new Float32Array(),
     unfit: null,
   }));
-  const { examples } = chooseExamples(rated, {
-    examples: count,
-    threshold,
-    tokenBudget: tokenBudget ?? tokens.slice(0, count).reduce((sum, value) => sum + value, 0),
-    ...settings,
-  });
-  const best = helpfulness.indexOf(Math.max(...helpfulness));
-  return { shown: examples.map(({ id }) => candidates[Number(id)]!).reverse(), best: candidates[best]! };
 }
+
+/** `rated`: of this question; the budget is for the examples together, by default what the `count` nearest have. */
+export function chooseTwoStage(
+  { candidates }: Question,
+  rated: readonly Rated[],
+  count: number,
+  tokenBudget = nearestTokens(rated, count),
+): Choice {
+  const { examples } = chooseExamples([...rated], { examples: count, threshold, tokenBudget, ...settings });
+  const best = rated.reduce((most, one) => (one.helpfulness > most.helpfulness ? one : most));
+  const neighbour = (id: string): Neighbour => candidates[Number(id)]!;
+  return { shown: examples.map(({ id }) => neighbour(id)).reverse(), best: neighbour(best.example.id) };
+}
+
+/**
+ * One budget for all requests: the largest, in steps of 5 tokens up to 200 an example, with which `questions` (of the training set, never seen by the proxy)
+ * are shown no more tokens in the mean than their `count` nearest examples have.
+ */
+export function budgetInTheMean(questions: readonly { rated: readonly Rated[] }[], count: number): number {
+  const allowed = mean(questions.map(({ rated }) => nearestTokens(rated, count)));
+  const shown = (tokenBudget: number): number =>
+    mean(
+      questions.map(({ rated }) => {
+        const { examples } = chooseExamples([...rated], { examples: count, threshold, tokenBudget, ...settings });
+        return examples.reduce((sum, { id }) => sum + rated[Number(id)]!.tokens, 0);
+      }),
+    );
+  let budget = largestBudgetPerExample * count;
+  while (budget > budgetStep && shown(budget) > allowed) budget -= budgetStep;
+  return budget;
+}
+
+const nearestTokens = (rated: readonly Rated[], count: number): number =>
+  rated.slice(0, count).reduce((sum, { tokens }) => sum + tokens, 0);
 
 const heldExample = (id: string, { request, response }: CandidateFacts): Rated["example"] => ({
   id,

@@ -7,7 +7,13 @@ const near = (...indices: number[]) => ({
   ...{ request: "", references: [], vector: new Float32Array() },
   candidates: indices.map((index) => ({ index, similarity: 1 })),
 });
-const data: HelpfulnessData = { pool, vectors: [], train: [], dev: [near(0, 1, 2, 3), near(3, 4, 5), near(5)] };
+const data: HelpfulnessData = {
+  pool,
+  vectors: [],
+  train: [],
+  unseen: [],
+  dev: [near(0, 1, 2, 3), near(3, 4, 5), near(5)],
+};
 const plan = { warmUp: 0, bonuses: [0] };
 
 it("asks different requests of a few topics, each once, mixed", () => {
