@@ -60,6 +60,7 @@ class Index {
 
  private:
   void replay(Content& fresh, const std::vector<uint32_t>& keys) const;
+  void replay_some(Content& fresh, const uint32_t* changed, size_t count) const;
   void copy(Content& fresh) const;
 
   const size_t dimension_;

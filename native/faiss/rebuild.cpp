@@ -123,9 +123,14 @@ void Index::copy(Content& fresh) const {
   flush();
 }
 
-/** These keys as the content has them now. */
+/** These keys as the content has them now, no more of them decoded at a time than are copied: half a million may have come meanwhile. */
 void Index::replay(Content& fresh, const std::vector<uint32_t>& changed) const {
-  const std::unordered_set<uint32_t> distinct(changed.begin(), changed.end());
+  for (size_t from = 0; from < changed.size(); from += copied_at_once)
+    replay_some(fresh, changed.data() + from, std::min(copied_at_once, changed.size() - from));
+}
+
+void Index::replay_some(Content& fresh, const uint32_t* changed, size_t count) const {
+  const std::unordered_set<uint32_t> distinct(changed, changed + count);
   std::vector<uint32_t> there, gone;
   std::vector<float> vectors;
   {
