@@ -26,12 +26,13 @@ afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
 
-/** A server that does with every request what it is told, and a connection to it. */
-async function setUp(onRequest: (asked: Asked) => void) {
+/** A server that does with every request what it is told, and a connection to it; one that is not welcome hears goodbye in the middle of its handshake. */
+async function setUp(onRequest: (asked: Asked) => void, welcome: (which: number) => boolean = () => true) {
   const sockets: net.Socket[] = [];
   // It says goodbye when it is told to, as a busy one does it late.
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
     const which = sockets.push(socket);
+    if (!welcome(which)) socket.end();
     socket.on("error", () => undefined);
     socket.on("data", (request) => {
       // Length, key and version come before the correlation id.
@@ -47,7 +48,7 @@ async function setUp(onRequest: (asked: Asked) => void) {
   const connection = new Connection({
     ...{ host: "127.0.0.1", port, logger: silent, connectionTimeout: 2_000, requestTimeout: 1_000 },
     socketFactory: (at: { host: string; port: number; onConnect: () => void }) =>
-      net.connect({ host: at.host, port: at.port }, at.onConnect),
+      net.connect({ host: at.host, port: at.port }, welcome(sockets.length + 1) ? at.onConnect : undefined),
   });
   open.push({
     close() {
@@ -102,4 +103,13 @@ test("who connects at the same time shares one socket", async () => {
   await Promise.all([connection.connect(), connection.connect()]);
   expect(await ask()).toBe(answered);
   expect(sockets).toHaveLength(1);
+});
+
+test("a goodbye before the connection is made is a failure, and the next attempt is a new one", async () => {
+  const { ask } = await setUp(
+    ({ socket, answer }) => socket.write(answer),
+    (which) => which > 1,
+  );
+  await expect(ask()).rejects.toThrow("closed before it was made");
+  expect(await ask()).toBe(answered);
 });

@@ -21,6 +21,17 @@ function forgetFormer(connection: ConnectionLike): void {
   former.destroy();
 }
 
+/**
+ * Rejects when the socket closes. A broker that says goodbye before a connection is made (in the middle of a TLS handshake) makes kafkajs stop its
+ * clock and settle nothing, and all who share the attempt would wait for ever.
+ */
+const closed = ({ socket }: ConnectionLike): Promise<never> =>
+  new Promise((_, reject) => {
+    const gone = (): void => reject(new internals.ConnectionError("Connection error: closed before it was made"));
+    // An error comes with a close: what kafkajs says of it goes first.
+    socket?.once("close", () => setImmediate(gone));
+  });
+
 /** Wraps Connection.connect. */
 export function withOneSocket(
   connect: (this: ConnectionLike) => Promise<unknown>,
@@ -30,7 +41,7 @@ export function withOneSocket(
     const underWay = connecting.get(this);
     if (underWay !== undefined) return underWay;
     if (!this.isConnected()) forgetFormer(this);
-    const attempt = connect.call(this).finally(() => connecting.delete(this));
+    const attempt = Promise.race([connect.call(this), closed(this)]).finally(() => connecting.delete(this));
     connecting.set(this, attempt);
     return attempt;
   };

@@ -86,6 +86,8 @@ export const internals = {
   get ConsumerGroup() {
     return require("kafkajs/src/consumer/consumerGroup") as { prototype: ConsumerGroupLike };
   },
+  ConnectionError: (require("kafkajs/src/errors") as { KafkaJSConnectionError: new (message: string) => Error })
+    .KafkaJSConnectionError,
   Connection: require("kafkajs/src/network/connection") as { prototype: ConnectionLike },
   requests: <Arguments>(name: string): ProtocolModule<Arguments> =>
     require(`kafkajs/src/protocol/requests/${name}`) as ProtocolModule<Arguments>,
