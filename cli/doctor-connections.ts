@@ -10,7 +10,7 @@ import { createLog } from "../runtime/log.ts";
 import { schemaOf, type TopicName } from "../schemas/records.ts";
 import { stackStatus } from "../stack/attach.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
-import type { Check } from "./doctor.ts";
+import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
 
 const limitMs = 15_000;

@@ -9,7 +9,7 @@ import { probeLlama } from "../connections/llama/probe.ts";
 import { createFaissIndexes } from "../connections/vectors/faiss.ts";
 import { stackFolder } from "../stack/folder.ts";
 import { serversName } from "../stack/install.ts";
-import type { Check } from "./doctor.ts";
+import type { Check } from "./doctor-check.ts";
 
 const execute = promisify(execFile);
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeChecks, type Check } from "./doctor.ts";
+import type { Check } from "./doctor-check.ts";
+import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
 import { runCommand } from "./testing-run.ts";
 

@@ -2,18 +2,10 @@
 import type { Command } from "commander";
 import pc from "picocolors";
 import { loadConfig } from "../config/load.ts";
+import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
 import { machineChecks } from "./doctor-machine.ts";
 import { CommandError, type Io } from "./io.ts";
-
-export interface Check {
-  name: string;
-  /** missing: something does not work without it; lacking: it works, less well; waiting: it comes by itself when it is first needed. */
-  state: "fine" | "missing" | "lacking" | "waiting";
-  detail: string;
-  /** What to do about it. */
-  remedy?: string;
-}
 
 export function addDoctor(program: Command, io: Io): void {
   program
