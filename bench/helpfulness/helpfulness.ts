@@ -3,6 +3,7 @@
 // asked once. Answers are kept: a run that was broken off goes on.
 import { createHelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
+import type { Rated } from "../../operators/select/choose.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";
@@ -44,10 +45,13 @@ async function run(context: BenchContext): Promise<Measured> {
   try {
     const none = data.dev.map(withoutExamples);
     await answers.ask(none, "without examples");
-    const rated = (questions: readonly Question[]) =>
-      Promise.all(
-        questions.map(async (question) => ({ question, rated: await rateCandidates(data, question, features, model) })),
-      );
+    const rated = async (questions: readonly Question[]) => {
+      const all: { question: Question; rated: Rated[] }[] = [];
+      // One after the other: the proxy has so many milliseconds for each.
+      for (const question of questions)
+        all.push({ question, rated: await rateCandidates(data, question, features, model) });
+      return all;
+    };
     const [dev, calibration] = [await rated(data.dev), await rated(data.unseen)];
     const best = dev.map((one) => chooseTwoStage(one.question, one.rated, 1).best);
     const choices = exampleCounts.map((count): Compared => {
