@@ -2,7 +2,7 @@
 // answers. Embeddings are computed once and kept.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
@@ -125,6 +125,8 @@ export async function embeddings(
       return bytes;
     });
     bar.finish();
+    // Of another benchmark, which may never have run.
+    await mkdir(folder, { recursive: true });
     await writeFile(file, Buffer.concat(vectors));
     return { model: embedder.model, vectors };
   } finally {
