@@ -43,8 +43,6 @@ export async function measureBoth(
       clusterId: "bench",
       maxAgeMs: Number.MAX_SAFE_INTEGER,
       log,
-      // Saved when it is full, below.
-      save: { everyMs: 500, examples: 5_000, changes: files.n },
     });
   let restoring = performance.now();
   let pool = await open();
@@ -53,7 +51,7 @@ export async function measureBoth(
       context.note(
         `${name}: the pool's index was built anew (its file is missing or of another version): opened again`,
       );
-      await indexesWritten(pool);
+      await indexesBuilt(pool);
       await pool.close();
       restoring = performance.now();
       pool = await open();
@@ -152,7 +150,7 @@ async function fillPool(
     bar.update(done);
   }
   bar.finish();
-  await indexesWritten(pool);
+  await indexesBuilt(pool);
   return (files.n - from) / ((performance.now() - began) / 1_000);
 }
 
@@ -160,8 +158,8 @@ async function fillPool(
 const fromFile = (pool: ExamplePool): boolean =>
   pool.figures().indexes.every(({ figures }) => figures.swaps === 0 && figures.kind === "ivf");
 
-/** Until they are built and their files written. */
-async function indexesWritten(pool: ExamplePool): Promise<void> {
+/** Until they are built; closing the pool writes their files. */
+async function indexesBuilt(pool: ExamplePool): Promise<void> {
   const settled = (): boolean => pool.figures().indexes.every(({ figures }) => !figures.building);
   do await new Promise((resolve) => setTimeout(resolve, 2_000));
   while (!settled());
