@@ -14,9 +14,9 @@ export type Upkeep = ReturnType<typeof createUpkeep>;
 
 /** A few milliseconds of work. */
 const atOnce = 1_000;
-/** Less than half a millisecond: a selection has the thread three times, and may wait for one of these each time. */
-const inspectedAtOnce = 25;
-const inspectPauseMs = 5;
+/** A fifth of a millisecond: a selection has the thread three times, and may wait for one of these each time. */
+const inspectedAtOnce = 10;
+const inspectPauseMs = 10;
 
 export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: Ledger; log: Logger }) {
   const { ids, examples, vectors, pending, ahead } = layout;
@@ -115,7 +115,7 @@ export function createUpkeep({ layout, ledger, log }: { layout: Layout; ledger: 
       await follow(touched);
     },
 
-    /** Reads everything once, at its leisure (a twentieth of a core, minutes at a million), and tells what is damaged. */
+    /** Reads everything once, at its leisure (a fiftieth of a core, a quarter of an hour at a million), and tells what is damaged. */
     async inspect(onDamaged: (damage: Damage) => void, signal: AbortSignal): Promise<void> {
       const vector = new Float32Array(ledger.header.dimension);
       for await (const chunk of holdings(inspectedAtOnce)) {
