@@ -52,10 +52,14 @@ export function chooseTwoStage(
   count: number,
   tokenBudget = nearestTokens(rated, count),
 ): Choice {
-  const { examples } = chooseExamples([...rated], { examples: count, threshold, tokenBudget, ...settings });
   const best = rated.reduce((most, one) => (one.helpfulness > most.helpfulness ? one : most));
   const neighbour = (id: string): Neighbour => candidates[Number(id)]!;
-  return { shown: examples.map(({ id }) => neighbour(id)).reverse(), best: neighbour(best.example.id) };
+  return {
+    shown: shownOf(rated, count, tokenBudget)
+      .map(({ id }) => neighbour(id))
+      .reverse(),
+    best: neighbour(best.example.id),
+  };
 }
 
 /**
@@ -66,15 +70,17 @@ export function budgetInTheMean(questions: readonly { rated: readonly Rated[] }[
   const allowed = mean(questions.map(({ rated }) => nearestTokens(rated, count)));
   const shown = (tokenBudget: number): number =>
     mean(
-      questions.map(({ rated }) => {
-        const { examples } = chooseExamples([...rated], { examples: count, threshold, tokenBudget, ...settings });
-        return examples.reduce((sum, { id }) => sum + rated[Number(id)]!.tokens, 0);
-      }),
+      questions.map(({ rated }) =>
+        shownOf(rated, count, tokenBudget).reduce((sum, { id }) => sum + rated[Number(id)]!.tokens, 0),
+      ),
     );
   let budget = largestBudgetPerExample * count;
   while (budget > budgetStep && shown(budget) > allowed) budget -= budgetStep;
   return budget;
 }
+
+const shownOf = (rated: readonly Rated[], count: number, tokenBudget: number) =>
+  chooseExamples([...rated], { examples: count, threshold, tokenBudget, ...settings }).examples;
 
 const nearestTokens = (rated: readonly Rated[], count: number): number =>
   rated.slice(0, count).reduce((sum, { tokens }) => sum + tokens, 0);
