@@ -11,7 +11,7 @@ import { withMutex } from "./lock.ts";
 import { startProgress } from "./progress.ts";
 
 /** Versions stand in pom.xml too; a change there must change this name, so that old caches are left alone. */
-export const serversName = "servers-kafka-4.3.1-apicurio-2.6.13";
+export const serversName = "servers-kafka-4.2.2-apicurio-2.6.13";
 /** Last file written; without it a folder is not complete. */
 const marker = "complete";
 /** What Maven fetches into an empty repository, for the progress bar. */
@@ -80,7 +80,7 @@ async function maven(draft: string): Promise<void> {
     `-Dservers.folder=${draft}`,
     `-Dscratch.folder=${join(draft, "scratch")}`,
   ];
-  const progress = startProgress("Downloading Kafka 4.3.1 and Apicurio Registry 2.6.13", downloadedMegabytes, "MB");
+  const progress = startProgress("Downloading Kafka 4.2.2 and Apicurio Registry 2.6.13", downloadedMegabytes, "MB");
   const child = spawn("mvn", options, { stdio: ["ignore", "pipe", "pipe"] });
   const tail: string[] = [];
   let bytes = 0;
