@@ -1,5 +1,17 @@
 // The installer against a java and an mvn of our own on the PATH: no network, and their calls are counted.
-import { chmod, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -61,6 +73,19 @@ describe("ensureServers", () => {
     await rename(join(root, "cache"), join(root, "elsewhere"));
     await ensureServers(join(root, "one"));
     expect(await called()).toBe(2);
+  });
+
+  it("does not take the servers of an older version for its own", async () => {
+    await java("21");
+    await mvn();
+    await ensureServers(join(root, "one"));
+    const link = join(root, "one", "servers");
+    const older = join(root, "cache", "servers-older");
+    await cp(join(root, "cache", serversName), older, { recursive: true });
+    await rm(link);
+    await symlink(older, link, "dir");
+    await ensureServers(join(root, "one"));
+    expect(await readlink(link)).toBe(join(root, "cache", serversName));
   });
 
   it("leaves nothing behind when the download fails or is not whole, and works the next time", async () => {

@@ -1,8 +1,8 @@
 // Fetches the Java servers once, into a cache that all clones share, and links the stack folder to them.
 // The cache entry appears by one rename after everything is there, so a download that was cut never looks complete.
 import { spawn } from "node:child_process";
-import { lstat, mkdir, readdir, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../config/assets.ts";
@@ -24,7 +24,7 @@ const downloadedMegabytes = 190;
 export async function ensureServers(folder: string): Promise<string> {
   const link = stackFolder(folder).servers;
   await checkJava();
-  if (await isComplete(link)) return link;
+  if (await isCurrent(link)) return link;
   // Absolute, because a link to it is made.
   const cache = resolve(cacheFolder());
   await mkdir(cache, { recursive: true }).catch((error: Error) => {
@@ -35,12 +35,18 @@ export async function ensureServers(folder: string): Promise<string> {
     // Ten minutes: another clone may be downloading over a slow line.
     await withMutex(cache, serversName, () => download(cache, target), 600_000);
   await withMutex(stackFolder(folder).root, "link", async () => {
-    if (await isComplete(link)) return;
-    // A link whose cache has been moved away, or what an interrupted hand left there.
+    if (await isCurrent(link)) return;
+    // A link to an older version or into a cache that was moved away, or what an interrupted set-up left there.
     if (await lstat(link).catch(() => undefined)) await rm(link, { recursive: true, force: true });
     await symlink(target, link, "dir");
   });
   return link;
+}
+
+/** A link made before an upgrade leads to the old version: it must not count. */
+async function isCurrent(link: string): Promise<boolean> {
+  const target = await readlink(link).catch(() => "");
+  return basename(target) === serversName && (await isComplete(link));
 }
 
 async function isComplete(servers: string): Promise<boolean> {
