@@ -1,9 +1,9 @@
 // Makes the arm that a configuration describes: one line for every kind of arm.
 import type { ArmConfig } from "../config/schema.ts";
 import type { Arm } from "./arm.ts";
-import { createLlamaArm, type LlamaArmDependencies } from "./llama.ts";
-import { createOpenAiArm } from "./openai.ts";
-import { createRecordedArm } from "./recorded.ts";
+import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
+import { createOpenAiArm } from "./openai/openai.ts";
+import { createRecordedArm } from "./recorded/recorded.ts";
 
 /** Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not called yet. */
 export async function createArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> {

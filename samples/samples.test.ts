@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { canonicalText } from "../algorithms/canonical.ts";
-import { readRecordedLog } from "../arms/recorded-log.ts";
+import { readRecordedLog } from "../arms/recorded/log.ts";
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const text = z

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../arms/arm.ts";
-import { createLlamaArm, type LlamaArm } from "../arms/llama.ts";
+import { createLlamaArm, type LlamaArm } from "../arms/llama/llama.ts";
 import { llamaModelFile } from "../config/assets.ts";
 import { armSchema } from "../config/schema.ts";
 import { llamaAddonFile } from "../connections/llama/library.ts";

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createLlamaArm } from "../../arms/llama.ts";
+import { createLlamaArm } from "../../arms/llama/llama.ts";
 import { armSchema } from "../../config/schema.ts";
 import { templates } from "../../operators/compose/templates.ts";
 import { createLog } from "../../runtime/log.ts";

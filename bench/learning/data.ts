@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
-import { createLlamaArm } from "../../arms/llama.ts";
+import { createLlamaArm } from "../../arms/llama/llama.ts";
 import { armSchema } from "../../config/schema.ts";
 import { templates } from "../../operators/compose/templates.ts";
 import { chooseExamples, type Rated } from "../../operators/select/choose.ts";

@@ -1,7 +1,7 @@
 // A llama arm's inside, in this process, for what is measured of its caches: the model, the store and the prefetcher as arms/llama-load.ts puts them
 // together, for one request at a time on one thread.
-import { loadLlama, type LoadedLlama } from "../../arms/llama-load.ts";
-import type { ConversationPrompt } from "../../arms/link-beginning.ts";
+import { loadLlama, type LoadedLlama } from "../../arms/llama/load.ts";
+import type { ConversationPrompt } from "../../arms/linked/beginning.ts";
 import { type LinkPolicy, parsePolicy } from "../../algorithms/link-policy.ts";
 
 const mebibyte = 1_048_576;

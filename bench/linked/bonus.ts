@@ -4,7 +4,7 @@ import { mayContain } from "../../algorithms/bloom.ts";
 import { dot } from "../../algorithms/embedding.ts";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
-import type { LoadedLlama } from "../../arms/llama-load.ts";
+import type { LoadedLlama } from "../../arms/llama/load.ts";
 import type { Candidate } from "../../connections/pool/port.ts";
 import type { RatingModel } from "../../operators/select/rate.ts";
 import { createSelection, type SelectArm, type SelectionConfig } from "../../operators/select/selection.ts";

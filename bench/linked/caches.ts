@@ -2,7 +2,7 @@
 // (a chunk behind the system prompt) is computed once; nothing outlives its prompt but the system prompt's own cache.
 import { contextImpact, reusabilityScore } from "../../algorithms/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/link-plan.ts";
-import { firstContext } from "../../arms/link-context.ts";
+import { firstContext } from "../../arms/linked/context.ts";
 import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/port.ts";
 import type { Item } from "./prompts.ts";
 

@@ -5,7 +5,7 @@ import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { compareLogits } from "../../algorithms/teacher-forced.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import { withAttention, withFocus } from "../../arms/link-question.ts";
+import { withAttention, withFocus } from "../../arms/linked/research/question.ts";
 import type { LlamaContext, LlamaScorer, Prompt, RunResult } from "../../connections/llama/port.ts";
 import { rougeL } from "../support/rouge-l.ts";
 import { type Convention, conventions, joined, makeCaches, type MadeCaches, withImpact } from "./caches.ts";

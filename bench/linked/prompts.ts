@@ -1,5 +1,5 @@
 // A request of this benchmark as tokens: its chunks, and the earlier prompt that each of them was first seen in.
-import { chunkPrompt } from "../../arms/linked-prompt.ts";
+import { chunkPrompt } from "../../arms/linked/prompt.ts";
 import type { createChat } from "../../connections/llama/chat.ts";
 import type { Range } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";

@@ -1,0 +1,79 @@
+// Which policy a request of an arm gets, and which of its prefills are compared with full ones. What was measured stays here, outside the process of
+// the model, which may die; what other processes of the arm measured comes from history.ts.
+import { addSample, choosePolicy, memory, noRecord, type PolicyRecord } from "../../algorithms/policy-choice.ts";
+import type { Random } from "../../algorithms/random.ts";
+import type { Comparison, Sample } from "./idle.ts";
+
+export interface Chosen {
+  policy: string;
+  /** What it is known by; null: nothing has proved itself, and this one keeps the quality. */
+  record: PolicyRecord | null;
+}
+
+/** What choosing needs of a sample. */
+export type PastSample = Pick<Sample, "requestId" | "policy" | "kl" | "recomputedShare">;
+
+export interface LinkedChoice {
+  /** Name of the policy; `asked` is what the request wants, if anything. */
+  policy(asked: string | null): string;
+  /** What is to be compared on this request; null: nothing. */
+  compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
+  add(sample: PastSample): void;
+  /** What all processes measured, oldest first, stands for all that was known; what was added here and is not among it yet comes behind. */
+  restore(samples: readonly PastSample[]): void;
+  /** What auto uses now; null where the policy is set. */
+  chosen(): Chosen | null;
+}
+
+/** What auto chooses from, cheap to dear; the second to last keeps the quality until something cheaper has proved itself. */
+export const candidates = ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"] as const;
+const fallback = "last-2";
+/** Samples of a policy before auto believes them. */
+const least = 20;
+/** Older samples of a policy count for next to nothing. */
+export const mostPast = 4 * memory;
+/** A sample that so many readings did not find was lost on its way. */
+const mostReadings = 10;
+
+export function createLinkedChoice(
+  { policy, sampleShare, maxKl }: { policy: string; sampleShare: number; maxKl: number },
+  random: Random,
+): LinkedChoice {
+  let records = new Map<string, PolicyRecord>();
+  /** Added here and not read back yet, oldest first. */
+  let own: { sample: PastSample; readings: number }[] = [];
+  const take = ({ policy: name, kl, recomputedShare }: PastSample): void => {
+    records.set(name, addSample(records.get(name) ?? noRecord, kl, recomputedShare));
+  };
+  const choose = (): string => choosePolicy(records, { bound: maxKl, least, fallback });
+  return {
+    policy: (asked) => asked ?? (policy === "auto" ? choose() : policy),
+    compare(request, used) {
+      if (random() >= sampleShare) return null;
+      const policies = policy === "auto" ? candidates : [used];
+      return { ...request, policies: [...policies].filter((name) => name !== "full") };
+    },
+    add(sample) {
+      take(sample);
+      if (policy !== "auto") return;
+      own.push({ sample, readings: 0 });
+      if (own.length > mostPast * candidates.length) own.shift();
+    },
+    restore(samples) {
+      const identity = ({ requestId, policy: name }: PastSample): string => `${name} ${requestId}`;
+      const read = new Set(samples.map(identity));
+      own = own
+        .filter(({ sample, readings }) => !read.has(identity(sample)) && readings < mostReadings)
+        .map(({ sample, readings }) => ({ sample, readings: readings + 1 }));
+      records = new Map();
+      for (const sample of samples) take(sample);
+      for (const { sample } of own) take(sample);
+    },
+    chosen() {
+      if (policy !== "auto") return null;
+      const proved = choosePolicy(records, { bound: maxKl, least, fallback: "" });
+      if (proved === "") return { policy: fallback, record: null };
+      return { policy: proved, record: records.get(proved) ?? null };
+    },
+  };
+}

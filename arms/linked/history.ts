@@ -1,0 +1,90 @@
+// Keeps the processes of an arm, one after the other and beside each other, of one mind about what `auto` should use: what any of them measured is
+// read back from the history, again and again, and stands for what each knew by itself. While the history can't be asked a process goes by its own
+// samples, which is said once.
+import type { Logger } from "pino";
+import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
+import { candidates, mostPast } from "./choice.ts";
+import type { Sample } from "./idle.ts";
+
+/** What samples are comparable with: another model, or caches made in another way, have another curve. */
+export interface CurveOf {
+  /** SHA-256 of the model file, hex. */
+  model: string;
+  convention: string;
+}
+
+/** What all processes of one arm measured and chose. */
+export interface LinkHistory {
+  /** Of each policy the newest `limit`, of the last days, all of them oldest first. */
+  samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;
+  /** Name of the policy that was recorded last as chosen; null: none for this curve. */
+  choice(of: CurveOf): Promise<string | null>;
+  /** Best effort. */
+  sampled(sample: Sample, of: CurveOf): void;
+  chose(chosen: Chosen, of: CurveOf): void;
+}
+
+export interface HistoryFollower {
+  measured(sample: Sample): void;
+  stop(): void;
+}
+
+export interface FollowOptions {
+  choice: LinkedChoice;
+  /** undefined: there is none, and a process goes by its own samples. */
+  history: LinkHistory | undefined;
+  /** Asked each time, for the model's file may have been changed under a new process. */
+  of: () => CurveOf;
+  log: Pick<Logger, "info" | "warn">;
+  /** Milliseconds between two readings. */
+  everyMs?: number;
+}
+
+export function followHistory({ choice, history, of, log, everyMs = 60_000 }: FollowOptions): HistoryFollower {
+  let recorded: string | null = null;
+  let asked = false;
+  let reading = false;
+  let away = false;
+
+  function record(): void {
+    const chosen = choice.chosen();
+    if (!asked || chosen === null || chosen.policy === recorded) return;
+    recorded = chosen.policy;
+    history?.chose(chosen, of());
+    log.info({ policy: chosen.policy, kl: chosen.record?.kl, share: chosen.record?.share }, "linked prefill: auto");
+  }
+
+  async function read(from: LinkHistory): Promise<void> {
+    if (reading) return;
+    reading = true;
+    try {
+      const curve = of();
+      const [samples, newest] = await Promise.all([from.samples(curve, candidates, mostPast), from.choice(curve)]);
+      choice.restore(samples);
+      recorded = newest ?? recorded;
+      if (away) log.info({ samples: samples.length }, "samples of linked prefill can be read again");
+      away = false;
+    } catch (error) {
+      if (!away)
+        log.warn({ err: error }, "samples of linked prefill can't be read: auto goes by what this process measured");
+      away = true;
+    } finally {
+      reading = false;
+      asked = true;
+      record();
+    }
+  }
+
+  // A policy that is set needs no history.
+  const from = choice.chosen() === null ? undefined : history;
+  const timer = from && setInterval(() => void read(from), everyMs).unref();
+  if (from !== undefined) void read(from);
+  return {
+    measured(sample) {
+      choice.add(sample);
+      history?.sampled(sample, of());
+      record();
+    },
+    stop: () => clearInterval(timer),
+  };
+}

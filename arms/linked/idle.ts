@@ -1,0 +1,182 @@
+// What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks that were seen, and compares linked prefills
+// with full ones. Both queues are bounded; what does not fit is forgotten, for there will be more.
+import type { LinkPolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { compareLogits } from "../../algorithms/teacher-forced.ts";
+import { variantKey } from "../../connections/kv/keys.ts";
+import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
+import type { LlamaContext, LlamaScorer } from "../../connections/llama/port.ts";
+import { wantedPrefixes } from "./context.ts";
+import { scoreChunks, unscored } from "./impact.ts";
+import { computedShare, type KeyedPrompt } from "./plans.ts";
+import type { KeyedChunk } from "./variants.ts";
+import type { LinkedModel } from "./model.ts";
+
+/** A linked prefill beside a full one. */
+export interface Sample {
+  requestId: string;
+  tenant: string;
+  policy: string;
+  /** Share of the chunks' tokens that were computed, [0, 1]. */
+  recomputedShare: number;
+  /** Mean over the answer's tokens, nats. */
+  kl: number;
+  /** Share of equal greedy tokens, [0, 1]. */
+  agreement: number;
+}
+
+export interface Comparison {
+  requestId: string;
+  tenant: string;
+  /** Names of policies. */
+  policies: readonly string[];
+}
+
+export interface IdleWork {
+  /** Looks which caches the chunks of a prompt still want. */
+  seen(prompt: KeyedPrompt): void;
+  compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
+  /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
+  next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;
+}
+
+export interface IdleOptions {
+  model: LinkedModel;
+  context: Pick<LlamaContext, "run">;
+  store: Pick<KvStore, "variants" | "put" | "describe">;
+  format: string;
+  convention: Convention;
+  vocabulary: number;
+  /** Where it is there, caches are looked at before they are chosen among (craft needs that). */
+  scorer?: Pick<LlamaScorer, "attention"> | undefined;
+}
+
+interface Wanted {
+  key: string;
+  chunk: KeyedChunk;
+  convention: Convention;
+  prefix: readonly KeyedChunk[];
+  tokens: Int32Array;
+}
+
+const mostWanted = 256;
+const mostComparisons = 8;
+const mostUnseen = 32;
+/** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
+const comparedTokens = 8;
+
+export function createIdleWork({
+  model,
+  context,
+  store,
+  format,
+  convention,
+  vocabulary,
+  scorer,
+}: IdleOptions): IdleWork {
+  const wanted = new Map<string, Wanted>();
+  /** Prompts whose caches nobody has looked at. */
+  const unseen: KeyedPrompt[] = [];
+  const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
+
+  /** One of a kind is enough; where an arm takes what was seen, that is as good behind the system prompt alone as made there. */
+  const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
+    const isSame = (one: KvListed): boolean =>
+      made !== convention && one.convention === "seen" && one.prefix.length === 1;
+    return store.variants(chunk.chunk).some((one) => one.convention === made || isSame(one));
+  };
+
+  async function make({ key, chunk, convention: made, prefix, tokens }: Wanted, signal: AbortSignal): Promise<void> {
+    const parts = [...prefix, chunk].map(({ begin, tokens: length }) => tokens.subarray(begin, begin + length));
+    const all = Int32Array.from(parts.flatMap((part) => [...part]));
+    const exports = [{ begin: all.length - chunk.tokens, end: all.length }];
+    const { blobs } = await context.run({ tokens: all, exports }, { signal });
+    const before = prefix.map(({ chunk: id, tokens: length }): PrefixChunk => ({ chunk: id, tokens: length }));
+    const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
+    const [blob] = blobs;
+    if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
+    if (scorer !== undefined) await scoreChunks(standing(all, [...prefix, chunk]), store, scorer);
+  }
+
+  async function measure(prompt: KeyedPrompt, answer: Int32Array, what: Comparison, signal: AbortSignal) {
+    const forced = answer.subarray(0, comparedTokens);
+    const length = prompt.tokens.length;
+    const all = new Int32Array(length + forced.length - 1);
+    all.set(prompt.tokens);
+    all.set(forced.subarray(0, -1), length);
+    const whole = { ...prompt, tokens: all };
+    const logitsAt = Array.from(forced, (_, index) => length - 1 + index);
+    const full = await model.run(whole, null, { logitsAt }, signal);
+    const samples: Sample[] = [];
+    for (const name of what.policies) {
+      const policy: LinkPolicy | { problem: string } = parsePolicy(name);
+      if ("problem" in policy) continue;
+      const plan = await model.plan(prompt, policy);
+      if (plan === null) continue;
+      const linked = await model.run(whole, plan, { logitsAt }, signal);
+      const found = compareLogits(full.logits, linked.logits, vocabulary);
+      const { requestId, tenant } = what;
+      samples.push({ requestId, tenant, policy: name, recomputedShare: computedShare(plan), ...found });
+    }
+    return samples;
+  }
+
+  return {
+    seen(prompt) {
+      const { tokens, chunks } = prompt;
+      if (scorer !== undefined && unseen.length < mostUnseen && unscored(store, chunks).length > 0) unseen.push(prompt);
+      const all = chunks.flatMap((chunk, index) =>
+        wantedPrefixes(chunks, index, convention).map(({ convention: made, prefix }) => {
+          return { chunk, tokens, convention: made, prefix: prefix.map((one) => chunks[one]!) };
+        }),
+      );
+      // First contexts of all before what only helps where a chunk stands first.
+      const isSecond = (one: { convention: Convention }): number => Number(one.convention !== convention);
+      for (const one of all.sort((a, b) => isSecond(a) - isSecond(b))) {
+        if (wanted.size >= mostWanted || isThere(one.chunk, one.convention)) continue;
+        const key = variantKey(format, { ...one, chunk: one.chunk.chunk });
+        const isSame = (other: Wanted): boolean =>
+          other.chunk.chunk === one.chunk.chunk && other.convention === one.convention;
+        if (![...wanted.values()].some(isSame)) wanted.set(key, { key, ...one });
+      }
+    },
+    compare(prompt, answer, what) {
+      // Without a policy a prefill in full would have nothing beside it.
+      const comparable = answer.length > 0 && prompt.chunks.length > 0 && what.policies.length > 0;
+      if (comparable && comparisons.length < mostComparisons) comparisons.push({ prompt, answer, what });
+    },
+    async next(signal) {
+      const [first] = wanted.values();
+      if (first !== undefined) {
+        // Gone from the queue only when it is made: a request that comes in between ends it.
+        await make(first, signal);
+        wanted.delete(first.key);
+        return { more: wanted.size + unseen.length + comparisons.length > 0, samples: [] };
+      }
+      const [prompt] = unseen;
+      if (prompt !== undefined && scorer !== undefined) {
+        await scoreChunks(prompt, store, scorer);
+        unseen.shift();
+        return { more: unseen.length + comparisons.length > 0, samples: [] };
+      }
+      const [comparison] = comparisons;
+      if (comparison === undefined) return { more: false, samples: [] };
+      const samples = await measure(comparison.prompt, comparison.answer, comparison.what, signal);
+      comparisons.shift();
+      return { more: comparisons.length > 0, samples };
+    },
+  };
+}
+
+/** Chunks put one behind the other, as in `tokens`. */
+function standing(tokens: Int32Array, chunks: readonly KeyedChunk[]): KeyedPrompt {
+  let begin = 0;
+  return {
+    tokens,
+    chunks: chunks.map((chunk) => {
+      const placed = { ...chunk, begin };
+      begin += chunk.tokens;
+      return placed;
+    }),
+  };
+}

@@ -1,0 +1,91 @@
+// Which examples and document pieces an arm's store has caches of. The store knows chunks by their tokens alone, so their names are kept here, from
+// the prompts that they were seen in, and in a file beside the caches: a process that is started again knows what it has. A help and no more:
+// names that are lost come back with the next prompts.
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { LRUCache } from "lru-cache";
+import type { Logger } from "pino";
+import { createBloom } from "../../algorithms/bloom.ts";
+import { cacheName } from "../../algorithms/identity.ts";
+import type { KvStore } from "../../connections/kv/port.ts";
+import type { ArmInventory } from "../arm.ts";
+import type { KeyedChunk } from "./variants.ts";
+import type { PromptChunk } from "./prompt.ts";
+
+export interface Inventory {
+  /** The chunks of one prompt, in the same order. */
+  seen(chunks: readonly PromptChunk[], keyed: readonly Pick<KeyedChunk, "chunk">[]): void;
+  summary(): ArmInventory;
+  /** Writes down the names, where that is wanted and they have changed. */
+  save(): Promise<void>;
+}
+
+export interface InventoryOptions {
+  store: Pick<KvStore, "list" | "stats">;
+  /** Of the slow tier; null: names are kept in memory alone. */
+  folder: string | null;
+  log: Pick<Logger, "warn">;
+  /** Names that are kept; the longest unseen goes first. */
+  most?: number;
+}
+
+const fileName = "names.json";
+
+export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
+  /** Name to the chunk that it had when it was last seen. */
+  const names = new LRUCache<string, string>({ max: most });
+  if (folder !== null) for (const [name, chunk] of await readNames(join(folder, fileName))) names.set(name, chunk);
+  let changed = false;
+
+  return {
+    seen(chunks, keyed) {
+      const pieces = new Map<string, number>();
+      for (const [index, { kind, id }] of chunks.entries()) {
+        const chunk = keyed[index]?.chunk;
+        if (chunk === undefined || id === null || kind === "system") continue;
+        const piece = pieces.get(id) ?? 0;
+        pieces.set(id, piece + 1);
+        const name = kind === "document" ? cacheName(kind, `${id}/${piece}`) : cacheName(kind, id);
+        changed ||= names.peek(name) !== chunk;
+        names.set(name, chunk);
+      }
+    },
+    summary() {
+      const bytesOf = new Map<string, number>();
+      for (const { chunk, bytes } of store.list()) bytesOf.set(chunk, (bytesOf.get(chunk) ?? 0) + bytes);
+      const there = [...names].filter(([, chunk]) => bytesOf.has(chunk));
+      const { bits: bloom, hashes } = createBloom(new Set(there.map(([name]) => name)));
+      const chunks = new Set(there.map(([, chunk]) => chunk));
+      const bytes = [...chunks].reduce((sum, chunk) => sum + (bytesOf.get(chunk) ?? 0), 0);
+      const { memoryHits, diskHits, misses, prefetched } = store.stats();
+      return { bloom, hashes, chunks: there.length, bytes, reads: { memoryHits, diskHits, misses, prefetched } };
+    },
+    async save() {
+      if (folder === null || !changed) return;
+      changed = false;
+      const file = join(folder, fileName);
+      // Several processes may share the folder.
+      const writing = `${file}.${process.pid}`;
+      try {
+        // The longest unseen first, as they are to be read again.
+        await writeFile(writing, JSON.stringify([...names].reverse()));
+        await rename(writing, file);
+      } catch (error) {
+        log.warn({ err: error }, "the names of chunk caches could not be written");
+      }
+    },
+  };
+}
+
+/** None where there is no such file, or it is no good. */
+async function readNames(file: string): Promise<[name: string, chunk: string][]> {
+  try {
+    const parsed: unknown = JSON.parse(await readFile(file, "utf8"));
+    return Array.isArray(parsed) ? parsed.filter(isNamed) : [];
+  } catch {
+    return [];
+  }
+}
+
+const isNamed = (value: unknown): value is [string, string] =>
+  Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === "string");

@@ -1,0 +1,129 @@
+// Answers prompts whose chunks are linked from caches. Knows no process and no configuration file.
+import type { LinkPolicy } from "../../algorithms/link-policy.ts";
+import type { Random } from "../../algorithms/random.ts";
+import { chunkKey } from "../../connections/kv/keys.ts";
+import type { Convention, KvStore } from "../../connections/kv/port.ts";
+import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
+import { type ConversationPrompt, createBeginnings } from "./beginning.ts";
+import {
+  createLinkPlans,
+  type KeyedPrompt,
+  type LinkedPlan,
+  type LinkPlansOptions,
+  linksOf,
+  missingOf,
+} from "./plans.ts";
+import type { ChunkedPrompt } from "./prompt.ts";
+import type { PrefixCache } from "./prefix-cache.ts";
+
+export interface LinkedModelOptions {
+  context: Pick<LlamaContext, "run">;
+  store: Pick<KvStore, "variants" | "get" | "put" | "used">;
+  /** Hash of the format of the context's caches. */
+  format: string;
+  convention: Convention;
+  random: Random;
+  /** As LinkPlansOptions has it. */
+  deviations?: LinkPlansOptions["deviations"];
+  scorer?: LinkPlansOptions["scorer"];
+  /** Beginnings of prompts that were answered; without it each prompt begins anew. */
+  prefixes?: PrefixCache;
+  /** As BeginningsOptions has it. */
+  keepInFull?: boolean;
+}
+
+export type Answering = Pick<Prompt, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
+export interface AnswerOptions {
+  signal: AbortSignal;
+  onText?: (text: string) => void;
+  onProgress: () => void;
+}
+
+export interface Answered {
+  result: RunResult;
+  /** Tokens of the prompt, together all of it: linked, computed although a cache was there, computed for there was none. */
+  linked: number;
+  recomputed: number;
+  prefilled: number;
+  /** Milliseconds from the call to the first token; null without one. */
+  firstTokenMs: number | null;
+}
+
+export interface LinkedModel {
+  keyed(prompt: ChunkedPrompt): ConversationPrompt;
+  /** What would be done now; null where a chunk is missing. */
+  plan(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan | null>;
+  /** Rejects with LlamaError. */
+  answer(prompt: ConversationPrompt, policy: LinkPolicy, wanted: Answering, options: AnswerOptions): Promise<Answered>;
+  /** Prompts may have logits wanted instead of an answer. */
+  run(prompt: KeyedPrompt, plan: LinkedPlan | null, more: Partial<Prompt>, signal: AbortSignal): Promise<RunResult>;
+}
+
+export function createLinkedModel({
+  context,
+  store,
+  format,
+  convention,
+  random,
+  deviations,
+  scorer,
+  prefixes,
+  keepInFull,
+}: LinkedModelOptions): LinkedModel {
+  const plans = createLinkPlans({ store, convention, random, deviations, scorer });
+  const beginnings = createBeginnings({ context, store, plans, format, convention, prefixes, keepInFull });
+
+  function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt): ConversationPrompt {
+    return {
+      ...{ tokens, turnEnds },
+      chunks: chunks.map(({ begin, end }) => {
+        return { chunk: chunkKey(format, Array.from(tokens.subarray(begin, end))), begin, tokens: end - begin };
+      }),
+    };
+  }
+
+  async function answer(
+    prompt: ConversationPrompt,
+    policy: LinkPolicy,
+    wanted: Answering,
+    options: AnswerOptions,
+  ): Promise<Answered> {
+    const { signal, onText, onProgress } = options;
+    const called = performance.now();
+    const { links, recompute, computed, recomputed, exports, keep } = await beginnings.of(prompt, policy, options);
+    const started = performance.now();
+    const result = await context.run(
+      { ...wanted, tokens: prompt.tokens, links, recompute, exports },
+      { signal, onProgress, ...(onText && { onText }) },
+    );
+    await keep(result.blobs);
+    const { firstMs, queuedMs } = result.timings;
+    const linked = result.linked - computed;
+    return {
+      result,
+      linked,
+      recomputed,
+      prefilled: prompt.tokens.length - linked - recomputed,
+      firstTokenMs: firstMs > 0 ? started - called + queuedMs + firstMs : null,
+    };
+  }
+
+  return {
+    keyed,
+    async plan(prompt, policy) {
+      const plan = await plans.load(prompt, policy);
+      return missingOf(plan).length > 0 ? null : plan;
+    },
+    answer,
+    run: (prompt, plan, more, signal) =>
+      context.run(
+        {
+          tokens: prompt.tokens,
+          links: plan === null ? [] : linksOf(plan.chosen, plan.blobs, Infinity),
+          recompute: plan?.runs.map(([begin, end]) => ({ begin, end })) ?? [],
+          ...more,
+        },
+        { signal },
+      ),
+  };
+}

@@ -1,0 +1,170 @@
+// Plans of linked prompts: which cache stands for each chunk and which tokens are computed again, with the caches loaded; and who computes what is
+// missing, so that of several requests only one does.
+import { type PlannedChunk, type Run, planRecompute, tokensIn } from "../../algorithms/link-plan.ts";
+import { type LinkPolicy, needs } from "../../algorithms/link-policy.ts";
+import type { Random } from "../../algorithms/random.ts";
+import type { Convention, KvStore } from "../../connections/kv/port.ts";
+import type { LlamaScorer } from "../../connections/llama/port.ts";
+import { withAttention, withFocus } from "./research/question.ts";
+import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./variants.ts";
+
+/** A prompt with its chunks by content. */
+export interface KeyedPrompt {
+  tokens: Int32Array;
+  chunks: readonly KeyedChunk[];
+}
+
+/** What stands at hand for a prompt, and what of it is computed again. */
+export interface LinkedPlan {
+  chosen: readonly ChosenVariant[];
+  /** The caches, in the order of the chunks; null where one is missing or computed again whole. */
+  blobs: readonly (Uint8Array | null)[];
+  runs: readonly Run[];
+}
+
+export interface Claimed {
+  plan: LinkedPlan;
+  done: () => void;
+}
+
+export interface LinkPlans {
+  /** As things are now. */
+  load(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan>;
+  /**
+   * The plan, and the promise to compute what it misses: `done` must be called in the end. What others compute is waited for first, for one of
+   * us is enough.
+   */
+  claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed>;
+}
+
+// A cache that turns out to be damaged leaves the store, and the plan is made again without it.
+const mostAttempts = 4;
+
+/** Blobs and where they stand. */
+export type Links = readonly { blob: Uint8Array; position: number }[];
+
+export interface LinkPlansOptions {
+  store: Pick<KvStore, "variants" | "get">;
+  convention: Convention;
+  random: Random;
+  /** How far each token's linked rows are from fresh ones; needed by blend alone. */
+  deviations?: ((tokens: Int32Array, links: Links) => Promise<Float32Array>) | undefined;
+  /** What the question looks at; needed by policies with focus and by the control "attended". */
+  scorer?: Pick<LlamaScorer, "attention"> | undefined;
+}
+
+/** Whether a policy looks at the linked caches themselves before it can say what is computed again. */
+export const looks = (policy: LinkPolicy): boolean =>
+  policy.focus !== undefined || ["deviation", "attention"].includes(needs(policy));
+
+export function createLinkPlans({ store, convention, random, deviations, scorer }: LinkPlansOptions): LinkPlans {
+  /** Chunks that a request is computing, by content, until they are in the store. */
+  const underWay = new Map<string, Promise<void>>();
+
+  async function load({ tokens, chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
+    for (let attempt = 1; ; attempt += 1) {
+      const given = attempt < mostAttempts ? store.variants : () => [];
+      const chosen = chooseVariants(chunks, given, convention);
+      const runs = looks(policy) ? [] : planRecompute(policy, chosen, random);
+      const blobs = await Promise.all(
+        chosen.map(async ({ variant, chunk }) => {
+          if (variant === null || isComputedWhole(chunk, runs)) return null;
+          return (await store.get(variant.key)) ?? undefined;
+        }),
+      );
+      if (blobs.some((blob) => blob === undefined)) continue;
+      const plan = { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
+      if (!looks(policy)) return plan;
+      return { ...plan, runs: planRecompute(policy, await looked(tokens, plan, policy), random) };
+    }
+  }
+
+  /** The chunks with what the policy wants to know of them in this very prompt. */
+  async function looked(
+    tokens: Int32Array,
+    { chosen, blobs }: LinkedPlan,
+    policy: LinkPolicy,
+  ): Promise<readonly PlannedChunk[]> {
+    const end = chosen.reduce((sum, { length }) => sum + length, 0);
+    const links = linksOf(chosen, blobs, Infinity);
+    if (needs(policy) === "deviation") {
+      if (deviations === undefined) throw new TypeError("this policy needs a scorer");
+      const found = links.length === 0 ? new Float32Array(end) : await deviations(tokens.subarray(0, end), links);
+      return chosen.map((one) => ({
+        ...one,
+        deviation: found.subarray(one.chunk.begin, one.chunk.begin + one.length),
+      }));
+    }
+    if (scorer === undefined) throw new TypeError("this policy needs a scorer");
+    // Without any linked chunk there is nothing to choose from, and without a question nobody looks.
+    const asks = tokens.length > end && chosen.some(({ state }) => state === "linked");
+    if (policy.focus !== undefined)
+      // Where a chunk is missing the look would cost a prefill of it: this once all are in focus.
+      return asks && chosen.every(({ state }) => state !== "missing")
+        ? withFocus(scorer, { tokens, links }, chosen, policy.focus)
+        : chosen;
+    if (asks) return withAttention(scorer, { tokens, links }, chosen);
+    return chosen.map((one) => ({ ...one, attention: new Float32Array(one.length) }));
+  }
+
+  async function claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed> {
+    for (;;) {
+      const plan = await load(prompt, policy);
+      const missing = missingOf(plan).map(({ chunk }) => chunk.chunk);
+      const others = missing.flatMap((chunk) => underWay.get(chunk) ?? []);
+      if (others.length > 0 && !signal.aborted) {
+        await Promise.race([Promise.all(others), aborted(signal)]);
+        continue;
+      }
+      // Somebody may have finished while the caches were loaded. From here on nothing is awaited until all is claimed.
+      const now = chooseVariants(prompt.chunks, store.variants, convention).filter(({ variant }) => variant === null);
+      if (now.length < missing.length && !signal.aborted) continue;
+      let done = (): void => undefined;
+      const work = new Promise<void>((resolve) => (done = resolve));
+      for (const chunk of missing) underWay.set(chunk, work);
+      return {
+        plan,
+        done: () => {
+          for (const chunk of missing) if (underWay.get(chunk) === work) underWay.delete(chunk);
+          done();
+        },
+      };
+    }
+  }
+
+  return { load, claim };
+}
+
+/** Whether the chunk's cache would not be read: all of it is computed again. */
+export const isComputedWhole = ({ begin, tokens }: KeyedChunk, runs: readonly Run[]): boolean =>
+  runs.some(([a, b]) => a <= begin && begin + tokens <= b);
+
+export const missingOf = ({ chosen }: LinkedPlan): ChosenVariant[] => chosen.filter(({ variant }) => variant === null);
+/** Caches of the chunks that lie between two positions. */
+export const linksOf = (
+  chosen: readonly ChosenVariant[],
+  blobs: readonly (Uint8Array | null)[],
+  end: number,
+  start = 0,
+): { blob: Uint8Array; position: number }[] =>
+  chosen.flatMap(({ chunk: { begin, tokens } }, index) => {
+    const blob = blobs[index] ?? null;
+    return blob === null || begin < start || begin + tokens > end ? [] : [{ blob, position: begin }];
+  });
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** Tokens that are computed although a cache of them was there. */
+export function recomputedTokens({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
+  const within = ({ begin, tokens }: KeyedChunk): number =>
+    runs.reduce((sum, [a, b]) => sum + Math.max(0, Math.min(b, begin + tokens) - Math.max(a, begin)), 0);
+  return chosen.reduce((sum, { variant, chunk }) => sum + (variant === null ? 0 : within(chunk)), 0);
+}
+
+/** Share of the chunks' tokens that are computed, [0, 1]. */
+export function computedShare({ chosen, runs }: Pick<LinkedPlan, "chosen" | "runs">): number {
+  const total = chosen.reduce((sum, { length }) => sum + length, 0);
+  return total === 0 ? 0 : tokensIn(runs) / total;
+}

@@ -1,0 +1,76 @@
+// Fetches the caches that waiting requests will link from the slow tier into memory, one request after the other in the order in which they came, and
+// keeps them there until the request is over. A request whose caches find no room waits for one that is over; nothing here is an error of a request.
+import pLimit from "p-limit";
+import { planRecompute } from "../../algorithms/link-plan.ts";
+import type { LinkPolicy } from "../../algorithms/link-policy.ts";
+import type { Convention, KvStore } from "../../connections/kv/port.ts";
+import { isComputedWhole, type KeyedPrompt, looks } from "./plans.ts";
+import { chooseVariants } from "./variants.ts";
+
+export interface PrefetcherOptions {
+  store: Pick<KvStore, "variants" | "prefetch">;
+  convention: Convention;
+  /** Requests that may stand in line; more are left to themselves. */
+  most?: number;
+}
+
+export interface Prefetcher {
+  /** Resolves when `over` is aborted, or there is nothing to keep. `prompt` is made when its turn comes. */
+  waiting(prompt: () => KeyedPrompt, policy: LinkPolicy, over: AbortSignal): Promise<void>;
+}
+
+export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOptions): Prefetcher {
+  const line = pLimit(1);
+  let keeping = 0;
+  let wake = (): void => undefined;
+  const nextRelease = () => new Promise<void>((resolve) => (wake = resolve));
+  let freed = nextRelease();
+
+  /** Keys of what the request would read now. */
+  function keysOf({ chunks }: KeyedPrompt, policy: LinkPolicy): string[] {
+    const chosen = chooseVariants(chunks, store.variants, convention);
+    // What a policy computes again that looks at the caches is known only when it runs. Chance draws for a control alone: any draw will do.
+    const runs = looks(policy) ? [] : planRecompute(policy, chosen, () => 0.5);
+    return chosen.flatMap(({ variant, chunk }) =>
+      variant === null || isComputedWhole(chunk, runs) ? [] : [variant.key],
+    );
+  }
+
+  async function fetched(
+    prompt: () => KeyedPrompt,
+    policy: LinkPolicy,
+    over: AbortSignal,
+    ended: Promise<void>,
+  ): Promise<(() => void) | null> {
+    if (over.aborted) return null;
+    const keyed = prompt();
+    while (!over.aborted) {
+      const room = freed;
+      const keys = keysOf(keyed, policy);
+      const release = keys.length === 0 ? null : await store.prefetch(keys, over);
+      if (release !== null || keys.length === 0) return release;
+      // Nobody is there who could make room.
+      if (keeping === 0) return null;
+      await Promise.race([room, ended]);
+    }
+    return null;
+  }
+
+  return {
+    async waiting(prompt, policy, over) {
+      if (over.aborted || line.pendingCount + line.activeCount >= most) return;
+      const ended = new Promise<void>((resolve) => over.addEventListener("abort", () => resolve(), { once: true }));
+      const release = await line(async () => {
+        const found = await fetched(prompt, policy, over, ended);
+        if (found !== null) keeping++;
+        return found;
+      });
+      if (release === null) return;
+      if (!over.aborted) await ended;
+      release();
+      keeping--;
+      wake();
+      freed = nextRelease();
+    },
+  };
+}

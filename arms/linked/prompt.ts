@@ -1,0 +1,58 @@
+// A prompt in pieces to tokens, cut where a chunk ends that can be cached: the system prompt, each document piece, each example. A chunk has the
+// same tokens in every prompt; where the model's template mixes messages nothing is cut, and so nothing linked.
+import type { ChatTokens, createChat } from "../../connections/llama/chat.ts";
+import type { Range } from "../../connections/llama/port.ts";
+import type { Piece } from "../../schemas/types.ts";
+import { messageParts } from "../messages.ts";
+
+export interface PromptChunk extends Range {
+  kind: "system" | "document" | "example";
+  id: string | null;
+}
+
+export interface ChunkedPrompt {
+  /** The whole prompt; it ends where the answer begins. */
+  tokens: Int32Array;
+  /** From position 0 on, each behind the other; what follows them is the conversation. */
+  chunks: PromptChunk[];
+  /** Where the turns of the conversation end, as far as the next request of it may begin with the same tokens: none where examples are shown. */
+  turnEnds: number[];
+}
+
+/** Throws LlamaError model_unsupported where the template refuses the roles. */
+export function chunkPrompt(pieces: readonly Piece[], chat: ReturnType<typeof createChat>): ChunkedPrompt {
+  const messages = messageParts(pieces);
+  const {
+    tokens,
+    texts,
+    messages: ranges,
+  }: ChatTokens = chat(
+    messages.map(({ role, parts }) => ({
+      role: role === "tool" ? "user" : role,
+      content: parts.map(({ text }) => text),
+    })),
+  );
+  const turnEnds = pieces.some(({ kind }) => kind === "example")
+    ? []
+    : messages.flatMap(({ parts }, index) =>
+        parts.some(({ piece }) => piece.kind === "turn") ? (ranges?.[index]?.end ?? []) : [],
+      );
+  const chunks: PromptChunk[] = [];
+  let previous: Piece | undefined;
+  for (const [index, { parts }] of messages.entries()) {
+    for (const [at, { piece }] of parts.entries()) {
+      const range = texts?.[index]?.[at];
+      // Chunks stand at the beginning: what an example is shown behind the question for can't be told without it.
+      if (range === undefined || piece.kind === "turn" || piece.kind === "guidance")
+        return { tokens, chunks, turnEnds };
+      const { kind, id } = piece;
+      const open = chunks.at(-1);
+      // The two turns of an example are one chunk, and so are all system texts; each piece of a document is its own.
+      if (open !== undefined && previous?.kind === kind && kind !== "document" && previous.id === id)
+        open.end = range.end;
+      else chunks.push({ kind, id, ...range });
+      previous = piece;
+    }
+  }
+  return { tokens, chunks, turnEnds };
+}

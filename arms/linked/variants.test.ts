@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import type { Convention, KvListed } from "../../connections/kv/port.ts";
+import { chooseVariants, type KeyedChunk } from "./variants.ts";
+
+const chunks = (...ids: string[]): KeyedChunk[] =>
+  ids.map((chunk, index) => ({ chunk, tokens: 10, begin: 10 * index }));
+const variant = (chunk: string, convention: Convention, ...prefix: string[]): KvListed => ({
+  ...{ key: `${chunk} ${convention} ${prefix.join()}`, chunk, convention, tokens: 10, bytes: 1, createdAt: 0 },
+  ...{ prefix: prefix.map((id) => ({ chunk: id, tokens: 10 })), impact: null, value: 1, ids: [] },
+  ...{ memory: true, disk: false, pinned: false, expiresAt: null },
+});
+function choose(stored: KvListed[], prompt: KeyedChunk[], convention: Convention = "context") {
+  const of = (chunk: string): KvListed[] => stored.filter((one) => one.chunk === chunk);
+  return chooseVariants(prompt, of, convention).map(({ state, variant: found }) => [state, found?.convention ?? null]);
+}
+
+describe("chooseVariants", () => {
+  it("finds what is missing, what fits exactly and what has to be repaired", () => {
+    const stored = [variant("s", "alone"), variant("a", "seen", "s"), variant("b", "seen", "s", "x")];
+    expect(choose(stored, chunks("s", "a", "b", "c"))).toEqual([
+      ["exact", "alone"],
+      ["exact", "seen"],
+      ["linked", "seen"],
+      ["missing", null],
+    ]);
+  });
+
+  it("is exact no further than the prefix is, and never behind what was linked itself", () => {
+    const stored = [variant("s", "alone"), variant("a", "linked", "s"), variant("b", "seen", "s", "a")];
+    expect(choose(stored, chunks("s", "a", "b")).map(([state]) => state)).toEqual(["exact", "linked", "linked"]);
+    expect(choose([variant("a", "alone")], chunks("b", "a")).map(([state]) => state)).toEqual(["missing", "linked"]);
+  });
+
+  it("takes the variant whose prefix is most like the new one", () => {
+    const stored = [
+      variant("c", "system", "s"),
+      variant("c", "context", "s", "a"),
+      variant("c", "seen", "s", "x", "y"),
+    ];
+    expect(choose(stored, chunks("s", "a", "b", "c"))[3]).toEqual(["linked", "context"]);
+    expect(choose(stored, chunks("s", "y", "x", "c"))[3]).toEqual(["linked", "seen"]);
+    expect(choose(stored, chunks("s", "b", "c"))[2]).toEqual(["linked", "context"]);
+  });
+
+  it("takes what was made behind the system prompt alone for what stands first, and else only where there is nothing better", () => {
+    const system = variant("c", "system", "s");
+    const stored = [variant("s", "alone"), system, variant("c", "context", "s", "a")];
+    expect(choose(stored, chunks("s", "c"))[1]).toEqual(["exact", "system"]);
+    expect(choose(stored, chunks("s", "b", "c"))[2]).toEqual(["linked", "context"]);
+    expect(choose([system], chunks("s", "b", "c"))[2]).toEqual(["linked", "system"]);
+    expect(choose(stored, chunks("s", "b", "c"), "system")[2]).toEqual(["linked", "system"]);
+  });
+
+  it("uses caches of another convention only where they are allowed", () => {
+    const stored = [variant("c", "seen", "s", "a")];
+    expect(choose(stored, chunks("s", "b", "c"), "alone")[2]).toEqual(["missing", null]);
+    expect(choose([...stored, variant("c", "alone")], chunks("s", "b", "c"), "alone")[2]).toEqual(["linked", "alone"]);
+    expect(choose([variant("s", "alone"), variant("a", "seen", "s")], chunks("s", "a"), "alone")).toEqual([
+      ["exact", "alone"],
+      ["exact", "seen"],
+    ]);
+  });
+
+  it("gives craft its ranking where a scoring pass has been", () => {
+    const scored = { ...variant("c", "context", "s", "a"), impact: { cci: 0.6, inter: [3, 1], ranking: [1, 0] } };
+    const [, , found] = chooseVariants(chunks("s", "b", "c"), (chunk) => (chunk === "c" ? [scored] : []), "context");
+    expect(found?.impact?.ranking).toEqual([1, 0]);
+    // beta 0.75 of attention, half of the new prefix's tokens known.
+    expect(found?.score).toBeCloseTo(0.6 * (1 - 0.75 * 0.5), 9);
+  });
+});

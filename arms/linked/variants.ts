@@ -1,0 +1,82 @@
+// Which stored cache stands for each chunk of a prompt, and how good it is there (Cache-Craft, section 3.3). Pure.
+import { reusabilityScore } from "../../algorithms/chunk-scores.ts";
+import type { PlannedChunk } from "../../algorithms/link-plan.ts";
+import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
+
+export interface KeyedChunk extends PrefixChunk {
+  /** Position of its first token. */
+  begin: number;
+}
+
+export interface ChosenVariant extends PlannedChunk {
+  chunk: KeyedChunk;
+  /** null: missing. */
+  variant: KvListed | null;
+  /** CCI (1 - beta'), [0, 1]: what a use of it costs in repair. */
+  score: number;
+}
+
+/** A chunk that no scoring pass has looked at: its prefix mattered as its tokens do, and about as much as itself. */
+const assumedImpact = 0.75;
+
+/** Caches that may be used where an arm wants this convention; what was made behind the very prefix is always welcome. */
+const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
+  alone: ["alone"],
+  system: ["system"],
+  context: ["context", "seen", "linked", "system", "alone"],
+  // What was seen first of all was seen alone.
+  seen: ["seen", "linked", "alone"],
+  linked: ["seen", "linked", "alone"],
+};
+
+/**
+ * Only where nothing else is there, or they are exact: behind the system prompt alone a chunk looks like the first one, and does so wherever it
+ * stands, which CCI does not see.
+ */
+const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
+
+/** In prompt order, as `chunks`. */
+export function chooseVariants(
+  chunks: readonly KeyedChunk[],
+  variantsOf: (chunk: string) => readonly KvListed[],
+  convention: Convention,
+): ChosenVariant[] {
+  let exactSoFar = true;
+  return chunks.map((chunk, index): ChosenVariant => {
+    const before = chunks.slice(0, index);
+    const now = before.map(({ chunk: id, tokens }) => ({ id, tokens }));
+    const variants = variantsOf(chunk.chunk);
+    const exact = exactSoFar ? variants.find((variant) => isExact(variant, before)) : undefined;
+    exactSoFar = exact !== undefined;
+    const length = chunk.tokens;
+    if (exact !== undefined) return { chunk, length, state: "exact", variant: exact, score: 0 };
+    const scored = variants
+      .filter((variant) => allowed[convention].includes(variant.convention))
+      .map((variant) => ({ variant, score: scoreOf(variant, now) }))
+      .sort(
+        (a, b) =>
+          resort(convention, a.variant) - resort(convention, b.variant) ||
+          a.score - b.score ||
+          rank(convention, a.variant) - rank(convention, b.variant),
+      );
+    const [best] = scored;
+    if (best === undefined) return { chunk, length, state: "missing", variant: null, score: 1 };
+    const { ranking } = best.variant.impact ?? {};
+    const impact = ranking === undefined ? {} : { impact: { score: best.score, ranking } };
+    return { chunk, length, state: "linked", ...best, ...impact };
+  });
+}
+
+function isExact({ convention, prefix }: KvListed, before: readonly KeyedChunk[]): boolean {
+  if (convention === "linked" || prefix.length !== before.length) return false;
+  return prefix.every(({ chunk }, index) => chunk === before[index]?.chunk);
+}
+
+function scoreOf({ impact, prefix }: KvListed, now: readonly { id: string; tokens: number }[]): number {
+  const old = prefix.map(({ chunk, tokens }, index) => ({ id: chunk, inter: impact?.inter[index] ?? tokens }));
+  return reusabilityScore({ cci: impact?.cci ?? assumedImpact, prefix: old }, now, { countNew: true });
+}
+
+const rank = (convention: Convention, { convention: made }: KvListed): number => allowed[convention].indexOf(made);
+const resort = (convention: Convention, { convention: made }: KvListed): number =>
+  Number(lastResorts[convention]?.includes(made) ?? false);

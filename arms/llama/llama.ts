@@ -1,0 +1,249 @@
+// A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own. Greedy unless asked otherwise.
+// When its worker dies or hangs another is started, after a pause that grows; what was under way is tried once more there, and
+// fails with model_failed when that fails too.
+import { createHash } from "node:crypto";
+import { access, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
+import { llamaModelFile } from "../../config/assets.ts";
+import type { LlamaArmConfig } from "../../config/schema.ts";
+import { keepWorker } from "../../connections/worker/kept.ts";
+import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
+import { createCalls, endedFailure } from "../calls.ts";
+import { answerCost } from "../cost.ts";
+import { createLinkedChoice } from "../linked/choice.ts";
+import { type CurveOf, followHistory, type LinkHistory } from "../linked/history.ts";
+import { startUpkeep } from "../linked/upkeep.ts";
+import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./methods.ts";
+import { createWatchdog } from "./watchdog.ts";
+
+type OnText = (text: string, attempt: number) => void;
+
+export interface LlamaArm extends Arm {
+  /** Of the process that the model runs in; another one after every restart. */
+  pid(): number;
+}
+
+// A worker is back in two or three seconds; a request waits for that rather than fail.
+const longestRestartMs = 15_000;
+const longestLoadMs = 120_000;
+// A prompt that kills the worker does so again: it may take down two, and not more.
+const mostAttempts = 2;
+
+export interface LlamaArmDependencies {
+  log: Logger;
+  /** Where chunk caches are kept; without it they are kept in memory alone. */
+  kvFolder?: string | undefined;
+  /** What linked prefills were found to be worth, by all processes of the arm. */
+  history?: LinkHistory | undefined;
+}
+
+/** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
+export async function createLlamaArm(
+  config: LlamaArmConfig,
+  { log, kvFolder, history }: LlamaArmDependencies,
+): Promise<LlamaArm> {
+  const model = config.model ?? llamaModelFile();
+  await access(model).catch((error: unknown) => {
+    const hint = config.model === undefined ? 'Run "npm run setup", or set "model".' : 'Check its "model".';
+    throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
+  });
+  const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");
+  const input: LlamaInput = {
+    ...{ model, chatTemplate },
+    contextTokens: config.contextTokens,
+    threads: config.threads,
+    sequences: config.concurrency,
+    linked: {
+      ...config.linked,
+      folder: kvFolder === undefined ? null : join(kvFolder, config.name),
+      fingerprint: null,
+      scored: needsScores(config.linked.policy),
+      keepInFull: config.linked.policy !== "full",
+    },
+  };
+  const choice = createLinkedChoice(config.linked, Math.random);
+  let facts: LlamaFacts = { name: "", loadMs: 0, pid: 0, fingerprint: "", unlinkable: null };
+  const worker = await keepWorker<LlamaMethods>({
+    name: `llama ${config.name}`,
+    entry: new URL("./worker.ts", import.meta.url),
+    data: input,
+    // A crash of llama.cpp must not take the stage along.
+    isolation: "process",
+    log,
+    prepare: async (client) => {
+      const timer = setTimeout(
+        () => client.kill(`the model was not loaded in ${String(longestLoadMs)} ms`),
+        longestLoadMs,
+      );
+      facts = await client.call("load", null).finally(() => clearTimeout(timer));
+      // The next process need not read the whole file for it.
+      input.linked.fingerprint = facts.fingerprint;
+      const { name: loaded, loadMs, unlinkable } = facts;
+      log.info({ arm: config.name, model: loaded, loadMs: Math.round(loadMs) }, "model loaded");
+      if (unlinkable !== null)
+        log.warn(
+          { arm: config.name, model: loaded, reason: unlinkable },
+          "prompts are prefilled in full: nothing can be linked",
+        );
+    },
+  });
+  const calls = createCalls(config.concurrency);
+  let pending = 0;
+  const watchdog = createWatchdog(
+    config.stallMs,
+    () => pending > 0,
+    () => worker.kill(`no token came for ${String(config.stallMs)} ms`),
+  );
+
+  const of = (): CurveOf => ({ model: facts.fingerprint, convention: config.linked.convention });
+  const follower = followHistory({ choice, history, of, log });
+  const upkeep = startUpkeep({
+    busy: () => pending > 0 || !worker.ready,
+    async work(ending) {
+      const { more, samples } = await worker.call("idle", null, { signal: ending });
+      for (const sample of samples) follower.measured(sample);
+      return more;
+    },
+  });
+
+  function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
+    const called = performance.now();
+    const call = (ending: AbortSignal) => attempts(request, ending, called, onText);
+    return calls.run(request, signal, call, (over) => void prefetch(request, over));
+  }
+
+  /** While the request waits for its turn; what fails is read then. */
+  async function prefetch({ pieces, linkPolicy }: ArmRequest, over: AbortSignal): Promise<void> {
+    const policy = choice.policy(linkPolicy ?? null);
+    await worker.call("prefetch", { pieces, policy }, { signal: over }).catch(() => undefined);
+  }
+
+  async function attempts(
+    request: ArmRequest,
+    ending: AbortSignal,
+    called: number,
+    onText?: OnText,
+  ): Promise<ArmResult> {
+    let queueMs: number | null = null;
+    for (let attempt = 1; ; attempt += 1) {
+      await restarted(ending);
+      if (ending.aborted) return endedFailure(ending, attempt - 1);
+      if (!worker.ready) return failed(attempt - 1);
+      const before = performance.now() - called;
+      queueMs ??= before;
+      try {
+        const listen = onText && ((text: string) => onText(text, attempt));
+        const { requestId, tenant = "default", linkPolicy = null } = request;
+        const policy = choice.policy(linkPolicy);
+        const compare = choice.compare({ requestId, tenant }, policy);
+        const stream = onText !== undefined;
+        const result = await generate({ ...wanted(config, request), stream, policy, compare }, ending, listen);
+        const timing = { queueMs, before, attempt };
+        return resultOf(config, facts.name, timing, result) ?? endedFailure(ending, attempt);
+      } catch (error) {
+        if (ending.aborted) return endedFailure(ending, attempt);
+        log.error({ arm: config.name, requestId: request.requestId, attempt, err: error }, "the model failed");
+        if (attempt === mostAttempts) return failed(attempt);
+      }
+    }
+  }
+
+  /** Returns when there is a worker, the call is over, or it has taken too long. */
+  async function restarted(ending: AbortSignal): Promise<void> {
+    const until = performance.now() + longestRestartMs;
+    while (!worker.ready && !ending.aborted && performance.now() < until)
+      await sleep(50, undefined, { signal: ending }).catch(() => undefined);
+  }
+
+  async function generate(what: Generate, signal: AbortSignal, onText?: (text: string) => void): Promise<Generated> {
+    pending += 1;
+    upkeep.interrupt();
+    const onEvent = (sent: unknown): void => {
+      watchdog.progress();
+      // The worker sends nothing else.
+      const event = sent as LlamaEvent;
+      if (event.kind === "text") onText?.(event.text);
+    };
+    try {
+      return await worker.call("generate", what, { signal, onEvent });
+    } finally {
+      pending -= 1;
+      watchdog.progress();
+    }
+  }
+
+  const failed = (attempts: number): ArmFailure =>
+    failure("model_failed", `The model of arm "${config.name}" failed; its worker is restarted.`, true, attempts);
+
+  async function close(): Promise<void> {
+    watchdog.stop();
+    follower.stop();
+    calls.close();
+    await upkeep.close();
+    await worker.close();
+  }
+
+  return {
+    name: config.name,
+    model: facts.name,
+    concurrency: config.concurrency,
+    answer,
+    inventory: () => (worker.ready ? worker.call("inventory", null) : Promise.resolve(null)),
+    close,
+    pid: () => facts.pid,
+  };
+}
+
+function wanted(
+  config: LlamaArmConfig,
+  { requestId, pieces, params }: ArmRequest,
+): Omit<Generate, "stream" | "policy" | "compare"> {
+  return {
+    pieces,
+    maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens),
+    temperature: params.temperature ?? 0,
+    topP: params.topP ?? 1,
+    // Fixed by the request, so that a repeated call gives the same answer.
+    seed: params.seed === null ? createHash("sha1").update(requestId).digest().readUInt32BE(0) : params.seed >>> 0,
+    stop: params.stop.length > 0 ? params.stop : config.stop,
+  };
+}
+
+/** null: it was cancelled. `before`: milliseconds from answer() until this attempt. */
+function resultOf(
+  config: LlamaArmConfig,
+  model: string,
+  { queueMs, before, attempt }: { queueMs: number; before: number; attempt: number },
+  result: Generated,
+): ArmResult | null {
+  if (result.kind === "cancelled") return null;
+  if (result.kind === "tooLarge") {
+    const message = `The prompt has ${String(result.prompt)} tokens; arm "${config.name}" takes fewer than ${String(result.limit)} (contextTokens).`;
+    return failure("prompt_too_large", message, false, attempt);
+  }
+  const { text, finishReason, firstTokenMs, prompt, linked, recomputed, prefilled, completion } = result;
+  const usage = { prompt, linked, recomputed, prefilled, completion };
+  return {
+    kind: "answer",
+    text,
+    finishReason,
+    model,
+    usage,
+    cost: answerCost(usage, config.prices),
+    attempts: attempt,
+    queueMs,
+    firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,
+  };
+}
+
+function needsScores(name: string): boolean {
+  const policy = parsePolicy(name);
+  return !("problem" in policy) && needs(policy) !== "nothing";
+}
+
+function failure(code: string, message: string, retriable: boolean, attempts: number): ArmFailure {
+  return { kind: "failure", code, message, attempts, retriable };
+}

@@ -1,0 +1,77 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parsePolicy } from "../../algorithms/link-policy.ts";
+import {
+  createTinyModels,
+  llamaIsBuilt,
+  type TinyModels,
+  type TinyShape,
+} from "../../connections/llama/testing-models.ts";
+import type { Piece } from "../../schemas/types.ts";
+import { type LoadedLlama, loadLlama } from "./load.ts";
+
+const chatTemplate =
+  "{% for m in messages %}{{ '[' + m['role'] + ' ' + m['content'] + ']' }}{% endfor %}" +
+  "{% if add_generation_prompt %}{{ '[assistant ' }}{% endif %}";
+const piece = (kind: Piece["kind"], role: Piece["role"], text: string): Piece => ({ kind, id: null, role, text });
+const pieces = [
+  piece("system", "system", "Answer."),
+  piece("example", "user", "one"),
+  piece("example", "assistant", "two"),
+  piece("turn", "user", "three"),
+];
+
+describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup builds the addon)", () => {
+  let models: TinyModels;
+  beforeAll(async () => {
+    models = await createTinyModels();
+  });
+  afterAll(() => models?.remove());
+
+  async function load(shape: TinyShape): Promise<LoadedLlama> {
+    const linked = {
+      convention: "seen",
+      folder: null,
+      fingerprint: null,
+      memoryBytes: 8_000_000,
+      diskBytes: 1,
+    } as const;
+    const model = await models.file(shape);
+    const sizes = { contextTokens: 256, sequences: 1, threads: 1 };
+    return loadLlama({ model, chatTemplate, ...sizes, linked: { ...linked, scored: true, keepInFull: true } });
+  }
+
+  async function answerTwice({ model, chunked }: LoadedLlama, name: string) {
+    const policy = parsePolicy(name);
+    if ("problem" in policy) throw new Error(policy.problem);
+    const ending = { signal: new AbortController().signal, onProgress: () => undefined };
+    const prompt = model.keyed(chunked(pieces));
+    const [first, second] = [
+      await model.answer(prompt, policy, { maxTokens: 2 }, ending),
+      await model.answer(prompt, policy, { maxTokens: 2 }, ending),
+    ];
+    return { prompt, first, second };
+  }
+
+  it("links what it has", async () => {
+    const loaded = await load("tiny");
+    const { prompt, second } = await answerTwice(loaded, "naive");
+    expect(loaded.unlinkable).toBeNull();
+    expect(prompt.chunks).toHaveLength(2);
+    expect(second.linked).toBe(prompt.chunks.reduce((sum, { tokens }) => sum + tokens, 0));
+    await loaded.close();
+  });
+
+  it.each(["tiny-window", "tiny-recurrent"] as const)(
+    "answers without links where the model has none: %s",
+    async (shape) => {
+      const loaded = await load(shape);
+      const { prompt, first, second } = await answerTwice(loaded, "full");
+      expect(loaded.unlinkable).toMatch(/window|recurrent/);
+      expect(prompt).toMatchObject({ chunks: [], turnEnds: [] });
+      for (const answered of [first, second])
+        expect(answered).toMatchObject({ linked: 0, recomputed: 0, prefilled: prompt.tokens.length });
+      expect(second.result.text).toBe(first.result.text);
+      await loaded.close();
+    },
+  );
+});

@@ -1,0 +1,96 @@
+// What a llama arm's process holds: one model in our addon, one context for all requests, the store of chunk caches, what is done while nobody waits.
+import { destination, pino } from "pino";
+import { splitmix64 } from "../../algorithms/random.ts";
+import { openDisk } from "../../connections/kv/disk.ts";
+import { formatKey } from "../../connections/kv/keys.ts";
+import type { KvStore } from "../../connections/kv/port.ts";
+import { openKvStore } from "../../connections/kv/store.ts";
+import { createChat } from "../../connections/llama/chat.ts";
+import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
+import type { LlamaScorer } from "../../connections/llama/port.ts";
+import type { Piece } from "../../schemas/types.ts";
+import { type Inventory, openInventory } from "../linked/inventory.ts";
+import type { LinkPlansOptions } from "../linked/plans.ts";
+import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
+import { createIdleWork, type IdleWork } from "../linked/idle.ts";
+import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
+import { type ChunkedPrompt, chunkPrompt } from "../linked/prompt.ts";
+import type { LlamaInput } from "./methods.ts";
+import { createPrefixCache } from "../linked/prefix-cache.ts";
+
+export interface LoadedLlama {
+  /** As the file names itself. */
+  name: string;
+  /** SHA-256 of the file, hex. */
+  fingerprint: string;
+  /** Why the model's caches can't be moved; its prompts are then prefilled in full. Null: they can. */
+  unlinkable: string | null;
+  /** Without chunks where they can't be linked. */
+  chunked(pieces: readonly Piece[]): ChunkedPrompt;
+  model: LinkedModel;
+  idle: IdleWork;
+  store: KvStore;
+  inventory: Inventory;
+  prefetcher: Prefetcher;
+  close(): Promise<void>;
+}
+
+/** Of the memory for caches; the rest is for chunks. */
+const prefixShare = 0.25;
+
+/** Rejects with LlamaError. */
+export async function loadLlama({
+  model: path,
+  chatTemplate,
+  linked,
+  contextTokens,
+  sequences,
+  threads,
+}: LlamaInput): Promise<LoadedLlama> {
+  const fingerprint = linked.fingerprint ?? (await fingerprintOf(path));
+  const opened = await openLlamaModel({ path, fingerprint });
+  const context = await opened.openContext({ contextTokens: contextTokens * sequences, sequences, threads });
+  const { unlinkable } = context;
+  const { ropeHash, kvType, flashAttention } = context.format;
+  const format = formatKey({ model: `${fingerprint} ${ropeHash}`, kvType, flashAttention });
+  // What can't be kept is a warning of the arm's process: nothing is lost but time.
+  const log = pino({ level: "warn" }, destination(2));
+  const { convention, folder, memoryBytes, diskBytes, keepInFull } = linked;
+  const disk = folder === null ? null : await openDisk(folder, format);
+  const prefixBytes = Math.floor(memoryBytes * prefixShare);
+  const chunkBytes = memoryBytes - prefixBytes;
+  const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
+  const scored = linked.scored && unlinkable === null;
+  const scorer = scored ? await opened.openScorer({ contextTokens, threads }) : undefined;
+  const model = createLinkedModel({
+    ...{ context, store, format, convention, scorer, keepInFull, random: splitmix64(1) },
+    deviations: scorer && deviationsOf(scorer),
+    prefixes: createPrefixCache(prefixBytes),
+  });
+  const inventory = await openInventory({ store, folder, log });
+  const { name, vocabulary } = opened.facts;
+  const chat = createChat(chatTemplate === null ? opened : { ...opened, facts: { ...opened.facts, chatTemplate } });
+  return {
+    ...{ name, fingerprint, unlinkable, model, store, inventory },
+    chunked(pieces) {
+      const prompt = chunkPrompt(pieces, chat);
+      return unlinkable === null ? prompt : { ...prompt, chunks: [], turnEnds: [] };
+    },
+    prefetcher: createPrefetcher({ store, convention }),
+    idle: createIdleWork({ model, context, store, format, convention, vocabulary, scorer }),
+    async close() {
+      await scorer?.close();
+      await context.close();
+      await inventory.save();
+      await store.close();
+      opened.close();
+    },
+  };
+}
+
+const deviationsOf =
+  (scorer: LlamaScorer): NonNullable<LinkPlansOptions["deviations"]> =>
+  async (tokens, links) => {
+    const { keys, values } = await scorer.deviations({ tokens, links });
+    return keys.map((key, token) => key + (values[token] ?? 0));
+  };

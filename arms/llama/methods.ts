@@ -1,0 +1,90 @@
+// What the worker of the llama arm does; imported by both sides.
+import type { Convention } from "../../connections/kv/port.ts";
+import type { Piece } from "../../schemas/types.ts";
+import type { ArmInventory } from "../arm.ts";
+import type { Comparison, Sample } from "../linked/idle.ts";
+
+/** workerData of the worker. */
+export interface LlamaInput {
+  /** Path of a GGUF file. */
+  model: string;
+  /** Jinja; null: the file's own. */
+  chatTemplate: string | null;
+  contextTokens: number;
+  threads: number;
+  /** Requests decoded together, each in a sequence of its own. */
+  sequences: number;
+  linked: {
+    convention: Convention;
+    /** Of the slow tier; null: memory alone. */
+    folder: string | null;
+    /** SHA-256 of the model file, hex, once it is known. */
+    fingerprint: string | null;
+    memoryBytes: number;
+    diskBytes: number;
+    /** Whether the arm's policy needs scoring passes. */
+    scored: boolean;
+    /** Whether chunks of prompts that are prefilled in full are kept: not by an arm that links nothing unless a request asks for it. */
+    keepInFull: boolean;
+  };
+}
+
+export interface LlamaFacts {
+  /** As the file names itself. */
+  name: string;
+  loadMs: number;
+  /** Of the worker's process. */
+  pid: number;
+  /** SHA-256 of the model file, hex. */
+  fingerprint: string;
+  /** Why nothing is linked; null: it is. */
+  unlinkable: string | null;
+}
+
+export interface Generate {
+  pieces: readonly Piece[];
+  /** At least 1. */
+  maxTokens: number;
+  /** 0 is greedy. */
+  temperature: number;
+  topP: number;
+  seed: number;
+  stop: string[];
+  /** Whether each text is sent as an event. */
+  stream: boolean;
+  /** Name of what of its linked chunks is recomputed. */
+  policy: string;
+  /** Prefills that are compared with a full one later; null: none. */
+  compare: Comparison | null;
+}
+
+/** What the worker sends while it generates: the answer in parts, where they are wanted, and now and then that it moves on. */
+export type LlamaEvent = { kind: "text"; text: string } | { kind: "progress" };
+
+export type Generated =
+  | {
+      kind: "done";
+      text: string;
+      finishReason: "stop" | "length";
+      /** Tokens of the prompt; of them those linked from caches, computed although a cache was there, and computed; and those generated. */
+      prompt: number;
+      linked: number;
+      recomputed: number;
+      prefilled: number;
+      completion: number;
+      /** From the call to its first token; null when there was none. */
+      firstTokenMs: number | null;
+    }
+  | { kind: "tooLarge"; prompt: number; limit: number }
+  | { kind: "cancelled" };
+
+export interface LlamaMethods {
+  load(argument: null): Promise<LlamaFacts>;
+  /** Never more at a time than there are sequences. */
+  generate(argument: Generate): Promise<Generated>;
+  /** Does one thing that nobody waits for; `more`: there is something else to do. Aborting ends it, to be done later. */
+  idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
+  /** Has what a request that waits will link in memory until it is aborted; resolves earlier where there is nothing to keep. */
+  prefetch(argument: { pieces: readonly Piece[]; policy: string }): Promise<void>;
+  inventory(argument: null): Promise<ArmInventory | null>;
+}

@@ -1,0 +1,90 @@
+// Worker of the llama arm, a process of its own: answers, and what is done while nobody waits.
+import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { LlamaError } from "../../connections/llama/port.ts";
+import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
+import { type LoadedLlama, loadLlama } from "./load.ts";
+import type { Generate, Generated, LlamaEvent, LlamaFacts, LlamaInput, LlamaMethods } from "./methods.ts";
+import { throttle } from "./throttle.ts";
+
+const input = workerInput<LlamaInput>();
+let loaded: LoadedLlama | null = null;
+let refreshed = 0;
+/** What other processes did to the folder is taken in this often, in milliseconds. */
+const refreshMs = 5_000;
+
+async function load(): Promise<LlamaFacts> {
+  const started = performance.now();
+  loaded = await loadLlama(input);
+  const { name, fingerprint, unlinkable } = loaded;
+  return { name, fingerprint, unlinkable, loadMs: performance.now() - started, pid: process.pid };
+}
+
+async function generate(
+  wanted: Generate,
+  { signal, emit }: { signal: AbortSignal; emit: (event: unknown) => void },
+): Promise<Generated> {
+  if (loaded === null) throw new Error("generate was called before load");
+  const { chunked: chunkedOf, model, idle, inventory, unlinkable } = loaded;
+  const policy = parsePolicy(unlinkable === null ? wanted.policy : "full");
+  if ("problem" in policy) throw new Error(policy.problem);
+  const chunked = chunkedOf(wanted.pieces);
+  const prompt = model.keyed(chunked);
+  const length = prompt.tokens.length;
+  if (length >= input.contextTokens) return { kind: "tooLarge", prompt: length, limit: input.contextTokens };
+  const send = (event: LlamaEvent): void => emit(event);
+  const progress = throttle(() => send({ kind: "progress" }));
+  const { temperature, topP, seed, stop } = wanted;
+  const maxTokens = Math.min(wanted.maxTokens, input.contextTokens - length);
+  try {
+    const answered = await model.answer(
+      prompt,
+      policy,
+      { maxTokens, temperature, topP, seed, stop },
+      { signal, onProgress: progress, ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }) },
+    );
+    const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
+    // What links nothing wants no caches either.
+    if (policy.kind !== "full") idle.seen(prompt);
+    inventory.seen(chunked.chunks, prompt.chunks);
+    if (wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
+    return {
+      kind: "done",
+      text: result.text,
+      finishReason: result.finish === "length" ? "length" : "stop",
+      ...{ prompt: length, linked, recomputed, prefilled, completion: result.generated.length, firstTokenMs },
+    };
+  } catch (error) {
+    if (error instanceof LlamaError && error.code === "cancelled") return { kind: "cancelled" };
+    throw error;
+  }
+}
+
+serveCalls<LlamaMethods>(
+  {
+    load,
+    generate,
+    async idle(_argument, { signal }) {
+      if (loaded === null) return { more: false, samples: [] };
+      if (performance.now() - refreshed > refreshMs) {
+        await loaded.store.refresh();
+        await loaded.inventory.save();
+        refreshed = performance.now();
+      }
+      try {
+        return await loaded.idle.next(signal);
+      } catch (error) {
+        // A request came, and goes before.
+        if (error instanceof LlamaError && error.code === "cancelled") return { more: true, samples: [] };
+        throw error;
+      }
+    },
+    async prefetch({ pieces, policy }, { signal }) {
+      const parsed = parsePolicy(policy);
+      if (loaded === null || "problem" in parsed) return;
+      const { chunked, model, prefetcher } = loaded;
+      await prefetcher.waiting(() => model.keyed(chunked(pieces)), parsed, signal);
+    },
+    inventory: () => loaded?.inventory.summary() ?? null,
+  },
+  () => loaded?.close(),
+);

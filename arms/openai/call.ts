@@ -1,0 +1,124 @@
+// One chat completion call, streamed or not. It resolves with a complete answer or throws; an answer that lacks its end is never returned.
+import type OpenAI from "openai";
+import type { ChatCompletionCreateParamsBase, ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { z } from "zod";
+import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { ArmRequest } from "../arm.ts";
+import { chatMessages, type ChatMessage } from "../messages.ts";
+import { CutShort, NotACompletion } from "./errors.ts";
+
+export interface Completion {
+  text: string;
+  finishReason: string;
+  model: string;
+  /** As the endpoint counts; null when it doesn't. */
+  usage: z.infer<typeof usageSchema> | null;
+  /** performance.now() at the first text; null when not streamed. */
+  firstTokenAt: number | null;
+}
+
+// What is read of an answer; endpoints that call themselves compatible leave out the rest.
+const count = z.number().int().nonnegative();
+const usageSchema = z.object({
+  prompt_tokens: count,
+  completion_tokens: count,
+  prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
+});
+const said = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
+const answerSchema = z.object({
+  model: z.string().nullish(),
+  usage: usageSchema.nullish().catch(null),
+  choices: z.array(z.object({ message: said.optional(), delta: said.nullish(), finish_reason: z.string().nullish() })),
+});
+
+type Body = Omit<ChatCompletionCreateParamsBase, "stream" | "stream_options">;
+
+// No model writes this much; an endpoint that does would fill the memory.
+const longestAnswer = 8 * 1_048_576;
+
+export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Body {
+  const { params } = request;
+  const stop = params.stop.length > 0 ? params.stop : config.stop;
+  return {
+    model: config.model,
+    messages: chatMessages(request.pieces).map(messageParam),
+    [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
+    ...(params.temperature === null ? {} : { temperature: params.temperature }),
+    ...(params.topP === null ? {} : { top_p: params.topP }),
+    ...(params.seed === null ? {} : { seed: params.seed }),
+    ...(stop.length === 0 ? {} : { stop }),
+  };
+}
+
+/** Throws what the client throws, CutShort or NotACompletion; rejects promptly when the signal is aborted. */
+export async function callOnce(
+  client: OpenAI,
+  body: Body,
+  options: { signal: AbortSignal; timeout: number; stream: boolean },
+  onText?: (text: string) => void,
+): Promise<Completion> {
+  const { signal, timeout } = options;
+  if (options.stream) return streamed(client, body, { signal, timeout }, onText);
+  const completion = parsed(await client.chat.completions.create({ ...body, stream: false }, { signal, timeout }));
+  const choice = completion.choices[0];
+  if (choice?.message === undefined) throw new NotACompletion();
+  const text = choice.message.content ?? choice.message.refusal ?? "";
+  onText?.(text);
+  return {
+    text,
+    finishReason: choice.finish_reason ?? "stop",
+    model: completion.model ?? body.model,
+    usage: completion.usage ?? null,
+    firstTokenAt: null,
+  };
+}
+
+async function streamed(
+  client: OpenAI,
+  body: Body,
+  options: { signal: AbortSignal; timeout: number },
+  onText?: (text: string) => void,
+): Promise<Completion> {
+  const stream = await client.chat.completions.create(
+    { ...body, stream: true, stream_options: { include_usage: true } },
+    options,
+  );
+  const answer: Completion = { text: "", finishReason: "", model: body.model, usage: null, firstTokenAt: null };
+  let chunks = 0;
+  try {
+    for await (const received of stream) {
+      const chunk = parsed(received);
+      chunks += 1;
+      answer.model = chunk.model ?? answer.model;
+      answer.usage = chunk.usage ?? answer.usage;
+      const choice = chunk.choices[0];
+      const text = choice?.delta?.content ?? choice?.delta?.refusal ?? "";
+      if (text !== "") {
+        answer.firstTokenAt ??= performance.now();
+        answer.text += text;
+        onText?.(text);
+      }
+      answer.finishReason = choice?.finish_reason ?? answer.finishReason;
+      if (answer.text.length > longestAnswer) throw new NotACompletion();
+    }
+  } catch (error) {
+    // Whole but for its usage: the text is complete once the finish reason stands.
+    if (answer.finishReason === "" || options.signal.aborted) throw error;
+  }
+  // The client ends the loop without a word when it is aborted or the connection closes.
+  options.signal.throwIfAborted();
+  if (answer.finishReason === "") throw chunks === 0 ? new NotACompletion() : new CutShort();
+  return answer;
+}
+
+/** A proxy's error page arrives here too, whatever the client's types say. */
+function parsed(value: unknown): z.infer<typeof answerSchema> {
+  const result = answerSchema.safeParse(value);
+  if (!result.success) throw new NotACompletion();
+  return result.data;
+}
+
+/** A tool's result can't be tied to a call here, so it speaks as the user. */
+function messageParam({ role, content }: ChatMessage): ChatCompletionMessageParam {
+  return { role: role === "tool" ? "user" : role, content };
+}

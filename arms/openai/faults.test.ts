@@ -1,0 +1,179 @@
+// Against a real HTTP server on the loopback that misbehaves in every way an endpoint can.
+import { describe, expect, it } from "vitest";
+import {
+  chunk,
+  endpoint,
+  good,
+  type Handler,
+  instantClock,
+  never,
+  prompt,
+  refusingArm,
+  request,
+  secret,
+  status,
+  stream,
+} from "./endpoint.testing.ts";
+
+describe("an endpoint that fails for a while", () => {
+  it.each([500, 502, 503, 408, 409])("is asked again after %i", async (code) => {
+    const { arm, received, logged } = await endpoint((request, response, call) =>
+      call === 1 ? status(response, code) : good(request, response, call),
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({ kind: "answer", text: "Hello", attempts: 2 });
+    expect(received).toHaveLength(2);
+    expect(logged.join()).toContain("trying again");
+    expect(logged.join()).not.toContain(prompt);
+    expect(logged.join()).not.toContain(secret);
+  });
+
+  it.each([
+    ["in seconds", (_now: number) => "100"],
+    ["as a date", (now: number) => new Date(now + 100_000).toUTCString()],
+  ])("is left alone as long as Retry-After says, %s", async (_name, header) => {
+    const clock = instantClock();
+    const again: Handler = (request, response, call) =>
+      call === 1 ? status(response, 429, {}, { "retry-after": header(clock.now()) }) : good(request, response, call);
+    const { arm } = await endpoint(again, {}, clock);
+    expect(await arm.answer(request({ deadlineMs: 600_000 }), never())).toMatchObject({ kind: "answer", attempts: 2 });
+    expect(clock.waits).toHaveLength(1);
+    // A date has no milliseconds; up to 250 are added at random.
+    expect(Math.abs((clock.waits[0] ?? 0) - 100_000)).toBeLessThanOrEqual(1_000);
+  });
+
+  it("is not waited for past the deadline", async () => {
+    const { arm, received } = await endpoint((_request, response) =>
+      status(response, 429, {}, { "retry-after": "3600" }),
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({ code: "rate_limited", attempts: 1, retriable: true });
+    expect(received).toHaveLength(1);
+  });
+
+  it.each([
+    [429, "rate_limited"],
+    [500, "endpoint_unavailable"],
+  ])("fails after the last retry of status %i with %s", async (code, expected) => {
+    const { arm, received } = await endpoint((_request, response) => status(response, code), { retries: 2 });
+    expect(await arm.answer(request(), never())).toMatchObject({
+      kind: "failure",
+      code: expected,
+      attempts: 3,
+      retriable: true,
+    });
+    expect(received).toHaveLength(3);
+  });
+
+  it("starts over after a cut stream, and says so to who listens", async () => {
+    const { arm } = await endpoint((request, response, call) => {
+      if (call > 1) return good(request, response, call);
+      stream(response).write(chunk("Half an ans"));
+      setTimeout(() => response.destroy(), 20);
+    });
+    const texts: [string, number][] = [];
+    expect(await arm.answer(request(), never(), (text, attempt) => texts.push([text, attempt]))).toMatchObject({
+      text: "Hello",
+      attempts: 2,
+    });
+    expect(texts).toEqual([
+      ["Half an ans", 1],
+      ["Hel", 2],
+      ["lo", 2],
+    ]);
+  });
+});
+
+describe("an endpoint that fails for good", () => {
+  it.each([
+    [400, {}, "endpoint_rejected"],
+    [401, { code: "invalid_api_key" }, "endpoint_rejected"],
+    [404, {}, "endpoint_rejected"],
+    [422, {}, "endpoint_rejected"],
+    [429, { code: "insufficient_quota" }, "endpoint_rejected"],
+    [413, {}, "prompt_too_large"],
+    [400, { code: "context_length_exceeded" }, "prompt_too_large"],
+  ])("is not asked again after %i %j", async (code, error, expected) => {
+    const { arm, received } = await endpoint((_request, response) => status(response, code, error));
+    const result = await arm.answer(request(), never());
+    expect(result).toMatchObject({ kind: "failure", code: expected, attempts: 1, retriable: false });
+    expect(received).toHaveLength(1);
+    expect(JSON.stringify(result)).not.toContain(prompt);
+    expect(JSON.stringify(result)).not.toContain(secret);
+  });
+
+  it("that refuses connections is endpoint_refused", async () => {
+    const arm = await refusingArm({ retries: 1 });
+    expect(await arm.answer(request(), never())).toMatchObject({
+      code: "endpoint_refused",
+      attempts: 2,
+      retriable: true,
+    });
+  });
+
+  it.each<[string, Handler]>([
+    [
+      "the connection breaks",
+      (_request, response) => {
+        stream(response).write(chunk("Half"));
+        setTimeout(() => response.destroy(), 20);
+      },
+    ],
+    ["the stream ends politely", (_request, response) => void stream(response).end(chunk("Half"))],
+    [
+      "[DONE] comes without a finish reason",
+      (_request, response) => void stream(response).end(chunk("Half") + "data: [DONE]\n\n"),
+    ],
+    ["a line is left half written", (_request, response) => void stream(response).end(chunk("Half") + 'data: {"choi')],
+  ])("never passes off half an answer when %s", async (_name, handler) => {
+    const { arm, received } = await endpoint(handler, { retries: 1 });
+    expect(await arm.answer(request(), never())).toMatchObject({
+      kind: "failure",
+      code: "stream_cut",
+      attempts: 2,
+      retriable: true,
+    });
+    expect(received).toHaveLength(2);
+  });
+
+  it("never passes off half an unstreamed answer", async () => {
+    const { arm } = await endpoint(
+      (_request, response) => {
+        response
+          .writeHead(200, { "content-type": "application/json", "content-length": "1000" })
+          .write('{"choices":[{"mess');
+        setTimeout(() => response.destroy(), 20);
+      },
+      { retries: 0, stream: false },
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({ code: "stream_cut", attempts: 1 });
+  });
+
+  it.each<[string, boolean, string, string]>([
+    ["an event that is no JSON", true, "text/event-stream", "data: {oops\n\n"],
+    ["an event that is no chunk", true, "text/event-stream", 'data: {"choices": 3}\n\n'],
+    ["an empty stream", true, "text/event-stream", ""],
+    ["a page to a stream", true, "text/html", "<html>maintenance</html>"],
+    ["a page", false, "text/html", "<html>maintenance</html>"],
+    ["broken JSON", false, "application/json", '{"choices": ['],
+    ["JSON that is no completion", false, "application/json", '{"choices": [{}]}'],
+    ["null", false, "application/json", "null"],
+    [
+      "an error within the stream",
+      true,
+      "text/event-stream",
+      'data: {"error": {"message": "boom", "code": "overloaded"}}\n\n',
+    ],
+  ])("that sends %s is endpoint_unavailable", async (_name, streaming, type, body) => {
+    const { arm } = await endpoint(
+      (_request, response) => void response.writeHead(200, { "content-type": type }).end(body),
+      {
+        retries: 1,
+        stream: streaming,
+      },
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({
+      kind: "failure",
+      code: "endpoint_unavailable",
+      attempts: 2,
+    });
+  });
+});

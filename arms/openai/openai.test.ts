@@ -1,0 +1,225 @@
+// Against a real HTTP server on the loopback: what is asked and answered, and how long it may take.
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import {
+  chunk,
+  endpoint,
+  good,
+  type Handler,
+  instantClock,
+  never,
+  prompt,
+  request,
+  secret,
+  status,
+  stream,
+  usage,
+} from "./endpoint.testing.ts";
+
+describe("a healthy endpoint", () => {
+  it("streams text, first token, usage and cost, and is asked with the arm's defaults", async () => {
+    const { arm, received } = await endpoint(good, {
+      prices: { prompt: 10, completion: 100 },
+      maxTokens: 33,
+      stop: ["\n"],
+    });
+    const texts: [string, number][] = [];
+    const answer = await arm.answer(request(), never(), (text, attempt) => texts.push([text, attempt]));
+    expect(answer).toMatchObject({
+      kind: "answer",
+      text: "Hello",
+      finishReason: "stop",
+      model: "m-1",
+      usage: { prompt: 100, prefilled: 40, completion: 10, linked: 0 },
+      attempts: 1,
+    });
+    expect(answer.kind === "answer" && answer.cost).toBeCloseTo(0.002, 12);
+    expect(answer.kind === "answer" && answer.firstTokenMs).toBeGreaterThan(0);
+    expect(texts).toEqual([
+      ["Hel", 1],
+      ["lo", 1],
+    ]);
+    expect(received[0]?.headers.authorization).toBe(`Bearer ${secret}`);
+    expect(received[0]?.body).toEqual({
+      model: "m",
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: prompt },
+      ],
+      max_tokens: 33,
+      stop: ["\n"],
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+  });
+
+  it("answers without streaming, with the request's parameters", async () => {
+    const { arm, received } = await endpoint(
+      (_request, response) =>
+        void response.writeHead(200, { "content-type": "application/json" }).end(
+          JSON.stringify({
+            model: "m-2",
+            choices: [{ message: { role: "assistant", content: "Hi" }, finish_reason: "length" }],
+            usage,
+          }),
+        ),
+      { stream: false },
+    );
+    const params = { maxTokens: 5, temperature: 0.5, topP: 0.9, seed: 7, stop: ["x"] };
+    expect(await arm.answer(request({ params }), never())).toMatchObject({
+      text: "Hi",
+      finishReason: "length",
+      model: "m-2",
+      firstTokenMs: null,
+    });
+    expect(received[0]?.body).toMatchObject({
+      max_tokens: 5,
+      temperature: 0.5,
+      top_p: 0.9,
+      seed: 7,
+      stop: ["x"],
+      stream: false,
+    });
+  });
+
+  it("passes content_filter on and estimates tokens nobody counted", async () => {
+    const { arm } = await endpoint(
+      (_request, response) =>
+        void stream(response).end(chunk("Hello") + chunk(null, "content_filter") + "data: [DONE]\n\n"),
+    );
+    expect(await arm.answer(request(), never())).toMatchObject({
+      finishReason: "content_filter",
+      usage: { prompt: 11, completion: 2 },
+    });
+  });
+
+  it("calls it what the endpoint calls the most tokens", async () => {
+    const { arm, received } = await endpoint(good, { maxTokensField: "max_completion_tokens", maxTokens: 9 });
+    await arm.answer(request(), never());
+    expect(received[0]?.body).toMatchObject({ max_completion_tokens: 9 });
+    expect(received[0]?.body).not.toHaveProperty("max_tokens");
+  });
+
+  it("is called by no more than its concurrency at a time", async () => {
+    let open = 0;
+    let most = 0;
+    const { arm } = await endpoint(
+      (request, response) => {
+        most = Math.max(most, (open += 1));
+        setTimeout(() => {
+          open -= 1;
+          good(request, response, 0);
+        }, 20);
+      },
+      { concurrency: 2 },
+    );
+    const answers = await Promise.all(Array.from({ length: 7 }, () => arm.answer(request(), never())));
+    expect(answers.map((answer) => answer.kind)).toEqual(Array(7).fill("answer"));
+    expect(most).toBe(2);
+    const queued = answers.map((answer) => (answer.kind === "answer" ? answer.queueMs : 0));
+    const firstTokens = answers.map((answer) => (answer.kind === "answer" ? (answer.firstTokenMs ?? 0) : 0));
+    // Whoever came last waited until somebody had been answered.
+    expect(Math.max(...queued)).toBeGreaterThan(Math.min(...firstTokens));
+  });
+});
+
+describe("time", () => {
+  const hang: Handler = () => undefined;
+  const dribble: Handler = (_request, response) => {
+    stream(response);
+    const timer = setInterval(() => response.write(chunk("x")), 20);
+    response.on("close", () => clearInterval(timer));
+  };
+
+  it.each([
+    ["hangs", hang],
+    ["never ends", dribble],
+  ])("an endpoint that %s is endpoint_timeout", async (_name, handler) => {
+    const { arm, received } = await endpoint(handler, { timeoutMs: 150, retries: 1 });
+    expect(await arm.answer(request(), never())).toMatchObject({
+      code: "endpoint_timeout",
+      attempts: 2,
+      retriable: true,
+    });
+    expect(received).toHaveLength(2);
+  });
+
+  it("the deadline ends a call before its timeout", async () => {
+    const { arm } = await endpoint(hang);
+    expect(await arm.answer(request({ deadlineMs: 100 }), never())).toMatchObject({
+      code: "endpoint_timeout",
+      attempts: 1,
+      retriable: false,
+    });
+  });
+
+  it("a slow stream that ends in time is an answer", async () => {
+    const { arm } = await endpoint((_request, response) => {
+      stream(response).write(chunk("slow "));
+      setTimeout(() => response.end(chunk("but whole") + chunk(null, "stop") + "data: [DONE]\n\n"), 150);
+    });
+    expect(await arm.answer(request(), never())).toMatchObject({ text: "slow but whole" });
+  });
+
+  it.each([
+    ["hangs", hang],
+    ["streams", dribble],
+  ])("a call to an endpoint that %s is cancelled by the signal, and the connection closed", async (_name, handler) => {
+    let closed = 0;
+    const { arm, received } = await endpoint((request, response, call) => {
+      response.on("close", () => (closed += 1));
+      handler(request, response, call);
+    });
+    const controller = new AbortController();
+    const pending = arm.answer(request(), controller.signal);
+    while (received.length === 0) await sleep(5);
+    controller.abort();
+    expect(await pending).toMatchObject({ kind: "failure", code: "cancelled" });
+    while (closed === 0) await sleep(5);
+    expect(closed).toBe(1);
+  });
+
+  it("a caller is cancelled while it waits for a slot, and while it waits to try again", async () => {
+    const { arm, received } = await endpoint(
+      (_request, response) => status(response, 429, {}, { "retry-after": "30" }),
+      { concurrency: 1 },
+    );
+    const first = new AbortController();
+    const second = new AbortController();
+    const waiting = [arm.answer(request(), first.signal), arm.answer(request(), second.signal)] as const;
+    while (received.length === 0) await sleep(5);
+    second.abort();
+    expect(await waiting[1]).toMatchObject({ code: "cancelled", attempts: 0 });
+    first.abort();
+    expect(await waiting[0]).toMatchObject({ code: "cancelled", attempts: 1 });
+    expect(received).toHaveLength(1);
+  });
+
+  it("close cancels what is under way", async () => {
+    const { arm, received } = await endpoint(hang, { concurrency: 1 });
+    const pending = [arm.answer(request(), never()), arm.answer(request(), never())];
+    while (received.length === 0) await sleep(5);
+    await arm.close();
+    expect((await Promise.all(pending)).map((result) => result.kind === "failure" && result.code)).toEqual([
+      "cancelled",
+      "cancelled",
+    ]);
+  });
+
+  it("requestsPerMinute spaces calls, and refuses those whose turn comes after the deadline", async () => {
+    const clock = instantClock();
+    const { arm, received } = await endpoint(good, { requestsPerMinute: 120, concurrency: 1 }, clock);
+    const results = [
+      await arm.answer(request(), never()),
+      await arm.answer(request(), never()),
+      await arm.answer(request({ deadlineMs: 100 }), never()),
+    ];
+    expect(results.map((result) => (result.kind === "failure" ? result.code : result.text))).toEqual([
+      "Hello",
+      "Hello",
+      "rate_limited",
+    ]);
+    expect(clock.waits.map(Math.round)).toEqual([500]);
+    expect(received).toHaveLength(2);
+  });
+});

@@ -1,0 +1,163 @@
+// Any OpenAI-compatible endpoint. Calls wait for a slot and for the rate limit, are tried again where that may help, and end by the deadline.
+// A call may be made more than once (and cost so); its answer is returned once and whole.
+import { setTimeout as sleepFor } from "node:timers/promises";
+import OpenAI from "openai";
+import type { Logger } from "pino";
+import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
+import { backoffMs } from "./backoff.ts";
+import { createCalls, endedFailure } from "../calls.ts";
+import { answerCost, estimatedTokens } from "../cost.ts";
+import { callOnce, completionBody, type Completion } from "./call.ts";
+import { type Problem, problemOf } from "./errors.ts";
+import { createRateLimit } from "./rate.ts";
+
+type OnText = (text: string, attempt: number) => void;
+
+export interface OpenAiArmDependencies {
+  log: Logger;
+  /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
+  backoff?: (next: number) => number;
+  clock?: ArmClock;
+}
+
+/** What it waits by between calls; a test passes its own. */
+export interface ArmClock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Resolves when the time is over or the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+const systemClock: ArmClock = {
+  now: Date.now,
+  sleep: (ms, signal) => sleepFor(ms, undefined, { signal }).catch(() => undefined),
+};
+
+// Callers that were told the same Retry-After come back spread over this.
+const retryAfterJitterMs = 250;
+
+export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
+  const { log, clock = systemClock, backoff = (next: number) => backoffMs(next, Math.random()) } = dependencies;
+  const client = new OpenAI({
+    baseURL: config.baseUrl,
+    // The client insists on a key; local endpoints look at none.
+    apiKey: config.apiKey === "" ? "none" : config.apiKey,
+    organization: null,
+    project: null,
+    maxRetries: 0,
+    // At any other level it logs prompts.
+    logLevel: "off",
+  });
+  const calls = createCalls(config.concurrency);
+  const perMinute = config.requestsPerMinute;
+  const rate =
+    perMinute === undefined
+      ? null
+      : createRateLimit(perMinute, Math.max(1, Math.min(config.concurrency, Math.floor(perMinute / 10))));
+
+  function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
+    const started = performance.now();
+    return calls.run(request, signal, (ending) => attempts(request, ending, started, onText));
+  }
+
+  async function attempts(
+    request: ArmRequest,
+    ending: AbortSignal,
+    started: number,
+    onText?: OnText,
+  ): Promise<ArmResult> {
+    const body = completionBody(config, request);
+    let queueMs: number | null = null;
+    for (let attempt = 1; ; attempt += 1) {
+      const turn = await rateTurn(request, ending, attempt - 1);
+      if (turn !== null) return turn;
+      queueMs ??= performance.now() - started;
+      const result = await timed(ending, (signal) =>
+        callOnce(client, body, { signal, timeout: config.timeoutMs + 1000, stream: config.stream }, (text) =>
+          onText?.(text, attempt),
+        ),
+      );
+      if ("text" in result) return answerOf(request, result, { attempts: attempt, queueMs, started });
+      if (ending.aborted) return endedFailure(ending, attempt);
+      const asked = result.retryAfterMs;
+      const waitMs = asked === null ? backoff(attempt + 1) : asked + Math.random() * retryAfterJitterMs;
+      if (!result.retriable || attempt > config.retries || clock.now() + waitMs >= request.deadline)
+        return failure(result, attempt);
+      log.warn(
+        { requestId: request.requestId, arm: config.name, code: result.code, attempt, waitMs },
+        "call failed, trying again",
+      );
+      await clock.sleep(waitMs, ending);
+      if (ending.aborted) return endedFailure(ending, attempt);
+    }
+  }
+
+  /** Runs one call under the timeout of a call. */
+  async function timed(
+    ending: AbortSignal,
+    call: (signal: AbortSignal) => Promise<Completion>,
+  ): Promise<Completion | Problem> {
+    const one = new AbortController();
+    const stop = (): void => one.abort();
+    ending.addEventListener("abort", stop, { once: true });
+    const timer = setTimeout(stop, config.timeoutMs);
+    try {
+      return await call(one.signal);
+    } catch (error) {
+      if (!one.signal.aborted) return problemOf(error, clock.now());
+      const message = `The endpoint did not answer within ${String(config.timeoutMs)} ms.`;
+      return { code: "endpoint_timeout", message, retriable: true, retryAfterMs: null };
+    } finally {
+      clearTimeout(timer);
+      ending.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Waits until the rate limit lets a call through; a failure when the deadline comes first. */
+  async function rateTurn(request: ArmRequest, ending: AbortSignal, attempts: number): Promise<ArmFailure | null> {
+    if (rate === null) return null;
+    const waitMs = rate.take(clock.now(), request.deadline - clock.now());
+    if (waitMs === null) {
+      const message = `Arm "${config.name}" is at its ${String(perMinute)} requests a minute until after the deadline.`;
+      return { kind: "failure", code: "rate_limited", message, attempts, retriable: true };
+    }
+    if (waitMs > 0) await clock.sleep(waitMs, ending);
+    if (!ending.aborted) return null;
+    rate.giveBack();
+    return endedFailure(ending, attempts);
+  }
+
+  function answerOf(
+    request: ArmRequest,
+    completion: Completion,
+    call: { attempts: number; queueMs: number; started: number },
+  ): ArmAnswer {
+    const counted = completion.usage;
+    const prompt =
+      counted?.prompt_tokens ?? request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0);
+    const completed = counted?.completion_tokens ?? estimatedTokens(completion.text);
+    const cached = Math.min(prompt, counted?.prompt_tokens_details?.cached_tokens ?? 0);
+    const usage = { prompt, linked: 0, recomputed: 0, prefilled: prompt - cached, completion: completed };
+    return {
+      kind: "answer",
+      text: completion.text,
+      finishReason: completion.finishReason,
+      model: completion.model,
+      usage,
+      cost: answerCost(usage, config.prices),
+      attempts: call.attempts,
+      queueMs: call.queueMs,
+      firstTokenMs: completion.firstTokenAt === null ? null : completion.firstTokenAt - call.started,
+    };
+  }
+
+  const close = (): Promise<void> => Promise.resolve(calls.close());
+
+  return { name: config.name, model: config.model, concurrency: config.concurrency, answer, close };
+}
+
+function failure(problem: Problem, attempts: number): ArmFailure {
+  const { code, message, retriable } = problem;
+  return { kind: "failure", code, message, attempts, retriable };
+}

@@ -1,0 +1,73 @@
+// Reads a log of answers: JSON Lines of {request, response | responses[], arm?, model?, usage?, cost?}.
+// The whole file is checked when it is loaded, so that a bad line is found at start and not by a request.
+import { open } from "node:fs/promises";
+import { z } from "zod";
+import { canonicalText } from "../../algorithms/canonical.ts";
+
+const count = z.number().int().nonnegative();
+const lineSchema = z
+  .object({
+    request: z.string().refine((text) => canonicalText(text) !== "", "must not be blank"),
+    response: z.string().optional(),
+    responses: z.array(z.string()).min(1).optional(),
+    arm: z.string().optional(),
+    model: z.string().optional(),
+    usage: z.object({ prompt: count, completion: count }).optional(),
+    cost: z.number().nonnegative().optional(),
+  })
+  .refine((line) => (line.response === undefined) !== (line.responses === undefined), {
+    message: "needs either response or responses",
+  });
+
+export interface RecordedAnswer {
+  text: string;
+  model: string | undefined;
+  usage: { prompt: number; completion: number } | undefined;
+  cost: number | undefined;
+}
+
+/**
+ * Answers by canonical request, in the order of the file; lines of other arms are left out, lines without an arm are everybody's.
+ * Rejects with file and line number on the first line that is not what it should be.
+ */
+export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
+  const answers = new Map<string, RecordedAnswer[]>();
+  const handle = await open(file).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`The log of arm "${arm}" can't be read: ${reason}. Check its "file".`, { cause: error });
+  });
+  let number = 0;
+  try {
+    for await (const text of handle.readLines()) {
+      number += 1;
+      if (text.trim() === "") continue;
+      const line = parseLine(text, `${file}:${number}`);
+      if (line.arm !== undefined && line.arm !== arm) continue;
+      const key = canonicalText(line.request);
+      const known = answers.get(key) ?? [];
+      for (const response of line.responses ?? [line.response ?? ""])
+        known.push({ text: response, model: line.model, usage: line.usage, cost: line.cost });
+      answers.set(key, known);
+    }
+  } finally {
+    await handle.close();
+  }
+  return answers;
+}
+
+function parseLine(text: string, where: string): z.infer<typeof lineSchema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Error(
+      `${where}: no JSON (${error instanceof Error ? error.name : "error"}); one object a line is expected.`,
+    );
+  }
+  const parsed = lineSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const issues = parsed.error.issues.map((issue) => `${issue.path.join(".") || "line"}: ${issue.message}`);
+  throw new Error(
+    `${where}: ${issues.join("; ")}. Expected {request, response | responses[], arm?, model?, usage?, cost?}.`,
+  );
+}
