@@ -2,6 +2,7 @@
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  faults: async () => (await import("./faults/faults.ts")).faults,
   helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,
   learning: async () => (await import("./learning/learning.ts")).learning,
   linked: async () => (await import("./linked/linked.ts")).linked,

@@ -60,7 +60,9 @@ async function main(): Promise<number> {
   const folder = join(root, ".precedent", "bench", name);
   await mkdir(folder, { recursive: true });
   const data = values.data === undefined ? undefined : resolve(values.data);
-  const settings = JSON.stringify({ commit: commit(), data, only: values.only });
+  // At the start: what is committed while it runs was not measured.
+  const measuredCommit = commit();
+  const settings = JSON.stringify({ commit: measuredCommit, data, only: values.only });
   // A part must not cost a whole run that was broken off what it has.
   const kept = join(folder, `checkpoints${values.only === undefined ? "" : `-${values.only}`}.json`);
   const checkpoints = quick ? noCheckpoints : await openCheckpoints(kept, settings);
@@ -84,7 +86,7 @@ async function main(): Promise<number> {
   });
   const command = `npm run --silent bench -- ${process.argv.slice(2).join(" ")}`;
   const seconds = (performance.now() - began) / 1000;
-  const report = reportOf({ benchmark: name, quick, command, seconds, date }, measured);
+  const report = reportOf({ benchmark: name, quick, command, commit: measuredCommit, seconds, date }, measured);
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${tableOf(measured)}\n`);
   if (!quick) {
     const file = measured.part === undefined ? name : `${name}-${measured.part}`;

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import Table from "cli-table3";
 import type { Measured } from "./benchmark.ts";
-import { commit, machine, type Machine } from "./support/machine.ts";
+import { machine, type Machine } from "./support/machine.ts";
 
 export interface Report extends Record<string, unknown> {
   benchmark: string;
@@ -17,14 +17,13 @@ export interface Report extends Record<string, unknown> {
 
 /** One flat object: what and where, then the figures by the names of the specification, then why any are null. */
 export function reportOf(
-  run: { benchmark: string; quick: boolean; command: string; seconds: number; date: Date },
+  run: { benchmark: string; quick: boolean; command: string; commit: string | null; seconds: number; date: Date },
   { figures, reasons = {} }: Measured,
 ): Report {
   return {
     ...run,
     date: run.date.toISOString(),
     seconds: Math.round(run.seconds * 10) / 10,
-    commit: commit(),
     machine: machine(),
     ...figures,
     ...(Object.keys(reasons).length === 0 ? {} : { reasons }),

@@ -21,6 +21,10 @@ export interface Workers {
   freeze(instance: string): void;
   thaw(instance: string): void;
   running(): string[];
+  /** Pids by instance of those that run. */
+  pids(): Record<string, number>;
+  /** Those that ended although nobody asked them to, with how and their last words. */
+  ended(): readonly string[];
   /** Ends all that is left. */
   stop(): Promise<void>;
 }
@@ -30,6 +34,7 @@ export function createWorkers(config: Config, folder: string): Workers {
   const file = join(folder, "config.json");
   writeFileSync(file, JSON.stringify(config));
   const children = new Map<string, ChildProcess>();
+  const ended: string[] = [];
 
   const end = async (instance: string, signal: NodeJS.Signals, withinMs: number): Promise<number | null> => {
     const child = children.get(instance);
@@ -68,6 +73,9 @@ export function createWorkers(config: Config, folder: string): Workers {
           resolve();
         });
         child.once("exit", (code, signal) => {
+          // Nobody who ends a child leaves it in the list.
+          if (children.get(instance) === child)
+            ended.push(`${instance} ended with ${code ?? signal}:\n${lastLines(instance)}`);
           // Killed by the test while it was starting: that is a fault like any other.
           if (signal === "SIGKILL") resolve();
           else reject(new Error(`${instance} ended with ${code ?? signal}:\n${lastLines(instance)}`));
@@ -81,6 +89,8 @@ export function createWorkers(config: Config, folder: string): Workers {
     freeze: (instance) => void children.get(instance)?.kill("SIGSTOP"),
     thaw: (instance) => void children.get(instance)?.kill("SIGCONT"),
     running: () => [...children.keys()],
+    pids: () => Object.fromEntries([...children].map(([instance, { pid }]) => [instance, pid ?? 0])),
+    ended: () => ended,
     async stop() {
       for (const child of children.values()) child.kill("SIGCONT");
       await Promise.all([...children.keys()].map((instance) => end(instance, "SIGTERM", 20_000)));
