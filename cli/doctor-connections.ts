@@ -5,6 +5,7 @@ import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { readMigrations } from "../connections/clickhouse/migrate.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
+import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { createLog } from "../runtime/log.ts";
 import { schemaOf, type TopicName } from "../schemas/records.ts";
@@ -98,10 +99,31 @@ async function checkKafka(
       wanted.length,
       "topics",
     );
-    return { state, detail: `${brokers.join(",")}: ${detail}`, ...more };
+    const weak = weakTopics(await kafka.durability(wanted.filter((topic) => existing.has(topic))));
+    return { state, detail: `${brokers.join(",")}: ${detail}`, ...more, ...(state === "fine" ? weak : {}) };
   } finally {
     await kafka.close();
   }
+}
+
+/** Topics that keep what they were made with, where the configuration would make safer ones now. */
+export function weakTopics({ wanted, found }: Awaited<ReturnType<Kafka["durability"]>>): Partial<Check> {
+  const weak = [...found].filter(
+    ([, has]) => has.replicationFactor < wanted.replicationFactor || has.minInsyncReplicas < wanted.minInsyncReplicas,
+  );
+  const [first] = weak;
+  if (first === undefined) return {};
+  const [name, has] = first;
+  return {
+    state: "lacking",
+    detail:
+      `${weak.length} of ${found.size} topics can lose what was acknowledged, e.g. ${name} ` +
+      `(${has.replicationFactor} copies, min.insync.replicas ${has.minInsyncReplicas}; ` +
+      `new topics get ${wanted.replicationFactor} and ${wanted.minInsyncReplicas})`,
+    remedy:
+      "kafka-reassign-partitions.sh for the copies, then kafka-configs.sh --alter --entity-type topics " +
+      `--add-config min.insync.replicas=${wanted.minInsyncReplicas} --entity-name <topic>`,
+  };
 }
 
 async function checkRegistry(config: Config, { registry }: ResolvedConnections): Promise<Omit<Check, "name">> {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check } from "./doctor-check.ts";
+import { weakTopics } from "./doctor-connections.ts";
 import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
 import { runCommand } from "./testing-run.ts";
@@ -81,5 +82,28 @@ describe("doctor", () => {
     ['openjdk version "17.0.1"', "17", true],
   ])("%s is at least %s: %s", (version, wanted, expected) => {
     expect(atLeast(version, wanted)).toBe(expected);
+  });
+});
+
+describe("copies of topics", () => {
+  const safe = { replicationFactor: 3, minInsyncReplicas: 2 };
+
+  it("says nothing where all are as new ones would be, or safer", () => {
+    const found = new Map([
+      ["a", safe],
+      ["b", { replicationFactor: 4, minInsyncReplicas: 3 }],
+    ] as const);
+    expect(weakTopics({ wanted: safe, found })).toEqual({});
+  });
+
+  it("warns of topics that keep weaker settings, and says how to change them", () => {
+    const found = new Map([
+      ["a", safe],
+      ["b", { replicationFactor: 1, minInsyncReplicas: 1 }],
+    ] as const);
+    const { state, detail, remedy } = weakTopics({ wanted: safe, found });
+    expect(state).toBe("lacking");
+    expect(detail).toContain("1 of 2 topics can lose what was acknowledged, e.g. b (1 copies, min.insync.replicas 1;");
+    expect(remedy).toContain("--add-config min.insync.replicas=2");
   });
 });

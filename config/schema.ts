@@ -68,6 +68,12 @@ export const configSchema = z
       refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
     if (config.kafka.sasl !== undefined && config.kafka.brokers === undefined)
       refuse(["kafka", "sasl"], "the embedded broker takes no credentials; set kafka.brokers as well");
+    const { replicationFactor, minInsyncReplicas } = config.kafka;
+    if (minInsyncReplicas !== undefined && replicationFactor !== undefined && minInsyncReplicas > replicationFactor)
+      refuse(
+        ["kafka", "minInsyncReplicas"],
+        `${minInsyncReplicas} copies can't be in sync where kafka.replicationFactor makes ${replicationFactor}: nothing could be written`,
+      );
     if (config.registry.password !== undefined && config.registry.username === undefined)
       refuse(["registry", "password"], "a password without a registry.username");
     const fallback = config.routing.defaultArm;

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acquireInstance } from "./instance.ts";
+import { hostPart, idOfSlot } from "./instance-id.ts";
 import { identify } from "./process.ts";
 
 let folder: string;
@@ -37,10 +38,28 @@ describe("acquireInstance", () => {
       await acquireInstance(folder, "plan"),
       await acquireInstance(folder, "generate"),
     ];
-    expect([first.id, second.id, other.id]).toEqual(["plan-1", "plan-2", "generate-1"]);
+    const slots = [first, second, other].map(({ id }) => id.split("-").slice(0, 2).join("-"));
+    expect(slots).toEqual(["plan-1", "plan-2", "generate-1"]);
     await first.release();
     await first.release();
-    expect((await acquireInstance(folder, "plan")).id).toBe("plan-1");
+    // The same slot is the same id: a successor ends its predecessor's transaction.
+    expect((await acquireInstance(folder, "plan")).id).toBe(first.id);
+  });
+
+  it("carries the host and a random part: two machines that count alike differ, and a copied folder is not believed", async () => {
+    expect((await acquireInstance(folder, "plan")).id).toMatch(
+      new RegExp(`^plan-1-${hostPart(hostname())}-[0-9a-f]{8}$`),
+    );
+    const other = await mkdtemp(join(tmpdir(), "precedent-instance-"));
+    const [here, there] = [await idOfSlot(folder, "plan-1", "a.example"), await idOfSlot(other, "plan-1", "a.example")];
+    expect(here).toMatch(/^plan-1-a-example-/);
+    expect(there).not.toBe(here);
+    expect(await idOfSlot(folder, "plan-1", "a.example")).toBe(here);
+    const moved = await idOfSlot(folder, "plan-1", "b.example");
+    expect(moved).toMatch(/^plan-1-b-example-/);
+    await writeFile(join(folder, "plan-1.id"), "plan-1-b-example-");
+    expect(await idOfSlot(folder, "plan-1", "b.example")).toMatch(/^plan-1-b-example-[0-9a-f]{8}$/);
+    await rm(other, { recursive: true });
   });
 
   it("gives different ids to callers at the same time", async () => {

@@ -2,6 +2,7 @@
 // fences its predecessor's open transaction) and two living processes must never share it.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { idOfSlot } from "./instance-id.ts";
 import { readHolder, withMutex, writeHolder } from "./lock.ts";
 import { self } from "./process.ts";
 
@@ -11,11 +12,11 @@ export interface Instance {
   release(): Promise<void>;
 }
 
-/** Ids tried before giving up. */
+/** Slots tried before giving up. */
 const most = 1000;
 
 /**
- * Takes `id` for a stage, or the first free one of `<stage>-1`, `<stage>-2`, ... under `<folder>/instances`.
+ * Takes `id` for a stage, or the id of the first free slot of `<stage>-1`, `<stage>-2`, ... under `<folder>/instances` (instance-id.ts).
  * One process may take one explicit id for several stages. Throws when another living process holds it.
  */
 export async function acquireInstance(folder: string, stage: string, id?: string): Promise<Instance> {
@@ -30,8 +31,9 @@ export async function acquireInstance(folder: string, stage: string, id?: string
       );
     }
     for (let n = 1; n <= most; n++) {
-      const taken = await take(instances, `${stage}-${n}`, stage);
-      if (taken.instance !== undefined) return taken.instance;
+      const slot = `${stage}-${n}`;
+      const { instance } = await take(instances, slot, stage);
+      if (instance !== undefined) return { ...instance, id: await idOfSlot(instances, slot) };
     }
     throw new Error(`${instances}: ${most} instances of ${stage} are running`);
   });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
 import { createKafkaClient } from "./client.ts";
+import { durabilityOf, readDurability } from "./durability.ts";
 import { Partitioners } from "./kafkajs.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
@@ -43,7 +44,8 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
 
   return {
     groupConsumer: (options) => createGroupConsumer({ client, admin, log, ...options }),
-    transactionalProducer: (transactionalId) => createTransactionalProducer(client, transactionalId),
+    transactionalProducer: (transactionalId) =>
+      createTransactionalProducer(client, { transactionalId, transactionTimeoutMs: config.transactionTimeoutMs }),
     plainProducer: () => createPlainProducer(),
     readTopic: (topic, onRecords) => readTopic({ client, admin, topic, log }, onRecords),
     followTopic: (topic, handlers) => followTopic({ client, admin, topic, log }, handlers),
@@ -63,6 +65,11 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
       await ensureTopics(connected, config, arms, log);
     },
     topics: async () => (await admin()).listTopics(),
+    async durability(topics) {
+      const connected = await admin();
+      const { brokers: all } = await connected.describeCluster();
+      return { wanted: durabilityOf(config, all.length), found: await readDurability(connected, topics) };
+    },
     async lag(group, topic) {
       const connected = await admin();
       const [ends, committed] = await Promise.all([

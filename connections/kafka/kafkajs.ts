@@ -16,4 +16,4 @@ patchConnection();
 patchMembership();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
-export const { Kafka, logLevel, AssignerProtocol, Partitioners } = kafkajs;
+export const { Kafka, logLevel, AssignerProtocol, ConfigResourceTypes, Partitioners } = kafkajs;

@@ -1,4 +1,5 @@
 // Kafka as the runtime needs it. kafkajs stands behind it today; nothing above this folder knows.
+import type { Durability } from "./durability.ts";
 import type { FencedTopics, GroupMember, OffsetToCommit } from "./kafkajs-fencing.ts";
 
 export type { FencedTopics, GroupMember, OffsetToCommit };
@@ -187,6 +188,8 @@ export interface Kafka {
   ensureTopics(arms: readonly string[]): Promise<void>;
   /** Names of all topics that the broker shows us. */
   topics(): Promise<string[]>;
+  /** Copies of existing topics, and those that would be made now. */
+  durability(topics: readonly string[]): Promise<{ wanted: Durability; found: ReadonlyMap<string, Durability> }>;
   /** End offset and, with a group, committed offset of every partition of a topic. */
   lag(
     group: string,

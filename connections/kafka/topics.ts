@@ -2,15 +2,15 @@
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import type { TopicName } from "../../schemas/records.ts";
+import { durabilityOf, type DurabilitySettings } from "./durability.ts";
 import { untilReachable } from "./retry.ts";
 
 const mebibyte = 1024 * 1024;
 const minute = 60_000;
 
-export interface TopicSettings {
+export interface TopicSettings extends DurabilitySettings {
   prefix: string;
   partitions: number;
-  replicationFactor: number;
 }
 
 interface Shape {
@@ -66,6 +66,10 @@ export async function ensureTopics(
   const existing = new Set(await admin.listTopics());
   const missing = wanted.filter(({ name }) => !existing.has(name));
   if (missing.length === 0) return;
+  const { replicationFactor, minInsyncReplicas } = durabilityOf(
+    settings,
+    (await admin.describeCluster()).brokers.length,
+  );
   await admin.createTopics({
     // kafkajs' own waiting throws when a busy broker does not know the topic yet.
     waitForLeaders: false,
@@ -73,8 +77,10 @@ export async function ensureTopics(
     topics: missing.map(({ name, shape }) => ({
       topic: name,
       numPartitions: shape.partitions ?? settings.partitions,
-      replicationFactor: settings.replicationFactor,
-      configEntries: Object.entries(shape.config).map(([key, value]) => ({ name: key, value })),
+      replicationFactor,
+      configEntries: Object.entries({ ...shape.config, "min.insync.replicas": String(minInsyncReplicas) }).map(
+        ([key, value]) => ({ name: key, value }),
+      ),
     })),
   });
   // The broker acknowledges before every leader serves.

@@ -9,8 +9,6 @@ import { groupByTopic } from "./messages.ts";
 import { within } from "./within.ts";
 import type { FencedTopics, Transaction, TransactionalProducer } from "./port.ts";
 
-/** After this an open transaction of a dead process stops stalling read-committed readers. */
-const transactionTimeoutMs = 5_000;
 /** The previous transaction's markers are still being written: milliseconds, as a rule. */
 const concurrentRetryMs = 2;
 const concurrentRetries = 2_000;
@@ -19,7 +17,16 @@ const concurrentRetries = 2_000;
 const disconnect = (producer: Producer): Promise<void> => within(disconnectMs, producer.disconnect());
 const disconnectMs = 2_000;
 
-export function createTransactionalProducer(client: KafkaClient, transactionalId: string): TransactionalProducer {
+export interface ProducerOptions {
+  transactionalId: string;
+  /** After this an open transaction of a dead process stops stalling read-committed readers. */
+  transactionTimeoutMs: number;
+}
+
+export function createTransactionalProducer(
+  client: KafkaClient,
+  { transactionalId, transactionTimeoutMs }: ProducerOptions,
+): TransactionalProducer {
   let producer: Producer | undefined;
 
   const discard = async (): Promise<void> => {

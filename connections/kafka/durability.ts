@@ -1,0 +1,60 @@
+// How many copies of a record there are, and how many must have it before it is acknowledged: what the configuration says, or what is safe on
+// the brokers that there are. Reads what existing topics have, for whoever wants to compare.
+import type { Admin, ITopicMetadata } from "kafkajs";
+import { ConfigResourceTypes } from "./kafkajs.ts";
+
+export interface Durability {
+  replicationFactor: number;
+  minInsyncReplicas: number;
+}
+
+/** As the configuration has it: what is absent follows from the cluster. */
+export interface DurabilitySettings {
+  replicationFactor?: number | undefined;
+  minInsyncReplicas?: number | undefined;
+}
+
+/** What topics are made with. Throws where nothing could ever be written. */
+export function durabilityOf(settings: DurabilitySettings, brokers: number): Durability {
+  const replicationFactor = settings.replicationFactor ?? Math.max(1, Math.min(3, brokers));
+  const minInsyncReplicas = settings.minInsyncReplicas ?? (replicationFactor >= 3 ? 2 : 1);
+  if (replicationFactor > brokers)
+    throw new Error(
+      `kafka.replicationFactor is ${replicationFactor}, but the cluster has ${brokers} brokers: lower it, or leave it out`,
+    );
+  if (minInsyncReplicas > replicationFactor)
+    throw new Error(
+      `kafka.minInsyncReplicas is ${minInsyncReplicas}, but topics get ${replicationFactor} copies on ${brokers} brokers: ` +
+        `nothing could be written; lower it, or set kafka.replicationFactor`,
+    );
+  return { replicationFactor, minInsyncReplicas };
+}
+
+const setting = "min.insync.replicas";
+
+/** Of topics that exist. */
+export async function readDurability(admin: Admin, topics: readonly string[]): Promise<Map<string, Durability>> {
+  if (topics.length === 0) return new Map();
+  const [{ topics: found }, { resources }] = await Promise.all([
+    admin.fetchTopicMetadata({ topics: [...topics] }),
+    admin.describeConfigs({
+      includeSynonyms: false,
+      resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: [setting] })),
+    }),
+  ]);
+  const least = new Map(
+    resources.map(({ resourceName, configEntries }) => [
+      resourceName,
+      Number(configEntries.find(({ configName }) => configName === setting)?.configValue ?? 1),
+    ]),
+  );
+  return new Map(
+    found.map(({ name, partitions }) => [
+      name,
+      { replicationFactor: copies(partitions), minInsyncReplicas: least.get(name) ?? 1 },
+    ]),
+  );
+}
+
+const copies = (partitions: ITopicMetadata["partitions"]): number =>
+  Math.min(...partitions.map(({ replicas }) => replicas.length));

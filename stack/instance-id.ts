@@ -1,0 +1,27 @@
+// Default instance ids: "<slot>-<host>-<random>", e.g. plan-1-worker4-3f9c02ab. The host and the random part keep two machines apart that count their
+// slots alike; what was drawn is kept beside the slot, so that a process that is started again on the same machine ends its predecessor's
+// transaction. A folder that was copied to another machine (a container image, a backup) brings an id of another host: it is drawn anew.
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { writeAtomically } from "./lock.ts";
+
+/** A host name as part of a transactional id, a folder and a metric. */
+export const hostPart = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "-")
+    .slice(0, 40)
+    .replace(/^-+|-+$/g, "") || "host";
+
+/** The id of a slot on this machine: as kept, or drawn now. The slot must be held. */
+export async function idOfSlot(instances: string, slot: string, host = hostname()): Promise<string> {
+  const file = join(instances, `${slot}.id`);
+  const prefix = `${slot}-${hostPart(host)}-`;
+  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  if (kept.startsWith(prefix) && /^[0-9a-f]{8}$/.test(kept.slice(prefix.length))) return kept;
+  const id = prefix + randomBytes(4).toString("hex");
+  await writeAtomically(file, `${id}\n`);
+  return id;
+}
