@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { TransactionAborted, TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
+import { NoSuchPartition, TransactionAborted, TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
 import type { GroupMember } from "../connections/kafka/port.ts";
 import { createCommitter, type CommitterOptions } from "./committer.ts";
 import { decodeFinished } from "./finished-offsets.ts";
@@ -101,6 +101,26 @@ describe("committer", () => {
     committer.kick();
     await committer.idle();
     expect(producer.committed).toMatchObject([{ member: memberOf(2) }]);
+  });
+
+  test("an output for a partition that does not exist goes where its key belongs, the rest of its transaction as it is", async () => {
+    const states = [partitionWith(0, [0, 1], [0, 1]), partitionWith(1, [0], [0])];
+    const [first, second] = states[0]?.window.entries() ?? [];
+    const to = (topic: string, key: string, partition: number) => ({ topic, key, value: Buffer.from(key), partition });
+    if (first !== undefined) first.item.messages = [to("responses", "a", 9), to("work", "a", 9)];
+    if (second !== undefined) second.item.messages = [to("responses", "b", 1)];
+    const { producer, committer, rejected } = setUp(states);
+    producer.outcomes = [new TransactionAborted(new NoSuchPartition([{ topic: "responses", partition: 9 }], 4), false)];
+    committer.kick();
+    await committer.idle();
+    expect([producer.attempts, producer.committed.length]).toEqual([2, 1]);
+    expect(producer.committed[0]?.messages.map(({ topic, key, partition }) => [topic, key, partition])).toEqual([
+      ["responses", "a", undefined],
+      ["work", "a", 9],
+      ["responses", "b", 1],
+      ["out", "k", undefined],
+    ]);
+    expect(rejected).not.toHaveBeenCalled();
   });
 
   test("after an unknown outcome nothing is sent before the assignment is adopted anew", async () => {

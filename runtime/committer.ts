@@ -2,7 +2,7 @@
 // partitions concerned and the outputs. Batches form by themselves while a commit is under way; nothing lingers (spec 05, 4-6).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
+import { kafkaErrorType, NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, OutgoingMessage, TransactionalProducer } from "../connections/kafka/port.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
@@ -111,6 +111,25 @@ export function createCommitter(options: CommitterOptions): Committer {
     if (item.messages.length === 0) log.error({ err: cause, ...at }, "a record is passed over without any output");
   };
 
+  /** Outputs that name a partition which their topic does not have go where their key puts them: they are wanted, and once. */
+  const redirect = ({ missing }: NoSuchPartition, shares: readonly Share[]): boolean => {
+    const isMissing = (message: OutgoingMessage): boolean =>
+      missing.some(({ topic, partition }) => topic === message.topic && partition === message.partition);
+    let redirected = false;
+    for (const { entries } of shares)
+      for (const { item } of entries) {
+        if (!item.messages.some(isMissing)) continue;
+        item.messages = item.messages.map((message) => {
+          if (!isMissing(message)) return message;
+          const { partition, ...rest } = message;
+          log.error({ topic: message.topic, partition }, "no such partition: a record goes where its key belongs");
+          return rest;
+        });
+        redirected = true;
+      }
+    return redirected;
+  };
+
   const handle = async (error: unknown, as: GroupMember, shares: Share[]): Promise<void> => {
     if (!(error instanceof TransactionAborted)) {
       log.warn({ err: error }, "outcome of a transaction unknown: starting from the committed offsets again");
@@ -123,6 +142,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       return;
     }
     failures++;
+    if (error.cause instanceof NoSuchPartition && redirect(error.cause, shares)) return;
     if (refusedForGood.has(kafkaErrorType(error.cause) ?? "")) {
       const all = shares.flatMap(({ state, entries }) => entries.map((entry) => ({ state, entry })));
       const [only] = all;

@@ -187,6 +187,75 @@ test("after a transaction that the broker refused in part, the same records arri
   expect(await its.keys(output)).toEqual(["small", "next"]);
 });
 
+describe("a partition", () => {
+  const send = (producer: TransactionalProducer, ...messages: Transaction["messages"][number][]): Promise<void> =>
+    producer.transact({ group: "", member: { id: "", generation: -1 }, offsets: [], messages });
+  const addPartitions = async (topic: string, count: number): Promise<void> => {
+    const admin = its.client.admin();
+    await admin.connect();
+    await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+    await admin.disconnect();
+  };
+
+  test("that a topic does not have aborts the transaction, and the producer goes on", async () => {
+    const output = await its.topic(4);
+    const producer = await transactional(`${output}.one`);
+    await expect(send(producer, message(output, "beside it", 1), message(output, "beyond", 9))).rejects.toMatchObject({
+      name: "TransactionAborted",
+      fenced: false,
+      cause: { name: "NoSuchPartition", missing: [{ topic: output, partition: 9 }] },
+    });
+    expect(await its.keys(output)).toEqual([]);
+    await send(producer, message(output, "afterwards", 1));
+    expect(await its.keys(output)).toEqual(["afterwards"]);
+  });
+
+  test("that is added while producers run gets what is sent to it", async () => {
+    const output = await its.topic(4);
+    const producer = await transactional(`${output}.one`);
+    const plain = its.kafka.plainProducer();
+    producers.push(plain);
+    await send(producer, message(output, "before", 3));
+    await plain.send([message(output, "plain, before", 3)]);
+    await addPartitions(output, 8);
+    await send(producer, message(output, "to a new one", 6), message(output, "to an old one", 3));
+    await plain.send([message(output, "plain, to a new one", 7)]);
+    await expect(plain.send([message(output, "beyond", 8)])).rejects.toMatchObject({ name: "NoSuchPartition" });
+    expect((await its.keys(output)).sort()).toEqual(
+      ["before", "plain, before", "to a new one", "to an old one", "plain, to a new one"].sort(),
+    );
+  });
+
+  test("that a stage's output names and its topic does not have: the output comes once, where its key belongs", async () => {
+    const [input, output] = [await its.topic(), await its.topic(4)];
+    const plain = its.kafka.plainProducer();
+    producers.push(plain);
+    await plain.send(Array.from({ length: 5 }, (_, i) => message(input, `r${i}`)));
+    const stage = createStage({
+      name: "beyond",
+      group: `${input}.group`,
+      topics: [input],
+      transactionalId: `${input}.one`,
+      instance: "one",
+      sessionTimeoutMs: 6_000,
+      limits: { inFlight: 100, inFlightBytes: 1_000_000, drainMs: 500 },
+      kafka: its.kafka,
+      process: (record, { offset }) =>
+        Promise.resolve([message(output, String(record.key), offset === 2 ? 1_000_000 : offset % 4)]),
+      rejected: () => Promise.resolve([]),
+      metrics: createStageMetrics(createMetricsRegistry(), "beyond"),
+      log: createLog({ level: "silent" }),
+    });
+    await stage.start();
+    await eventually("an empty group", async () => {
+      const [partition] = await its.kafka.lag(`${input}.group`, input);
+      return partition?.committed === 5 ? true : undefined;
+    });
+    await stage.stop();
+    expect((await its.keys(output)).sort()).toEqual(["r0", "r1", "r2", "r3", "r4"]);
+  });
+});
+
 test("a producer that was fenced says that the outcome is unknown, and works again once it is initialised", async () => {
   const [input, output] = [await its.topic(), await its.topic()];
   const group = `${input}.group`;

@@ -72,3 +72,37 @@ export class TransactionOutcomeUnknown extends Error {
     super(`outcome of the transaction unknown: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
+
+/**
+ * A record names a partition that its topic does not have, by the brokers' metadata read anew. Nothing of its batch was sent. A topic that is not
+ * there at all is none of this: that may pass.
+ */
+export class NoSuchPartition extends Error {
+  override name = "NoSuchPartition";
+  readonly type = "NO_SUCH_PARTITION";
+  constructor(
+    readonly missing: readonly { topic: string; partition: number }[],
+    partitions: number,
+  ) {
+    const [first] = missing;
+    super(
+      `there is no partition ${first?.partition ?? -1} of ${first?.topic ?? ""}: it has ${partitions}; add partitions, or name one of these or none`,
+    );
+  }
+}
+
+/** Some records were not acknowledged in time. A plain producer's others are there; a transaction must be aborted. */
+export class SendIncomplete extends Error {
+  override name = "SendIncomplete";
+  readonly retriable = true;
+  constructor(
+    withinMs: number,
+    waiting: readonly { topic: string; partition: number }[],
+    override readonly cause: unknown,
+  ) {
+    const named = waiting.slice(0, 5).map(({ topic, partition }) => `${topic}/${partition}`);
+    const where = named.length === 0 ? "" : ` (${waiting.length} partitions: ${named.join(", ")})`;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    super(`not all records were acknowledged within ${withinMs} ms${where}: ${why}`);
+  }
+}

@@ -7,9 +7,11 @@ import { patchCoordinators } from "./kafkajs-coordinators.ts";
 import { patchFencing } from "./kafkajs-fencing.ts";
 import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 import { patchMembership } from "./kafkajs-membership.ts";
+import { patchSend } from "./kafkajs-send.ts";
 
 assertKafkajsVersion();
 patchAbortedFilter();
+patchSend();
 patchFencing();
 patchCoordinators();
 patchConnection();

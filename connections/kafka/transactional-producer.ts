@@ -1,7 +1,7 @@
 // One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no data written (spec 05).
 // kafkajs wedges its producer when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised. It is also replaced
-// after records were refused: kafkajs then takes its sequence numbers back, the broker has counted some of them, and would drop what is sent next
-// under those numbers as repeats of what was aborted. A new epoch starts both from 0.
+// after records were refused: nobody knows then which sequence numbers the brokers have counted, and they would refuse what is sent next or drop it
+// as a repeat of what was aborted. A new epoch starts from 0.
 import type { Kafka as KafkaClient, Producer, Transaction as KafkajsTransaction } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
@@ -101,7 +101,9 @@ export function createTransactionalProducer(
         if (work.offsets.length > 0) await sendOffsets(transaction, work);
         if (work.messages.length > 0) {
           sent = true;
-          await transaction.sendBatch({ acks: -1, topicMessages: groupByTopic(work.messages) });
+          // By then the broker has ended the transaction, or is about to.
+          const timeout = 2 * transactionTimeoutMs;
+          await transaction.sendBatch({ acks: -1, timeout, topicMessages: groupByTopic(work.messages) });
         }
       } catch (error) {
         await abort(transaction, error, sent);

@@ -1,0 +1,73 @@
+// What of kafkajs 2.2.4 a send needs: its cluster, its bookkeeping of a producer, and its request Produce, of which it shows all that was answered.
+import { internals } from "./kafkajs-internals.ts";
+import type { Batch, Message, ProduceResponse, TopicMessages } from "./unacknowledged.ts";
+
+export interface TopicData {
+  topic: string;
+  partitions: Batch[];
+}
+export interface Broker {
+  produce(request: object): Promise<ProduceResponse>;
+}
+export interface PartitionMetadata {
+  partitionId: number;
+  leader: number | null;
+}
+export interface Cluster {
+  targetTopics: Set<string>;
+  isConnected(): boolean;
+  connect(): Promise<void>;
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): PartitionMetadata[];
+  findBroker(which: { nodeId: number }): Promise<Broker>;
+  removeBroker(which: { host: string; port: number }): void;
+}
+export interface EosManager {
+  isInitialized(): boolean;
+  isTransactional(): boolean;
+  getTransactionalId(): string | undefined;
+  getProducerId(): unknown;
+  getProducerEpoch(): unknown;
+  getSequence(topic: string, partition: number): number;
+  updateSequence(topic: string, partition: number, increment: number): void;
+  addPartitionsToTransaction(topicData: readonly TopicData[]): Promise<void>;
+}
+export interface SendDependencies {
+  logger: { debug(message: string, extra?: object): void };
+  cluster: Cluster;
+  partitioner(choice: { topic: string; partitionMetadata: PartitionMetadata[]; message: Message }): number;
+  eosManager: EosManager;
+}
+export interface Send {
+  acks: number;
+  /** Milliseconds for everything. */
+  timeout?: number;
+  compression?: unknown;
+  topicMessages: readonly TopicMessages[];
+}
+
+/** As Produce and AddPartitionsToTxn take it. */
+export function byTopic(batches: readonly Batch[]): TopicData[] {
+  const topics = new Map<string, TopicData>();
+  for (const batch of batches) {
+    const data = topics.get(batch.topic);
+    if (data === undefined) topics.set(batch.topic, { topic: batch.topic, partitions: [batch] });
+    else data.partitions.push(batch);
+  }
+  return [...topics.values()];
+}
+
+/** kafkajs throws at the first error of an answer, and what that acknowledges besides is lost: here the errors are left to the send. */
+export function patchProduce(): void {
+  const produce = internals.requests<object>("produce");
+  const original = produce.protocol;
+  produce.protocol = (choice) => {
+    const build = original(choice);
+    return (options) => {
+      const { response, ...rest } = build(options) as { response: object };
+      return { ...rest, response: { ...response, parse: (data: unknown) => Promise.resolve(data) } };
+    };
+  };
+}

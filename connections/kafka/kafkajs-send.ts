@@ -1,0 +1,162 @@
+// kafkajs 2.2.4 calls a send a success when records are missing: it leaves out partitions that its metadata lacks, and when a leader moves during
+// a send, brokers that have answered already are left out of the retry, with what has moved to them. Here every partition's records are sent until
+// its leader has acknowledged them with an offset (unacknowledged.ts); anything else is an error, and a transaction is aborted. A retry
+// sends the same records under the same sequence number, so that the broker of an idempotent producer drops what it has already. Numbers are
+// never taken back: after an error nobody knows which of them the brokers have counted, and a transactional producer starts a new epoch.
+import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
+import { classifyKafkaError, kafkaErrorType, NoSuchPartition, SendIncomplete } from "./errors.ts";
+import { internals, replaceModule } from "./kafkajs-internals.ts";
+import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafkajs-produce.ts";
+import { batchesOf, compare, refuseMissing, type Batch, type PartitionResponse } from "./unacknowledged.ts";
+
+const defaultTimeoutMs = 30_000;
+/** A broker that has not answered by then is asked no longer; its partitions may be led by others. */
+const answerWithinMs = 10_000;
+const waitMs = { first: 2, limit: 100 };
+/** How often the metadata are asked for a partition that they lack: a new one takes a moment to be known to every broker. */
+const missing = { looks: 5, firstWaitMs: 50 };
+const leaderNotAvailable = 5;
+/** While one of these stands among the topics asked for, kafkajs gets no metadata at all. */
+const topicIsAway = new Set(["UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION", "TOPIC_AUTHORIZATION_FAILED"]);
+
+const protocolError = (code: number, { topic, partition }: Batch): Error => {
+  const error = internals.errors.createErrorFromCode(code);
+  error.message = `${topic}, partition ${partition}: ${error.message}`;
+  return error;
+};
+const doubtful = ({ topic, partition }: Batch): Error =>
+  new Error(`${topic}, partition ${partition}: the broker's answer does not say where the records are`);
+
+/** Takes the place of kafkajs' sendMessages: resolves to the answer of every partition, when all of them are acknowledged. */
+export function createSend({ logger, cluster, partitioner, eosManager }: SendDependencies) {
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function sendAll({ acks, timeout = defaultTimeoutMs, compression, topicMessages }: Send) {
+    if (acks === 0) throw new Error("acks: 0 can't be acknowledged: use -1");
+    const topics = topicMessages.map(({ topic }) => topic);
+    const end = performance.now() + timeout;
+    const left = (): number => Math.max(1, Math.ceil(end - performance.now()));
+    const done: (PartitionResponse & { topicName: string })[] = [];
+    let pending: Set<Batch> | undefined;
+    let looks = 0;
+
+    const produce = async (nodeId: number, batches: readonly Batch[]): Promise<Error[]> => {
+      const broker = await cluster.findBroker({ nodeId });
+      const transactionalId = eosManager.isTransactional() ? eosManager.getTransactionalId() : undefined;
+      // The caller was told that it failed: what goes now would be nobody's.
+      if (performance.now() >= end) throw new Error("the time for this send is over");
+      for (const batch of batches)
+        if (batch.firstSequence === undefined) {
+          batch.firstSequence = eosManager.getSequence(batch.topic, batch.partition);
+          eosManager.updateSequence(batch.topic, batch.partition, batch.messages.length);
+        }
+      const request = {
+        ...{ transactionalId, producerId: eosManager.getProducerId(), producerEpoch: eosManager.getProducerEpoch() },
+        ...{ acks, timeout: left(), compression, topicData: byTopic(batches) },
+      };
+      const response = await limited(broker.produce(request), Math.min(answerWithinMs, left()), `broker ${nodeId}`);
+      const outcome = compare(batches, response);
+      for (const [batch, answer] of outcome.acknowledged) {
+        pending?.delete(batch);
+        done.push({ topicName: batch.topic, ...answer });
+      }
+      return [
+        ...outcome.doubtful.map(doubtful),
+        ...outcome.refused.map(({ batch, errorCode }) => protocolError(errorCode, batch)),
+      ];
+    };
+
+    /** One attempt for everything that is pending; throws what keeps it from being all. */
+    const attempt = async (): Promise<void> => {
+      await cluster.addMultipleTargetTopics(topics);
+      await cluster.refreshMetadataIfNecessary();
+      const metadata = new Map(topics.map((topic) => [topic, cluster.findTopicPartitionMetadata(topic)]));
+      for (const [topic, partitions] of metadata)
+        if (partitions.length === 0) throw protocolError(leaderNotAvailable, { topic, partition: 0, messages: [] });
+      pending ??= new Set(
+        batchesOf(topicMessages, (topic, message) =>
+          Number(partitioner({ topic, message, partitionMetadata: metadata.get(topic) ?? [] })),
+        ),
+      );
+      refuseMissing([...pending], (topic) => new Set(metadata.get(topic)?.map(({ partitionId }) => partitionId)));
+      if (eosManager.isTransactional()) await eosManager.addPartitionsToTransaction(byTopic([...pending]));
+
+      const errors: Error[] = [];
+      const byLeader = new Map<number, Batch[]>();
+      for (const batch of pending) {
+        const leader =
+          metadata.get(batch.topic)?.find(({ partitionId }) => partitionId === batch.partition)?.leader ?? -1;
+        if (leader < 0) errors.push(protocolError(leaderNotAvailable, batch));
+        else byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
+      }
+      const settled = await Promise.allSettled([...byLeader].map(([nodeId, batches]) => produce(nodeId, batches)));
+      for (const one of settled)
+        if (one.status === "fulfilled") errors.push(...one.value);
+        else errors.push(one.reason as Error);
+      const worst = errors.find((error) => classifyKafkaError(error) !== "retriable") ?? errors[0];
+      if (worst !== undefined) throw worst;
+      if (pending.size > 0) throw new Error("a partition was left out of a send: this is a bug");
+    };
+
+    /** Gets the metadata and the connections right for another attempt; what fails here fails that attempt, too. */
+    const recover = async (error: unknown): Promise<void> => {
+      const { name, host, port } = error as { name?: string; host?: string; port?: number };
+      if (name === "KafkaJSConnectionClosedError" && host !== undefined && port !== undefined)
+        cluster.removeBroker({ host, port });
+      if (!cluster.isConnected()) await cluster.connect();
+      await cluster.refreshMetadata().catch(async (cause: unknown) => {
+        if (!topicIsAway.has(kafkaErrorType(cause) ?? "")) throw cause;
+        cluster.targetTopics = new Set(topics);
+        await cluster.refreshMetadata();
+      });
+    };
+
+    for (let wait = waitMs.first; ; wait = Math.min(2 * wait, waitMs.limit)) {
+      try {
+        await limited(attempt(), left(), "the brokers");
+        return done;
+      } catch (error) {
+        const lacking = error instanceof NoSuchPartition;
+        if (lacking ? ++looks > missing.looks : classifyKafkaError(error) !== "retriable") throw error;
+        const pause = lacking ? missing.firstWaitMs * 2 ** (looks - 1) : wait;
+        if (left() <= pause) throw new SendIncomplete(timeout, [...(pending ?? [])], error);
+        logger.debug(`not everything was acknowledged, trying again: ${(error as Error).message}`, { wait: pause });
+        await sleep(pause);
+        await limited(recover(error), left(), "the brokers").catch((cause: unknown) =>
+          logger.debug(`no new metadata: ${(cause as Error).message}`),
+        );
+      }
+    }
+  }
+
+  /** Sequence numbers must reach a partition in order: an idempotent producer sends one batch after the other. */
+  return (send: Send): ReturnType<typeof sendAll> => {
+    if (!eosManager.isInitialized()) return sendAll(send);
+    const next = last.then(() => sendAll(send));
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+/** Rejects, to be tried again, when nothing has come for so long; what comes later is left alone. */
+async function limited<T>(work: Promise<T>, withinMs: number, who: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new Error(`${who} did not answer within ${withinMs} ms`);
+      reject(Object.assign(error, { name: "KafkaJSRequestTimeoutError" }));
+    }, withinMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Must run before kafkajs is first imported. */
+export function patchSend(): void {
+  replaceModule(createRequire(import.meta.url), "kafkajs/src/producer/sendMessages.js", createSend);
+  patchProduce();
+}

@@ -1,0 +1,86 @@
+// What of a batch the brokers have not acknowledged yet, partition by partition: kafkajs-send.ts sends it until nothing is left. Pure.
+import { NoSuchPartition } from "./errors.ts";
+
+export interface Message {
+  key?: Buffer | string | null;
+  value: Buffer | string | null;
+  partition?: number | null;
+  headers?: object;
+  timestamp?: string;
+}
+export interface TopicMessages {
+  topic: string;
+  messages: readonly Message[];
+}
+/** The messages of one partition: one record batch, sent again as it is, under the same sequence number. */
+export interface Batch {
+  topic: string;
+  partition: number;
+  messages: Message[];
+  /** Of an idempotent producer, from the first attempt on. */
+  firstSequence?: number;
+}
+/** One partition in a broker's answer to Produce. */
+export interface PartitionResponse {
+  partition: number;
+  errorCode: number;
+  /** -1: the broker does not say where the records are. */
+  baseOffset: string;
+}
+export interface ProduceResponse {
+  topics: readonly { topicName: string; partitions: readonly PartitionResponse[] }[];
+}
+
+/**
+ * The messages by partition, in their order. A partition is chosen once: a record that may be in the log already must not go to another when
+ * partitions are added between two attempts.
+ */
+export function batchesOf(
+  topicMessages: readonly TopicMessages[],
+  partitionOf: (topic: string, message: Message) => number,
+): Batch[] {
+  const batches = new Map<string, Batch>();
+  for (const { topic, messages } of topicMessages)
+    for (const message of messages) {
+      const partition = partitionOf(topic, message);
+      const key = `${partition}/${topic}`;
+      const batch = batches.get(key);
+      if (batch === undefined) batches.set(key, { topic, partition, messages: [message] });
+      else batch.messages.push(message);
+    }
+  return [...batches.values()];
+}
+
+/** Throws for partitions that their topics do not have. `known`: the partitions of a topic. */
+export function refuseMissing(batches: readonly Batch[], known: (topic: string) => ReadonlySet<number>): void {
+  const missing = batches.filter(({ topic, partition }) => !known(topic).has(partition));
+  const [first] = missing;
+  if (first === undefined) return;
+  throw new NoSuchPartition(
+    missing.map(({ topic, partition }) => ({ topic, partition })),
+    known(first.topic).size,
+  );
+}
+
+export interface Outcome {
+  acknowledged: Map<Batch, PartitionResponse>;
+  /** Said of a batch by the broker. */
+  refused: { batch: Batch; errorCode: number }[];
+  /** Neither refused nor placed in the log: nobody knows what became of them. */
+  doubtful: Batch[];
+}
+
+/** Compares what was sent with the answer. Acknowledged is what has no error and an offset. */
+export function compare(sent: readonly Batch[], { topics }: ProduceResponse): Outcome {
+  const answers = new Map<string, PartitionResponse>();
+  for (const { topicName, partitions } of topics)
+    for (const answer of partitions) answers.set(`${answer.partition}/${topicName}`, answer);
+  const outcome: Outcome = { acknowledged: new Map(), refused: [], doubtful: [] };
+  for (const batch of sent) {
+    const answer = answers.get(`${batch.partition}/${batch.topic}`);
+    if (answer !== undefined && answer.errorCode !== 0) outcome.refused.push({ batch, errorCode: answer.errorCode });
+    else if (answer !== undefined && /^\d+$/.test(answer.baseOffset)) outcome.acknowledged.set(batch, answer);
+    else outcome.doubtful.push(batch);
+  }
+  return outcome;
+}
