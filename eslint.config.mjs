@@ -2,6 +2,7 @@
 // import what, and why.
 import { defineConfig } from "eslint/config";
 import prettier from "eslint-config-prettier";
+import regexp from "eslint-plugin-regexp";
 import tseslint from "typescript-eslint";
 import { walls } from "./scripts/lint-walls.mjs";
 
@@ -13,6 +14,7 @@ export default defineConfig(
     files: ["**/*.ts"],
     extends: [tseslint.configs.strictTypeChecked, prettier],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    plugins: { regexp },
     linterOptions: { reportUnusedDisableDirectives: "error" },
     rules: {
       // Numbers and booleans in messages are what they look like.
@@ -40,6 +42,10 @@ export default defineConfig(
       // At the edge of a driver a conversion states what must come out, whatever its types promise.
       "@typescript-eslint/no-unnecessary-type-conversion": "off",
       "@typescript-eslint/only-throw-error": ["error", { allowThrowingUnknown: true }],
+      // Patterns meet texts of users: one that takes more than linear time stops a stage. What these rules can't see is measured in
+      // test/slow-text.test.ts.
+      "regexp/no-super-linear-backtracking": ["error", { report: "potential" }],
+      "regexp/no-super-linear-move": ["error", { report: "potential" }],
       eqeqeq: "error",
       "no-console": "error",
       "prefer-const": "error",
@@ -48,7 +54,7 @@ export default defineConfig(
   // Matchers such as expect.any() are typed as any.
   {
     files: ["**/*.test.ts", "test/**"],
-    rules: { "@typescript-eslint/no-unsafe-assignment": "off" },
+    rules: { "@typescript-eslint/no-unsafe-assignment": "off", "regexp/no-super-linear-move": "off" },
   },
   // Programs of their own: what they print is their output.
   { files: ["scripts/**", "bench/**", "stack/**", "docs/**", "test/**"], rules: { "no-console": "off" } },

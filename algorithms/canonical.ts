@@ -1,14 +1,14 @@
 // When two requests count as the same: the text form under which a log is searched, and the hash under which an answer may be reused.
 import { createHash } from "node:crypto";
 import type { Request } from "../schemas/types.ts";
+import { normalise } from "./normalise.ts";
 
 /** NFC, trimmed, every run of white space one space; case kept. For looking up a question, not for reusing an answer. */
-export const canonicalText = (text: string): string => text.normalize("NFC").trim().replace(/\s+/gu, " ");
+export const canonicalText = (text: string): string => normalise(text).trim().replace(/\s+/gu, " ");
 
 /** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
 const canonicalContent = (text: string): string =>
-  text
-    .normalize("NFC")
+  normalise(text)
     .split(/\r\n?|\n/)
     .map((line) => line.trimEnd())
     .join("\n")

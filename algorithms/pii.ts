@@ -72,7 +72,9 @@ function createPlaceholders(texts: readonly string[]): { placeholder: Placeholde
     found,
     placeholder(kind, value) {
       // Written otherwise (case, blanks, dashes) it is still the same mailbox, phone or card.
-      const same = `${kind} ${value.toLowerCase().replace(kind === "NAME" || kind === "ADDRESS" ? /\s+/g : /[\s()./-]+/g, " ")}`;
+      const isText = kind === "NAME" || kind === "ADDRESS";
+      const lower = value.toLowerCase();
+      const same = `${kind} ${isText ? lower.replace(/\s+/g, " ") : lower.replace(/[\s()./-]+/g, " ")}`;
       let name = known.get(same);
       if (name === undefined) {
         const number = (numbers.get(kind) ?? 0) + 1;

@@ -1,70 +1,90 @@
 // Cuts a text into pieces that can be cached and linked each on its own (EPIC's KVSplit; spec 50): by meaning, or by size alone.
-import { estimateTokens } from "./tokens.ts";
+// Takes time in proportion to the text, whatever it holds: texts come from users, and plan splits them.
+import { measureText, type TextMeasure } from "./text-measure.ts";
 
 export type Splitter = "meaning" | "size";
 
 /** Pieces of at most `most` estimated tokens (>= 1), in order; none is empty or begins or ends in white space, and none for a blank text. */
 export function splitText(text: string, splitter: Splitter, most: number): string[] {
   if (!(most >= 1)) throw new RangeError(`a piece has at least one token, not ${most}`);
-  return splitter === "meaning" ? byMeaning(text, most, levels) : bySize(text, most);
+  const task: Task = { text, most, measure: measureText(text), pieces: [] };
+  if (splitter === "meaning") byMeaning(task, 0, text.length, 0);
+  else bySize(task, 0, text.length);
+  return task.pieces;
 }
 
-// What separates the parts of a text, from the coarsest; each part keeps what ends it.
-const levels = [/\n[^\S\n]*(?:\n[^\S\n]*)+/, /\n/, /(?<=[.!?\u3002\uff01\uff1f]["')\]]?)\s+|(?<=[\u3002\uff01\uff1f])/];
+interface Task {
+  text: string;
+  most: number;
+  measure: TextMeasure;
+  pieces: string[];
+}
+
+type Separator = (text: string) => Iterable<RegExpExecArray>;
+
+// What separates the parts of a text, from the coarsest; each part keeps what ends it. Patterns that never fail once they have begun.
+const blankLines: Separator = function* (text) {
+  for (const match of text.matchAll(/\n\s*/g)) if (match[0].includes("\n", 1)) yield match;
+};
+const lines: Separator = (text) => text.matchAll(/\n/g);
+const sentences: Separator = (text) =>
+  text.matchAll(/(?<=[.!?\u3002\uff01\uff1f]["')\]]?)\s+|(?<=[\u3002\uff01\uff1f])/g);
+const levels = [blankLines, lines, sentences];
 
 /** As many whole paragraphs as fit; of one that does not fit lines, of those sentences, and of those words. */
-function byMeaning(text: string, most: number, [separator, ...finer]: readonly RegExp[]): string[] {
-  if (estimateTokens(text.trim()) <= most) return text.trim() === "" ? [] : [text.trim()];
-  if (separator === undefined) return bySize(text, most);
-  const pieces: string[] = [];
-  let start = 0;
-  let end = 0;
-  const add = (from: number, to: number): void => {
-    pieces.push(...byMeaning(text.slice(from, to), most, finer));
-  };
-  for (const [from, to] of parts(text, separator)) {
-    if (end > start && estimateTokens(text.slice(start, to).trim()) > most) {
-      add(start, end);
-      start = from;
+function byMeaning(task: Task, from: number, to: number, level: number): void {
+  if (fits(task, from, to)) return keep(task, from, to);
+  const separator = levels[level];
+  if (separator === undefined) return bySize(task, from, to);
+  let start = from;
+  let end = from;
+  for (const next of endsOfParts(task.text.slice(from, to), separator)) {
+    if (end > start && !fits(task, start, from + next)) {
+      byMeaning(task, start, end, level + 1);
+      start = end;
     }
-    end = to;
+    end = from + next;
   }
-  add(start, end);
-  return pieces;
+  byMeaning(task, start, end, level + 1);
 }
 
-/** Where the parts between separators begin and end; a separator belongs to the part before it. */
-function parts(text: string, separator: RegExp): [from: number, to: number][] {
-  const found: [number, number][] = [];
+/** Where the parts between separators end; a separator belongs to the part before it. */
+function* endsOfParts(text: string, separator: Separator): Generator<number> {
   let from = 0;
-  for (const { index, 0: match } of text.matchAll(new RegExp(separator, "g"))) {
+  for (const { index, 0: match } of separator(text)) {
     const to = index + match.length;
-    if (to > from) found.push([from, to]);
+    if (to > from) yield to;
     from = to;
   }
-  if (from < text.length) found.push([from, text.length]);
-  return found;
+  if (from < text.length) yield text.length;
 }
 
 /** Whole words while they fit; a word longer than a piece is cut between characters. */
-function bySize(text: string, most: number): string[] {
-  const pieces: string[] = [];
-  let piece = "";
-  const finish = (): void => {
-    if (piece.trim() !== "") pieces.push(piece.trim());
-    piece = "";
-  };
-  for (const word of text.match(/\s*\S+/g) ?? []) {
-    if (estimateTokens((piece + word).trim()) <= most) {
-      piece += word;
-      continue;
+function bySize(task: Task, from: number, to: number): void {
+  const text = task.text.slice(from, to);
+  let start = from;
+  let end = from;
+  for (const { index, 0: word } of text.matchAll(/\S+/g)) {
+    const wordEnd = from + index + word.length;
+    if (!fits(task, start, wordEnd)) {
+      keep(task, start, end);
+      start = end = from + index;
+      for (const character of word) {
+        if (!fits(task, start, end + character.length)) {
+          keep(task, start, end);
+          start = end;
+        }
+        end += character.length;
+      }
     }
-    finish();
-    for (const character of word.trim()) {
-      if (estimateTokens(piece + character) > most) finish();
-      piece += character;
-    }
+    end = wordEnd;
   }
-  finish();
-  return pieces;
+  keep(task, start, end);
+}
+
+const fits = ({ measure, most }: Task, from: number, to: number): boolean => measure.tokens(from, to) <= most;
+
+function keep({ text, measure, pieces }: Task, from: number, to: number): void {
+  const trimmed = measure.trim(from, to);
+  if (trimmed.from < trimmed.to) pieces.push(text.slice(trimmed.from, trimmed.to));
 }

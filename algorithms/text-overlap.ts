@@ -81,11 +81,18 @@ const literal =
 export function literalsOf(text: string): string[] {
   const found = new Set<string>();
   for (const match of text.slice(0, HEAD).matchAll(literal)) {
-    const value = (match[1] ?? match[2] ?? match[3] ?? match[0]).trim().replace(/[.:]+$/, "");
+    const value = withoutStops((match[1] ?? match[2] ?? match[3] ?? match[0]).trim());
     if (value !== "") found.add(value);
     if (found.size === MOST_LITERALS) break;
   }
   return [...found];
+}
+
+/** Without the dots and colons at its end. */
+function withoutStops(value: string): string {
+  let end = value.length;
+  while (end > 0 && ".:".includes(value.charAt(end - 1))) end--;
+  return value.slice(0, end);
 }
 
 /** Share of the literals that stand in the text, [0, 1]; 0 without literals. */

@@ -1,10 +1,10 @@
 // Token F1: how much two short texts have in common, as SQuAD and NL2Bash count it. Order does not matter, repeats do.
 // A stand-in for a judge where a reference answer is known; it knows nothing of meaning.
+import { normalise } from "./normalise.ts";
 
 /** Lower-case words, flags and symbols: letters, digits, dots, dashes and underscores stay together, every other mark stands alone. */
 export const answerTokens = (text: string): string[] =>
-  text
-    .normalize("NFC")
+  normalise(text)
     .toLowerCase()
     .match(/[\p{L}\p{N}._-]+|[^\s\p{L}\p{N}._-]/gu) ?? [];
 

@@ -10,8 +10,12 @@ export const tokensPerTurn = 5;
 export function estimateTokens(text: string): number {
   let wide = 0;
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) wide++;
-  return Math.ceil((text.length - wide) / asciiCharactersPerToken) + wide;
+  return tokensOf(text.length, wide);
 }
+
+/** The same of a text of so many characters (UTF-16 units), of which so many are beyond ASCII. */
+export const tokensOf = (characters: number, wide: number): number =>
+  Math.ceil((characters - wide) / asciiCharactersPerToken) + wide;
 
 /** Estimated tokens that an example adds to a prompt: a user turn and an assistant turn. */
 export function exampleTokens(request: string, response: string): number {

@@ -129,7 +129,7 @@ export function weakTopics({ wanted, found }: Awaited<ReturnType<Kafka["durabili
 async function checkRegistry(config: Config, { registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
   const { url, username, password } = registry;
   const credentials = Buffer.from(`${username ?? ""}:${password ?? ""}`).toString("base64");
-  const answer = await fetch(`${url.replace(/\/+$/, "")}/subjects`, {
+  const answer = await fetch(`${url.replace(/(?<!\/)\/+$/, "")}/subjects`, {
     headers: username === undefined ? {} : { authorization: `Basic ${credentials}` },
     signal: AbortSignal.timeout(limitMs),
   });

@@ -147,7 +147,7 @@ function jsDoc(source: string, node: ts.Node): string | undefined {
   const last = ranges.map(({ pos, end }) => source.slice(pos, end)).findLast((text) => text.startsWith("/**"));
   return last
     ?.replace(/^\/\*\*|\*\/$/g, "")
-    .replace(/\n\s*\*/g, " ")
+    .replace(/\n[ \t]*\*/g, " ")
     .replace(/\s+/g, " ")
     .trim();
 }

@@ -12,7 +12,8 @@ export function accept(
 ): { vector: Float32Array | null } | { reason: string } {
   const { id, tenant, domain } = example;
   if (!idPattern.test(id)) return { reason: "its id is not 1 to 256 printable ASCII characters" };
-  if (!domain.startsWith(sharingDomain(tenant, null).replace(/[^/]*$/, "")))
+  const own = sharingDomain(tenant, null);
+  if (!domain.startsWith(own.slice(0, own.lastIndexOf("/") + 1)))
     return { reason: `its domain ${domain} is not one of its tenant ${tenant}` };
   if (example.embeddingModel !== embedder.model) return { vector: null };
   const vector = embeddingFromBytes(example.embedding, embedder.dimension);

@@ -24,7 +24,7 @@ export interface RegistryOptions {
 
 export function createRegistry({ url, username, password, timeoutMs = 5_000, retries = 3 }: RegistryOptions): Registry {
   const client = new SchemaRegistry({
-    host: url.replace(/\/+$/, ""),
+    host: url.replace(/(?<!\/)\/+$/, ""),
     ...(username === undefined ? {} : { auth: { username, password: password ?? "" } }),
     retry: {
       retries,

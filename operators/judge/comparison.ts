@@ -28,9 +28,11 @@ export function comparisonPrompt(question: string, a: string, b: string): Piece[
 /** The verdict at the end of what the model wrote: an integer in [-3, 3], positive for the first answer; null where there is none. */
 export function readVerdict(text: string): number | null {
   const plain = text.replace(/[−–—]/g, "-").replace(/[*_`]/g, "");
-  const marked = [...plain.matchAll(/\bscore\b\s*(?:is)?\s*[:=]?\s*([+-]?\d+(?:\.\d+)?)/gi)].at(-1)?.[1];
+  // White space first: a pattern that may take it in three places would try every way to share it out.
+  const spaced = plain.replace(/\s+/g, " ");
+  const marked = [...spaced.matchAll(/\bscore\b ?(?:is)? ?[:=]? ?([+-]?\d+(?:\.\d+)?)/gi)].at(-1)?.[1];
   // Small models forget the word; a last line that is only a number is meant.
-  const number = marked ?? /^\s*([+-]?\d+)\s*\.?\s*$/.exec(plain.trimEnd().split("\n").at(-1) ?? "")?.[1];
+  const number = marked ?? /^([+-]?\d+)\s*\.?$/.exec((plain.trimEnd().split("\n").at(-1) ?? "").trim())?.[1];
   const value = Number(number ?? Number.NaN);
   // + 0: no -0.
   return Number.isInteger(value) && Math.abs(value) <= strongest ? value + 0 : null;

@@ -55,7 +55,7 @@ const statuses: Readonly<Record<number, number>> = {
 
 export const httpStatus = (code: number): number => statuses[code] ?? 500;
 
-const shape = /^Code: (\d+)\. DB::\w*Exception: ([\s\S]*?)\s*\(([A-Z0-9_]+)\)(?: \(version [^)]*\))?\.?\s*$/;
+const shape = /^Code: (\d+)\. DB::\w*Exception: ([\s\S]*)\(([A-Z0-9_]+)\)(?: \(version [^)]*\))?\.?\s*$/;
 
 /** What chdb threw, as a DatabaseError; its message reads "Code: N. DB::Exception: text (TYPE)", sometimes one within the other. */
 export function toDatabaseError(error: unknown): DatabaseError {
@@ -63,7 +63,7 @@ export function toDatabaseError(error: unknown): DatabaseError {
   let text = error instanceof Error ? error.message : String(error);
   let found: DatabaseError | undefined;
   for (let layer = shape.exec(text); layer; layer = shape.exec(text)) {
-    text = layer[2] ?? "";
+    text = (layer[2] ?? "").trimEnd();
     found = new DatabaseError(Number(layer[1]), layer[3] ?? "UNKNOWN_EXCEPTION", text);
   }
   return found ?? new DatabaseError(1002, "UNKNOWN_EXCEPTION", text);
