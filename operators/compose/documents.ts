@@ -16,7 +16,7 @@ export function findDocuments(documents: Documents, tenant: string, ids: readonl
   for (const id of new Set(ids)) {
     const found = documents.get(tenant, id);
     if (found === undefined) missing.push(id);
-    else pieces.push(...piecesOf(found));
+    else for (const piece of piecesOf(found)) pieces.push(piece);
   }
   return { pieces, missing };
 }
