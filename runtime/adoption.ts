@@ -5,6 +5,8 @@ import type { Logger } from "pino";
 import type { GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { decodeFinished } from "./finished-offsets.ts";
 import { createPartition, drop, partitionKey, type PartitionState } from "./partition.ts";
+import { outcomeOf, type Attempt } from "./reconcile.ts";
+import { createResults } from "./results.ts";
 
 export interface AdoptionOptions {
   consumer: GroupConsumer;
@@ -14,6 +16,8 @@ export interface AdoptionOptions {
   /** What onAdopt was told of, and another join took away before a record of it was taken. */
   onForsaken?: (partition: TopicPartition) => void;
   onReady: (states: readonly PartitionState[]) => void;
+  /** Results that could not be committed outlive a lost membership (results.ts); not for work that depends on what onAdopt restores. */
+  keepResults?: boolean;
   log: Logger;
 }
 
@@ -22,6 +26,11 @@ export interface Adoption {
   join(member: GroupMember, partitions: readonly TopicPartition[]): void;
   /** Forgets everything in memory and reads the positions of the current assignment again. */
   anew(): void;
+  /**
+   * Finds out what became of a transaction, once the producer is initialised: the attempts that were committed. A partition whose position was
+   * moved by somebody else is forgotten and read again. Waits for the broker as long as one of the partitions is held.
+   */
+  reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
   /** This member may not commit any more. */
   forget(member: GroupMember): void;
   member(): GroupMember | undefined;
@@ -34,7 +43,9 @@ export interface Adoption {
 
 const retryMs = { first: 50, limit: 1_000 };
 
-export function createAdoption({ consumer, onAdopt, onDropped, onForsaken, onReady, log }: AdoptionOptions): Adoption {
+export function createAdoption(options: AdoptionOptions): Adoption {
+  const { consumer, onAdopt, onDropped, onForsaken, onReady, log } = options;
+  const results = createResults();
   const held = new Map<string, PartitionState>();
   let assigned: readonly TopicPartition[] = [];
   let member: GroupMember | undefined;
@@ -72,7 +83,8 @@ export function createAdoption({ consumer, onAdopt, onDropped, onForsaken, onRea
             log.warn({ topic, partition, offset, beginning }, "retention removed records before they were taken");
           const base = offset === undefined || gone ? beginning : offset;
           const finished = gone ? [] : decodeFinished(metadata).map((relative) => relative + base);
-          const state = createPartition({ topic, partition }, base, finished);
+          const state = createPartition({ topic, partition }, base, finished, { offset, metadata });
+          results.restore(state);
           held.set(partitionKey(state), state);
           consumer.seek(state, base);
           return state;
@@ -87,7 +99,42 @@ export function createAdoption({ consumer, onAdopt, onDropped, onForsaken, onRea
     }
   };
 
+  const readAgain = (states: readonly PartitionState[]): void => {
+    for (const state of states) {
+      held.delete(partitionKey(state));
+      drop(state, new Error("somebody else has moved the partition's position"));
+      onDropped(state);
+    }
+    const partitions = states.map(({ topic, partition }) => ({ topic, partition }));
+    consumer.pause(partitions);
+    void adopt(joins, partitions);
+  };
+
+  const reconcile = async <A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>> => {
+    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+      try {
+        const asked = attempts.filter(({ state }) => !state.dropped);
+        if (asked.length === 0) return new Set();
+        const found = await consumer.committed(asked.map(({ state: { topic, partition } }) => ({ topic, partition })));
+        const outcomes = new Map(found.map((position) => [partitionKey(position), position] as const));
+        const told = asked
+          .filter(({ state }) => !state.dropped)
+          .map((attempt) => {
+            const { offset, metadata = "" } = outcomes.get(partitionKey(attempt.state)) ?? { offset: undefined };
+            return { attempt, outcome: outcomeOf(attempt.position, attempt.state.stored, { offset, metadata }) };
+          });
+        const moved = told.filter(({ outcome }) => outcome === "unknown").map(({ attempt }) => attempt.state);
+        if (moved.length > 0) readAgain(moved);
+        return new Set(told.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
+      } catch (error) {
+        log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "a transaction's outcome is not to be had yet");
+        await sleep(wait);
+      }
+    }
+  };
+
   return {
+    reconcile,
     join(next, partitions) {
       if (stopped) return;
       const consecutive = member !== undefined && member.id === next.id && next.generation === member.generation + 1;
@@ -95,6 +142,8 @@ export function createAdoption({ consumer, onAdopt, onDropped, onForsaken, onRea
       assigned = partitions;
       const join = ++joins;
       const keep = new Set(consecutive ? partitions.map(partitionKey).filter((key) => held.has(key)) : []);
+      if (options.keepResults === true)
+        results.keep([...held.values()].filter((state) => !keep.has(partitionKey(state))));
       letGo(keep, "the partition went to another process");
       const kept = [...held.values()];
       for (const state of kept) {

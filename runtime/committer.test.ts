@@ -12,7 +12,7 @@ function setUp(states: PartitionState[], more: Partial<CommitterOptions> = {}) {
   const onFenced = vi.fn((former: GroupMember) => {
     if (its.member === former) its.member = undefined;
   });
-  const onUnknown = vi.fn(() => Promise.resolve());
+  const onUnknown = vi.fn<CommitterOptions["onUnknown"]>(() => Promise.resolve(new Set()));
   const onCommitted = vi.fn();
   const rejected = vi.fn<CommitterOptions["rejected"]>(() =>
     Promise.resolve([{ topic: "dead-letters", key: null, value: Buffer.from("letter") }]),
@@ -130,10 +130,30 @@ describe("committer", () => {
       await settled();
       expect(producer.attempts).toBe(1);
       its.states = [partitionWith(0, [1], [1])]; // 0 was committed after all
+      return new Set();
     });
     committer.kick();
     await committer.idle();
     expect(valuesOf(producer.committed)).toEqual(["0/1"]);
+  });
+
+  test("after an unknown outcome what was committed is done with, and what was not is sent again as it is", async () => {
+    const [one, other] = [partitionWith(0, [0, 1], [0]), partitionWith(1, [0], [0])];
+    const { producer, committer, onUnknown, onCommitted } = setUp([one, other]);
+    producer.outcomes = [unknown];
+    onUnknown.mockImplementation((attempts) => {
+      expect(attempts.map(({ position }) => position)).toEqual([
+        { offset: 1, metadata: "" },
+        { offset: 1, metadata: "" },
+      ]);
+      return Promise.resolve(new Set(attempts.filter(({ state }) => state === one)));
+    });
+    committer.kick();
+    await committer.idle();
+    expect(valuesOf(producer.committed)).toEqual(["1/0"]);
+    expect(onCommitted.mock.calls.map(([state]) => state as PartitionState)).toEqual([one, other]);
+    expect(one.stored).toEqual({ offset: 1, metadata: "" });
+    expect(one.committed).toBe(1);
   });
 
   test("an aborted transaction is sent again", async () => {

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { kafkaErrorType, NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, OutgoingMessage, TransactionalProducer } from "../connections/kafka/port.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
+import type { Attempt } from "./reconcile.ts";
 
 export interface CommitterOptions {
   producer: TransactionalProducer;
@@ -17,8 +18,11 @@ export interface CommitterOptions {
   onCommitted: (state: PartitionState, entries: TaskEntry[]) => void;
   /** This member was fenced: it may commit nothing until it has joined again. */
   onFenced: (member: GroupMember) => void;
-  /** A transaction's outcome is unknown: initialise the producer and adopt the assignment anew, before it resolves. */
-  onUnknown: () => Promise<void>;
+  /**
+   * A transaction's outcome is unknown: initialise the producer and find out, before it resolves. The attempts that were committed after all;
+   * the other partitions were let go, or nothing of them was committed.
+   */
+  onUnknown: (attempts: readonly Attempt[]) => Promise<ReadonlySet<Attempt>>;
   /** Outputs that stand in for those the broker will never take (too large); again: it did not take the stand-ins either. */
   rejected: (entry: TaskEntry, state: PartitionState, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   log: Logger;
@@ -44,6 +48,7 @@ interface Share {
   state: PartitionState;
   entries: TaskEntry[];
 }
+type AttemptedShare = Share & Attempt;
 
 export function createCommitter(options: CommitterOptions): Committer {
   const { producer, group, partitions, member, onCommitted, onFenced, onUnknown, rejected, log } = options;
@@ -78,12 +83,15 @@ export function createCommitter(options: CommitterOptions): Committer {
     return shares;
   };
 
-  const commitOnce = async (as: GroupMember, shares: Share[]): Promise<void> => {
+  const attempt = ({ state, entries }: Share): AttemptedShare => ({
+    ...{ state, entries },
+    position: state.window.position(new Set(entries)),
+  });
+
+  const commitOnce = async (as: GroupMember, shares: AttemptedShare[]): Promise<void> => {
     const topics = new Map<string, { partition: number; offset: string; metadata: string | null }[]>();
-    const positions = new Map<PartitionState, number>();
-    for (const { state, entries } of shares) {
-      const { offset, metadata } = state.window.position(new Set(entries));
-      positions.set(state, offset);
+    for (const { state, position } of shares) {
+      const { offset, metadata } = position;
       const list = topics.get(state.topic) ?? [];
       topics.set(state.topic, list);
       list.push({ partition: state.partition, offset: String(offset), metadata });
@@ -94,7 +102,13 @@ export function createCommitter(options: CommitterOptions): Committer {
       offsets: [...topics].map(([topic, list]) => ({ topic, partitions: list })),
       messages: shares.flatMap(({ entries }) => entries.flatMap((entry) => entry.item.messages)),
     });
-    for (const [state, offset] of positions) state.committed = offset;
+  };
+
+  const conclude = ({ state, entries, position }: AttemptedShare): void => {
+    state.committed = position.offset;
+    state.stored = position;
+    state.window.commit(entries);
+    onCommitted(state, entries);
   };
 
   const replace = async (entry: TaskEntry, state: PartitionState, cause: unknown): Promise<void> => {
@@ -130,10 +144,11 @@ export function createCommitter(options: CommitterOptions): Committer {
     return redirected;
   };
 
-  const handle = async (error: unknown, as: GroupMember, shares: Share[]): Promise<void> => {
+  const handle = async (error: unknown, as: GroupMember, shares: AttemptedShare[]): Promise<void> => {
     if (!(error instanceof TransactionAborted)) {
-      log.warn({ err: error }, "outcome of a transaction unknown: starting from the committed offsets again");
-      await onUnknown();
+      log.warn({ err: error }, "outcome of a transaction unknown: the committed offsets will tell");
+      const committed = await onUnknown(shares);
+      for (const share of shares) if (committed.has(share) && !share.state.dropped) conclude(share);
       return;
     }
     if (error.fenced) {
@@ -158,15 +173,12 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (;;) {
       const as = member();
       if (stopped || as === undefined) return;
-      const shares = collect();
+      const shares = collect().map(attempt);
       if (shares.length === 0) return;
       try {
         await commitOnce(as, shares);
         failures = 0;
-        for (const { state, entries } of shares) {
-          state.window.commit(entries);
-          onCommitted(state, entries);
-        }
+        shares.forEach(conclude);
       } catch (error) {
         await handle(error, as, shares);
       }

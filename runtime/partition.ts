@@ -19,13 +19,23 @@ export interface Task {
 
 export type TaskEntry = Entry<Task>;
 
+/** A committed offset with the finished ones beyond it, as the broker has it; without an offset: nothing was committed. */
+export interface StoredPosition {
+  offset: number | undefined;
+  metadata: string;
+}
+
 export interface PartitionState extends TopicPartition {
   window: Window<Task>;
   /** Delivered and not started, oldest first. */
   waiting: TaskEntry[];
   /** The position as last committed. */
   committed: number;
+  /** What the broker has of it, unless a transaction is under way. */
+  stored: StoredPosition;
   waitingBytes: number;
+  /** Outputs by offset that were ready when the partition was lost and came back; taken instead of doing the work again. */
+  results: Map<number, OutgoingMessage[]>;
   /** Fetching is paused because enough waits. */
   paused: boolean;
   dropped: boolean;
@@ -33,14 +43,21 @@ export interface PartitionState extends TopicPartition {
 
 export const partitionKey = ({ topic, partition }: TopicPartition): string => `${topic}/${partition}`;
 
-export function createPartition(at: TopicPartition, base: number, finished: Iterable<number>): PartitionState {
+export function createPartition(
+  at: TopicPartition,
+  base: number,
+  finished: Iterable<number>,
+  stored: StoredPosition = { offset: undefined, metadata: "" },
+): PartitionState {
   return {
     topic: at.topic,
     partition: at.partition,
     window: createWindow<Task>(base, finished),
     waiting: [],
     committed: base,
+    stored,
     waitingBytes: 0,
+    results: new Map(),
     paused: false,
     dropped: false,
   };

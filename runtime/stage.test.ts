@@ -182,11 +182,63 @@ describe("stage", () => {
     calls[0]?.done();
     await settled();
     expect(initialise).toHaveBeenCalledTimes(2);
-    expect(calls[1]?.signal.aborted).toBe(true);
+    // What is under way goes on: nothing is asked twice.
+    expect(calls[1]?.signal.aborted).toBe(false);
     deliver([1, 2]);
-    for (const call of calls.slice(3)) call.done();
+    expect(calls).toHaveLength(3);
+    for (const call of calls.slice(1)) call.done();
     await settled();
     expect(valuesOf(producer.committed)).toEqual(["v1", "v2"]);
+  });
+
+  test("after an unknown outcome that was none, what is finished is sent again without being done again", async () => {
+    const { producer, calls, deliver, join, initialise } = await setUp();
+    await join(1, 0);
+    deliver([0, 1]);
+    producer.outcomes = Array.from({ length: 5 }, () => new TransactionOutcomeUnknown(new Error("slow")));
+    for (const call of calls) call.done();
+    await vi.waitFor(() => expect(valuesOf(producer.committed)).toEqual(["v0", "v1"]));
+    expect([calls.length, initialise.mock.calls.length]).toEqual([2, 6]);
+  });
+
+  test("what was ready when the membership was lost is committed by the next one, unless somebody else was there", async () => {
+    const { consumer, producer, calls, deliver, join } = await setUp();
+    await join(1, 0);
+    deliver([0, 1, 2]);
+    const stuck = new TransactionOutcomeUnknown(new Error("the broker was frozen"));
+    let thaw: (outcome: Error) => void = () => undefined;
+    producer.outcomes = [() => new Promise((resolve) => (thaw = resolve))];
+    calls[1]?.done();
+    await settled();
+    await join(5, 0); // as somebody new, who gets the same partition
+    thaw(stuck);
+    await settled();
+    expect(calls.map(({ signal }) => signal.aborted)).toEqual([true, false, true]);
+    deliver([0, 1, 2]);
+    await settled();
+    expect(calls.slice(3).map(({ offset }) => offset)).toEqual([0, 2]);
+    expect(valuesOf(producer.committed)).toEqual(["v1"]);
+    calls[3]?.done();
+    await settled();
+    consumer.positions.set("in/0", { offset: 3 });
+    await join(9, 0);
+    expect(valuesOf(producer.committed)).toEqual(["v1", "v0"]);
+  });
+
+  test("after an unknown outcome a partition whose position somebody else has moved is read again, the others go on", async () => {
+    const { consumer, producer, calls, deliver, join } = await setUp();
+    await join(1, 0, 1);
+    deliver([0, 1], 0);
+    deliver([0, 1], 1);
+    consumer.positions.set("in/0", { offset: 2 });
+    producer.outcomes = [new TransactionOutcomeUnknown(new Error("cut"))];
+    calls[0]?.done();
+    calls[2]?.done();
+    await settled();
+    expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, true, false, false]); // the first had its result
+    expect(valuesOf(producer.committed)).toEqual(["v0"]);
+    deliver([1, 2], 0);
+    expect(calls.slice(4).map(({ offset }) => offset)).toEqual([2]);
   });
 
   test("records of a partition that is not held are left alone", async () => {

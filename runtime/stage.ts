@@ -68,6 +68,7 @@ export function createStage(options: StageOptions): Stage {
     consumer,
     log,
     onAdopt: options.onAdopt ?? (() => Promise.resolve()),
+    keepResults: options.onAdopt === undefined,
     onDropped(state) {
       for (const entry of state.window.entries()) release(entry);
       metrics.forgetLag(state.topic, state.partition);
@@ -96,11 +97,11 @@ export function createStage(options: StageOptions): Stage {
       }
       schedule();
     },
-    async onUnknown() {
-      // Whoever comes next finds out; there is no time left to do it all again.
-      if (stopping) return adoption.stop();
-      await initialise();
-      adoption.anew();
+    async onUnknown(attempts) {
+      // Whoever comes next finds out; there is no time left for it.
+      if (stopping) adoption.stop();
+      else await initialise();
+      return adoption.reconcile(attempts);
     },
   });
 
@@ -159,7 +160,13 @@ export function createStage(options: StageOptions): Stage {
     inFlight++;
     inFlightBytes += task.bytes;
     metrics.inFlight(inFlight);
-    process(task.record, positionOf(state, entry), task.controller.signal).then(
+    const ready = state.results.get(entry.offset);
+    state.results.delete(entry.offset);
+    const work =
+      ready === undefined
+        ? process(task.record, positionOf(state, entry), task.controller.signal)
+        : Promise.resolve(ready);
+    work.then(
       (messages) => {
         if (state.dropped) return;
         task.messages = messages;
