@@ -12,6 +12,8 @@ export type Cut = (typeof cuts)[number];
 export interface UnreliableNetwork {
   /** Cuts one of the connections, if there is any; index is taken modulo their number. */
   cut(index: number, how: Cut): void;
+  /** Lets nothing through for so long, on no connection, and then everything: a broker, or the way to it, that is slow. */
+  hold(milliseconds: number): Promise<void>;
   /** Lets connections be, and gives net.connect back. */
   stop(): Promise<void>;
 }
@@ -20,11 +22,13 @@ const stallMs = 1_000;
 
 export async function createUnreliableNetwork(port: number): Promise<UnreliableNetwork> {
   const connect = net.connect;
-  const lines = new Set<{ plan?: Cut; client: net.Socket }>();
+  const lines = new Set<{ plan?: Cut; client: net.Socket; broker: net.Socket }>();
+  let held = 0;
   const forwarder = net.createServer((client) => {
     const broker = connect({ host: "127.0.0.1", port });
-    const line: { plan?: Cut; client: net.Socket } = { client };
+    const line: { plan?: Cut; client: net.Socket; broker: net.Socket } = { client, broker };
     lines.add(line);
+    if (held > 0) client.pause();
     const end = (): void => {
       lines.delete(line);
       broker.destroy();
@@ -59,6 +63,13 @@ export async function createUnreliableNetwork(port: number): Promise<UnreliableN
       if (how === "close") line.client.end();
       if (how === "reset") line.client.resetAndDestroy();
       if (how === "stall") setTimeout(() => line.client.resetAndDestroy(), stallMs);
+    },
+    async hold(milliseconds) {
+      held++;
+      for (const { client, broker } of lines) for (const socket of [client, broker]) socket.pause();
+      await new Promise((resolve) => setTimeout(resolve, milliseconds));
+      if (--held > 0) return;
+      for (const { client, broker } of lines) for (const socket of [client, broker]) socket.resume();
     },
     async stop() {
       net.connect = connect;
