@@ -18,7 +18,7 @@ export interface KafkaOptions {
   servers: string;
   /** Folder of server.properties and of the log segments. */
   folder: string;
-  /** Asked before every start; the ports may change when another process took one. */
+  /** Asked before every start; the ports stay once the server was ready (ports.ts). */
   ports(): Promise<{ port: number; controllerPort: number }>;
 }
 
@@ -41,6 +41,8 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         ...jvm,
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+        // Says at this level only that it has dropped a transaction marker (test/support/kafka-log.ts looks for it).
+        "-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionMarkerChannelManager=info",
       ];
       const formatted = await access(join(data, "meta.properties")).then(
         () => true,

@@ -1,8 +1,12 @@
-// Ports of the servers: the one used last time when it is free (clients of a restarted stack then just reconnect),
-// else a random one below the range from which the system takes ports for outgoing connections.
+// Ports of the servers. A new stack takes the ones used last time when they are free (clients of a restarted stack then just
+// reconnect), else random ones below the range from which the system takes ports for outgoing connections. While a stack lives
+// its servers keep their ports: every client has the address, so a restart waits for the port instead of taking another one.
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 const [lowest, highest] = [20_000, 31_999];
+const lookMs = 100;
 
 /** A free port on 127.0.0.1. Another process may still take it before the server does; the server then fails and is started anew. */
 export async function freePort(preferred: number | undefined, taken: readonly number[]): Promise<number> {
@@ -14,10 +18,89 @@ export async function freePort(preferred: number | undefined, taken: readonly nu
   throw new Error(`no free port found on 127.0.0.1 between ${lowest} and ${highest}`);
 }
 
+/** Resolves when nobody listens on the port any more; rejects after `withinMs` with who does and what to do. */
+export async function ownPort(name: string, port: number, withinMs: number): Promise<number> {
+  const limit = performance.now() + withinMs;
+  while (!(await isFree(port))) {
+    if (performance.now() >= limit)
+      throw new Error(
+        `port ${port} of ${name} has been taken by ${listenerOf(port) ?? "another program"} for ${Math.round(withinMs / 1000)} s, ` +
+          `and ${name} keeps its port while the stack runs because clients have its address: ` +
+          `end that program, or take new ports with "precedent stack stop" and "precedent stack start"`,
+      );
+    await delay(lookMs);
+  }
+  return port;
+}
+
+/** Process that listens on the port, as "process 12 (java)"; undefined when it is another user's or cannot be found. */
+export function listenerOf(port: number): string | undefined {
+  const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listening(file, port)));
+  if (sockets.size === 0) return undefined;
+  for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name))) {
+    for (const descriptor of entries(`/proc/${pid}/fd`)) {
+      try {
+        if (!sockets.has(readlinkSync(`/proc/${pid}/fd/${descriptor}`))) continue;
+        return `process ${pid} (${readFileSync(`/proc/${pid}/comm`, "utf8").trim()})`;
+      } catch {
+        // Closed meanwhile.
+      }
+    }
+  }
+  return undefined;
+}
+
+/** Links of the sockets that listen on the port, as they stand in /proc/PID/fd. */
+function listening(file: string, port: number): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return [];
+  }
+  const end = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  return text.split("\n").flatMap((line) => {
+    // "sl local_address rem_address st ... inode": state 0A is LISTEN.
+    const fields = line.trim().split(/\s+/);
+    return fields[1]?.endsWith(end) === true && fields[3] === "0A" ? [`socket:[${fields[9]}]`] : [];
+  });
+}
+
+function entries(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 function isFree(port: number): Promise<boolean> {
   return new Promise((settle) => {
     const server = createServer();
     server.once("error", () => settle(false));
     server.listen({ port, host: "127.0.0.1", exclusive: true }, () => server.close(() => settle(true)));
   });
+}
+
+export interface PortKeeper {
+  /** The port of a server for its next start. */
+  portFor(name: string, preferred: number | undefined, taken: readonly number[]): Promise<number>;
+  /** Clients may have the port from now on: it is kept. */
+  keep(name: string): void;
+}
+
+/** One for the life of a stack. */
+export function createPortKeeper({ withinMs = 30_000 }: { withinMs?: number } = {}): PortKeeper {
+  const chosen = new Map<string, number>();
+  const kept = new Set<string>();
+  return {
+    async portFor(name, preferred, taken) {
+      const own = chosen.get(name);
+      if (own !== undefined && kept.has(name)) return ownPort(name, own, withinMs);
+      const port = await freePort(own ?? preferred, taken);
+      chosen.set(name, port);
+      return port;
+    },
+    keep: (name) => void kept.add(name),
+  };
 }

@@ -8,7 +8,7 @@ import { configSchema } from "../config/schema.ts";
 import { attachStack, stackStatus, stopStack } from "./attach.ts";
 import { withMutex } from "./lock.ts";
 import { boundLogs, logTail } from "./logs.ts";
-import { freePort } from "./ports.ts";
+import { createPortKeeper, freePort, listenerOf, ownPort } from "./ports.ts";
 import { end, identify, isAlive, self, signal } from "./process.ts";
 import { chooseConnections } from "./resolve.ts";
 import { readState } from "./state.ts";
@@ -75,6 +75,44 @@ describe("freePort", () => {
     await new Promise<void>((settle) => server.listen(port, "127.0.0.1", settle));
     expect(await freePort(port, [])).not.toBe(port);
     await new Promise((settle) => server.close(settle));
+  });
+});
+
+describe("a server's port", () => {
+  const listen = async (port: number): Promise<() => Promise<void>> => {
+    const server = createServer();
+    await new Promise<void>((settle) => server.listen(port, "127.0.0.1", settle));
+    return () => new Promise((settle) => server.close(() => settle()));
+  };
+
+  it("is kept once clients may have it: a restart waits for whoever took it for a moment", async () => {
+    const ports = createPortKeeper({ withinMs: 10_000 });
+    const port = await ports.portFor("kafka", undefined, []);
+    ports.keep("kafka");
+    const close = await listen(port);
+    setTimeout(() => void close(), 300);
+    expect(await ports.portFor("kafka", undefined, [])).toBe(port);
+  });
+
+  it("may change before that, and at the next start of a stack", async () => {
+    const ports = createPortKeeper({ withinMs: 100 });
+    const port = await ports.portFor("kafka", undefined, []);
+    const close = await listen(port);
+    const other = await ports.portFor("kafka", undefined, []);
+    expect(other).not.toBe(port);
+    expect(await createPortKeeper().portFor("kafka", port, [])).not.toBe(port);
+    await close();
+  });
+
+  it("that stays taken is an error that says by whom, and what to do", async () => {
+    const port = await freePort(undefined, []);
+    const close = await listen(port);
+    expect(listenerOf(port)).toMatch(new RegExp(`^process ${process.pid} `));
+    await expect(ownPort("kafka", port, 200)).rejects.toThrow(
+      new RegExp(`port ${port} of kafka has been taken by process ${process.pid} .*precedent stack stop`),
+    );
+    await close();
+    expect(listenerOf(port)).toBeUndefined();
   });
 });
 

@@ -9,7 +9,7 @@ import { stackFolder, type StackFolder } from "./folder.ts";
 import { kafkaServer } from "./kafka.ts";
 import { readHolder, withMutex, writeHolder } from "./lock.ts";
 import { boundLogs, turnOverAll } from "./logs.ts";
-import { freePort } from "./ports.ts";
+import { createPortKeeper, freePort } from "./ports.ts";
 import { end, self } from "./process.ts";
 import { registryServer } from "./registry.ts";
 import { keepRunning, type RunningServer, type ServerEvents, type ServerName, type ServerSpec } from "./server.ts";
@@ -59,8 +59,9 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
 
   const others = (name: ServerName): number[] =>
     names.filter((other) => other !== name).flatMap((other) => state.servers[other].port ?? []);
+  const ports = createPortKeeper();
   const port = async (name: ServerName): Promise<number> => {
-    const chosen = await freePort(state.servers[name].port, [...others(name), ...some(state.controllerPort)]);
+    const chosen = await ports.portFor(name, before(name), [...others(name), ...some(state.controllerPort)]);
     state.servers[name].port = chosen;
     return chosen;
   };
@@ -70,6 +71,7 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
       folder: join(paths.data, "kafka"),
       async ports() {
         const broker = await port("kafka");
+        // Nobody but the broker itself has this one.
         state.controllerPort = await freePort(state.controllerPort, [broker, ...others("kafka")]);
         return { port: broker, controllerPort: state.controllerPort };
       },
@@ -89,6 +91,7 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
       log(`${name} started`, { pid: identity.pid, port: state.servers[name].port });
     },
     ready(name, tookMs) {
+      ports.keep(name);
       state.servers[name].status = "ready";
       write();
       log(`${name} is ready`, { tookMs: Math.round(tookMs) });

@@ -2,6 +2,7 @@
 // acknowledged by Kafka, the registry and ClickHouse before a kill must be there after it, on the same ports.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -104,6 +105,15 @@ async function killNow(identity: ProcessIdentity): Promise<void> {
   expect(await gone(identity, 10_000)).toBe(true);
 }
 
+/** Takes a port; undefined while somebody has it. Resolves to what gives it free again. */
+function listenOn(port: number): Promise<(() => Promise<void>) | undefined> {
+  const server = createServer();
+  return new Promise((settle) => {
+    server.once("error", () => settle(undefined));
+    server.listen(port, "127.0.0.1", () => settle(() => new Promise((closed) => server.close(() => closed()))));
+  });
+}
+
 /** What was written so far is all there, and more can be written. */
 let written = 0;
 const ids: number[] = [];
@@ -172,6 +182,27 @@ describe("a stack", () => {
       .toBe(1);
     expect(await attachStack(folder, { start: false })).toEqual(stack);
     expect((await identityOf(name)).pid).not.toBe(before.pid);
+    await expectNothingLost();
+  });
+
+  it("comes back on its own port when another program listened on it for a moment", async () => {
+    const supervisor = await identityOf("supervisor");
+    const before = await identityOf("kafka");
+    const { port } = new URL(`http://${stack.brokers[0]}`);
+    let close: (() => Promise<void>) | undefined;
+    process.kill(supervisor.pid, "SIGSTOP");
+    try {
+      await killNow(before);
+      // A process counts as dead a moment before its last thread has let go of its sockets.
+      await expect.poll(async () => (close = await listenOn(Number(port))), { timeout: 10_000 }).toBeDefined();
+    } finally {
+      process.kill(supervisor.pid, "SIGCONT");
+    }
+    await delay(1_000);
+    const waiting = (await stackStatus(folder)).servers.find(({ name }) => name === "kafka");
+    expect(waiting).toMatchObject({ port: Number(port), status: "restarting" });
+    await close?.();
+    expect(await attachStack(folder, { start: false })).toEqual(stack);
     await expectNothingLost();
   });
 
