@@ -1,4 +1,5 @@
 // Runs stages in this process: all of them by default, each under the same stable instance id.
+import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -35,6 +36,7 @@ export async function startStages(
   { stages = stageNames, arms }: StartOptions = {},
 ): Promise<RunningStages> {
   const { config } = session;
+  void warnOfBrokers(session);
   const folder = config.stack.folder;
   const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
   const running: RunningStage[] = [];
@@ -66,4 +68,14 @@ export async function startStages(
     },
     stop,
   };
+}
+
+/** Said once a start; a broker that does not answer now is no reason to wait. */
+async function warnOfBrokers({ kafka, log }: Session): Promise<void> {
+  try {
+    const problem = await kafka.brokerProblem();
+    if (problem !== undefined) log.warn({ remedy: lostMarkersRemedy }, problem);
+  } catch (error) {
+    log.debug({ err: error }, "the brokers' versions are not known");
+  }
 }

@@ -5,6 +5,7 @@ import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { readMigrations } from "../connections/clickhouse/migrate.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
+import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { createLog } from "../runtime/log.ts";
@@ -93,6 +94,8 @@ async function checkKafka(
   });
   try {
     const existing = new Set(await kafka.topics());
+    const problem = await kafka.brokerProblem();
+    if (problem !== undefined) return { state: "lacking", detail: problem, remedy: lostMarkersRemedy };
     const wanted = topicsOf(config);
     const { state, detail, ...more } = counted(
       wanted.filter((topic) => existing.has(topic)).length,

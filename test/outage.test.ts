@@ -10,6 +10,7 @@ import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";
+import { noLostMarkers } from "./support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { eventually, testConfig } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
@@ -24,6 +25,7 @@ let stages: RunningStages;
 let oracle: Oracle;
 let workers: Workers;
 
+noLostMarkers(() => folder);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-outage-"));
   const file = join(folder, "log.jsonl");

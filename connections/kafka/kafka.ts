@@ -7,10 +7,13 @@ import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
 import { Partitioners } from "./kafkajs.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
+import { openCluster } from "./kafkajs-cluster.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
+import { brokerLevels, describeAffected } from "./lost-markers.ts";
 import { groupByTopic } from "./messages.ts";
-import type { Kafka, PlainProducer } from "./port.ts";
+import type { Kafka, PartitionEnds, PlainProducer, StuckPartition } from "./port.ts";
 import { followTopic } from "./topic-follower.ts";
+import { topicEnds } from "./topic-ends.ts";
 import { readTopic, tailTopic } from "./topic-reader.ts";
 import { ensureTopics } from "./topics.ts";
 import { createTransactionalProducer } from "./transactional-producer.ts";
@@ -42,13 +45,21 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     return connecting;
   };
 
+  const cluster = openCluster(client);
+  const ends = (topic: string): Promise<PartitionEnds[]> => topicEnds(cluster, topic);
+  const followers = new Set<() => StuckPartition[]>();
+  const watched = (stuck: () => StuckPartition[]): (() => void) => {
+    followers.add(stuck);
+    return () => void followers.delete(stuck);
+  };
+
   return {
     groupConsumer: (options) => createGroupConsumer({ client, admin, log, ...options }),
     transactionalProducer: (transactionalId) =>
       createTransactionalProducer(client, { transactionalId, transactionTimeoutMs: config.transactionTimeoutMs }),
     plainProducer: () => createPlainProducer(),
-    readTopic: (topic, onRecords) => readTopic({ client, admin, topic, log }, onRecords),
-    followTopic: (topic, handlers) => followTopic({ client, admin, topic, log }, handlers),
+    readTopic: (topic, onRecords) => readTopic({ client, admin, topic, ends, watched, log }, onRecords),
+    followTopic: (topic, handlers) => followTopic({ client, admin, topic, ends, watched, log }, handlers),
     async spans(topic) {
       const offsets = await (await admin()).fetchTopicOffsets(topic);
       return offsets
@@ -57,7 +68,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     },
     partitionOf: (key, partitions) => partitionOf(key, partitions),
     clusterId: async () => (await (await admin()).describeCluster()).clusterId,
-    tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, log }, onRecord),
+    tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, ends, watched, log }, onRecord),
     async ensureTopics(arms) {
       const connected = await admin();
       // A broker that is too old for exactly-once is refused here, not when the first partition is to be adopted.
@@ -86,9 +97,12 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
       const { groups } = await connected.describeGroups([group]);
       return groups.reduce((sum, { members }) => sum + members.length, 0);
     },
+    ends,
+    stuck: () => [...followers].flatMap((stuck) => stuck()),
+    brokerProblem: async () => describeAffected(await brokerLevels(cluster)),
     async close() {
       const made = await connecting?.catch(() => undefined);
-      if (made !== undefined) await within(disconnectMs, made.disconnect());
+      await within(disconnectMs, Promise.all([cluster.close(), made?.disconnect()]));
     },
   };
 

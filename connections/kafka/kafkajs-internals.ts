@@ -40,12 +40,44 @@ interface EncoderLike {
   writeBoolean(value: boolean): EncoderLike;
 }
 export interface DecoderLike {
+  /** From where it stands, which it does not move. */
+  slice(size: number): DecoderLike;
+  forward(size: number): void;
+  readUVarInt(): number;
   readTaggedFields(): void;
   readInt16(): number;
   readInt32(): number;
   readInt64(): { toString(): string };
   readUVarIntString(): string | null;
   readUVarIntArray<T>(read: (decoder: DecoderLike) => T): T[];
+}
+/** A request in kafkajs' own shape; `encode` writes the header's tagged fields as well. */
+export interface RawRequest<T> {
+  request: { apiKey: number; apiVersion: number; apiName: string; encode: () => Promise<EncoderLike> };
+  response: { decode: (raw: Buffer) => Promise<T>; parse: (answer: T) => Promise<T> };
+}
+export interface PartitionOffset {
+  partition: number;
+  offset: string;
+}
+export interface BrokerLike {
+  connectionPool: { send<T>(request: RawRequest<T>): Promise<T> };
+  listOffsets(question: {
+    /** 0: the high watermark; 1: the last stable offset. */
+    isolationLevel: 0 | 1;
+    topics: { topic: string; partitions: { partition: number; timestamp: number }[] }[];
+  }): Promise<{ responses: { topic: string; partitions: PartitionOffset[] }[] }>;
+}
+/** A cluster object that is asked, not run by a consumer or producer. */
+export interface QueryClusterLike {
+  brokerPool: { metadata?: { brokers: { nodeId: number; host: string; port: number }[] } };
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): { partitionId: number }[];
+  findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
+  findBroker(which: { nodeId: string }): Promise<BrokerLike>;
 }
 export interface CoordinatorQuestion {
   groupId: string;
@@ -77,7 +109,17 @@ interface ProtocolErrors {
   createErrorFromCode(code: number): Error;
 }
 
+/** What its own admin, producers and consumers are made with. */
+function createCluster(client: object): QueryClusterLike {
+  const symbol = Object.getOwnPropertySymbols(client).find(({ description }) => description?.includes("createCluster"));
+  if (symbol === undefined) throw new Error("this is no kafkajs client: it makes no clusters");
+  const make = (client as Record<symbol, (options: object) => QueryClusterLike>)[symbol];
+  if (make === undefined) throw new Error("this kafkajs client makes no clusters");
+  return make({ metadataMaxAge: 300_000, allowAutoTopicCreation: false });
+}
+
 export const internals = {
+  createCluster,
   Encoder: require("kafkajs/src/protocol/encoder") as new () => EncoderLike,
   Decoder: require("kafkajs/src/protocol/decoder") as new (raw: Buffer) => DecoderLike,
   errors: require("kafkajs/src/protocol/error") as ProtocolErrors,

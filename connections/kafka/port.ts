@@ -160,6 +160,25 @@ export interface PartitionSpan {
   end: number;
 }
 
+/** A partition of which an open transaction keeps what is behind it from readers. */
+export interface StuckPartition {
+  topic: string;
+  partition: number;
+  /** The last stable offset, and the end of the partition. */
+  stable: number;
+  high: number;
+  /** Since when it has stood there, as far as we have looked; milliseconds since the epoch. */
+  since: number;
+}
+
+export interface PartitionEnds {
+  partition: number;
+  /** The last stable offset: from here on a transaction is open, and read-committed readers see nothing. */
+  stable: number;
+  /** Behind the last record that is replicated. */
+  high: number;
+}
+
 export interface Kafka {
   groupConsumer(options: {
     group: string;
@@ -197,5 +216,11 @@ export interface Kafka {
   ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string }[]>;
   /** Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the broker is away. */
   members(group: string): Promise<number>;
+  /** The ends of every partition of a topic. Rejects while a broker is away. */
+  ends(topic: string): Promise<PartitionEnds[]>;
+  /** What the tables and tails of this client wait for behind an open transaction. */
+  stuck(): StuckPartition[];
+  /** What is known against the brokers, in a line; undefined: nothing. Rejects while one is away. */
+  brokerProblem(): Promise<string | undefined>;
   close(): Promise<void>;
 }

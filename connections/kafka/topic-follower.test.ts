@@ -1,8 +1,9 @@
 // The follower on a consumer whose events the test makes: when the rest of a partition counts as compacted away, and when it does not.
 import { EventEmitter } from "node:events";
-import type { Admin, Kafka } from "kafkajs";
+import type { Kafka } from "kafkajs";
 import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { StuckPartition } from "./port.ts";
 import { followTopic } from "./topic-follower.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -10,6 +11,7 @@ afterEach(() => void vi.useRealTimers());
 
 function setUp() {
   const emitter = new EventEmitter();
+  let stuck: () => StuckPartition[] = () => [];
   const done = (): Promise<void> => Promise.resolve();
   const consumer = {
     events: { FETCH: "fetch", END_BATCH_PROCESS: "end", GROUP_JOIN: "join", CRASH: "crash" },
@@ -19,25 +21,43 @@ function setUp() {
   };
   const client = { consumer: () => consumer } as unknown as Kafka;
   // Both partitions end at 5, and nothing of them ever comes.
-  const offsets = [0, 1].map((partition) => ({ partition, offset: "5", high: "5", low: "0" }));
-  const admin = { fetchTopicOffsets: () => Promise.resolve(offsets) } as unknown as Admin;
+  const ends = [0, 1].map((partition) => ({ partition, stable: 5, high: 5 }));
+  const warnings: Record<string, unknown>[] = [];
+  const write = (line: string): void => void warnings.push(JSON.parse(line) as Record<string, unknown>);
   const follower = followTopic(
-    { client, admin: () => Promise.resolve(admin), topic: "t", log: pino({ level: "silent" }) },
+    {
+      client,
+      admin: () => Promise.reject(new Error("nobody asks")),
+      ends: () => Promise.resolve(ends),
+      topic: "t",
+      log: pino({ level: "warn" }, { write }),
+      watched(of) {
+        stuck = of;
+        return () => undefined;
+      },
+    },
     { onRecords: () => undefined },
   );
   const join = (partitions: number[]): boolean =>
     emitter.emit("join", { payload: { memberAssignment: { t: partitions } } });
   /** Many fetches that bring nothing, and a long time. */
   const quiet = async (): Promise<void> => {
-    for (let i = 0; i < 30; i++) emitter.emit("fetch", { payload: {} });
-    await vi.advanceTimersByTimeAsync(15_000);
+    for (let i = 0; i < 150; i++) {
+      emitter.emit("fetch", { payload: {} });
+      await vi.advanceTimersByTimeAsync(100);
+    }
   };
+  /** A batch of the partition that ends before `next` and holds markers alone. */
+  const markers = (partition: number, next: number): boolean =>
+    emitter.emit("end", {
+      payload: { partition, batchSize: 0, firstOffset: "0", lastOffset: String(next - 1) },
+    });
   const caughtUp = new Set<number>();
   for (const partition of [0, 1]) {
     follower.follow(partition, 0);
     void follower.caughtUp(partition).then(() => caughtUp.add(partition));
   }
-  return { follower, join, quiet, caughtUp };
+  return { follower, join, quiet, caughtUp, ends, markers, warnings, stuck: () => stuck() };
 }
 
 test("fetches that bring nothing say something of the partitions that are ours, and nothing of those that are another member's", async () => {
@@ -58,4 +78,56 @@ test("without fetches a long time says nothing: the broker may be away", async (
   expect([...caughtUp]).toEqual([]);
   await follower.stop();
   expect(caughtUp.size).toBe(2); // nobody waits for what is not followed any more
+});
+
+test("behind an open transaction it waits however long, says so, and what comes then counts", async () => {
+  const { follower, join, quiet, caughtUp, ends, markers, warnings, stuck } = setUp();
+  for (const end of ends) Object.assign(end, { stable: 2 });
+  join([0, 1]);
+  for (let i = 0; i < 10; i++) await quiet();
+  expect([...caughtUp]).toEqual([]);
+  const two = { topic: "t", partition: 0, lastStableOffset: 2, end: 5, level: 40 };
+  expect(warnings[0]).toMatchObject(two);
+  expect(warnings.filter(({ partition }) => partition === 0)).toHaveLength(3); // once a minute
+  expect(warnings.at(-1)?.ms).toBeGreaterThan(100_000);
+  expect(stuck().map(({ partition, stable, high }) => [partition, stable, high])).toEqual([
+    [0, 2, 5],
+    [1, 2, 5],
+  ]);
+  for (const end of ends) Object.assign(end, { stable: 5 });
+  markers(0, 5);
+  await vi.advanceTimersByTimeAsync(0);
+  expect([...caughtUp]).toEqual([0]);
+  expect(stuck().map(({ partition }) => partition)).toEqual([1]);
+  // The rest of the other was emptied while it was held: fetches since it is stable count, those before do not.
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([...caughtUp]).toEqual([0]);
+  await quiet();
+  expect([...caughtUp]).toEqual([0, 1]);
+  expect(stuck()).toEqual([]);
+  await follower.stop();
+});
+
+test("a transaction that moves is not stuck, and one that nobody waits for is told after a while", async () => {
+  const { follower, join, quiet, ends, markers, warnings, stuck } = setUp();
+  join([0, 1]);
+  markers(0, 5);
+  markers(1, 5);
+  ends[1] = { partition: 1, stable: 6, high: 9 };
+  await quiet();
+  await quiet();
+  const [first] = stuck();
+  expect(first).toMatchObject({ partition: 1, stable: 6, high: 9 });
+  await quiet();
+  expect(stuck()).toEqual([first]);
+  expect(warnings).toHaveLength(1);
+  ends[1] = { partition: 1, stable: 8, high: 12 };
+  await quiet();
+  await quiet();
+  expect(stuck()[0]?.since).toBeGreaterThan(first?.since ?? Infinity);
+  ends[1] = { partition: 1, stable: 12, high: 12 };
+  await quiet();
+  await quiet();
+  expect(stuck()).toEqual([]);
+  await follower.stop();
 });

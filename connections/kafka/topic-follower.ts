@@ -5,7 +5,8 @@ import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
 import { toRawRecord } from "./messages.ts";
-import type { FollowHandlers, TopicFollower } from "./port.ts";
+import { createFollowed, type Patience } from "./followed.ts";
+import type { FollowHandlers, PartitionEnds, StuckPartition, TopicFollower } from "./port.ts";
 import { untilReachable } from "./retry.ts";
 import { within } from "./within.ts";
 
@@ -13,11 +14,14 @@ export interface ReaderOptions {
   client: KafkaClient;
   admin: () => Promise<Admin>;
   topic: string;
+  /** Of every partition of a topic; rejects while a leader is away. */
+  ends: (topic: string) => Promise<PartitionEnds[]>;
+  /** Told of the follower when it begins, and how to ask it what is stuck; returns what is to be called at its end. */
+  watched?: (stuck: () => StuckPartition[]) => () => void;
   log: Logger;
+  patience?: Partial<Patience>;
 }
 
-/** A tail that compaction emptied is never reported: after this long, and so many fetches that brought nothing, it counts as read. */
-const quiet = { ms: 10_000, fetches: 20, lookMs: 500 };
 const disconnectMs = 3_000;
 const restartMs = 500;
 
@@ -52,22 +56,20 @@ function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () =>
   });
 }
 
-interface Followed {
-  /** Behind what was handed over, control markers included. */
-  position: number;
-  /** Resolved when the position is there, or nobody follows any more. */
-  waiting: { end: number; resolve: () => void }[];
-}
-
 export function followTopic(options: ReaderOptions, handlers: FollowHandlers): TopicFollower {
-  const { admin, topic, log } = options;
+  const { topic, log, patience } = options;
   const consumer = createReader(options);
-  const followed = new Map<number, Followed>();
   let assigned: readonly number[] = [];
   let stopped = false;
-  let handling = 0;
-  let fetches = 0;
-  let newsAt = Date.now();
+  const { followed, news, fetched, busy, settle, reach, stuck, stop } = createFollowed({
+    topic,
+    ends: () => options.ends(topic),
+    // What is not ours at present was not asked for, whatever the fetches of the others brought.
+    isOurs: (partition) => assigned.includes(partition),
+    log,
+    ...(patience === undefined ? {} : { patience }),
+  });
+  const forgetMe = options.watched?.(stuck);
 
   /** Between a crash and the restart kafkajs throws; the next join seeks and resumes what is to be followed then. */
   const ifRunning = (action: () => void): void => {
@@ -77,43 +79,13 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
       log.debug({ err: error, topic }, "the reader does not run");
     }
   };
-  const news = (): void => {
-    fetches = 0;
-    newsAt = Date.now();
-  };
-  const settle = (state: Followed, partition: number, forsaken = false): void => {
-    state.waiting = state.waiting.filter(({ end, resolve }) => {
-      if (!forsaken && state.position < end) return true;
-      resolve();
-      return false;
-    });
-    if (forsaken) log.debug({ topic, partition }, "not waited for any more");
-  };
-  const reach = (state: Followed, partition: number, next: number): void => {
-    news();
-    state.position = Math.max(state.position, next);
-    settle(state, partition);
-  };
-  const watch = setInterval(() => {
-    if (handling > 0 || fetches < quiet.fetches || Date.now() - newsAt < quiet.ms) return;
-    for (const [partition, state] of followed) {
-      // What is not ours at present was not asked for, whatever the fetches of the others brought.
-      if (state.waiting.length === 0 || !assigned.includes(partition)) continue;
-      log.warn({ topic, partition }, "nothing more came: the rest of the partition is taken as compacted away");
-      settle(state, partition, true);
-    }
-  }, quiet.lookMs);
-  watch.unref();
-
-  consumer.on(consumer.events.FETCH, () => {
-    fetches++;
-  });
+  consumer.on(consumer.events.FETCH, fetched);
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     const state = followed.get(payload.partition);
     // Of a batch with records its handler has said so already; what it says here could belong to a former position.
     if (state === undefined || payload.batchSize > 0) return;
     if (Number(payload.firstOffset ?? payload.lastOffset) <= state.position)
-      reach(state, payload.partition, Number(payload.lastOffset) + 1);
+      reach(state, Number(payload.lastOffset) + 1);
   });
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     assigned = payload.memberAssignment[topic] ?? [];
@@ -124,7 +96,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   const begin = (partition: number): void => {
     const state = followed.get(partition);
     if (state === undefined || !assigned.includes(partition)) return;
-    news();
+    news(state);
     consumer.seek({ topic, partition, offset: String(state.position) });
     consumer.resume([{ topic, partitions: [partition] }]);
   };
@@ -147,7 +119,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
         // Not in kafkajs' types.
         const { fetchedOffset } = batch as EachBatchPayload["batch"] & { fetchedOffset: string };
         const next = Number(batch.lastOffset()) + 1;
-        handling++;
+        const done = busy(state);
         const beat = setInterval(() => void heartbeat().catch(() => undefined), 3_000);
         try {
           if (Number(fetchedOffset) < state.position) {
@@ -156,11 +128,10 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
             await handlers.onRewound?.(partition);
           }
           await handlers.onRecords(batch.messages.map(toRawRecord), { partition, next, isStale });
-          if (!isStale()) reach(state, partition, next);
+          if (!isStale()) reach(state, next);
         } finally {
           clearInterval(beat);
-          handling--;
-          news();
+          done();
         }
       },
     });
@@ -174,14 +145,14 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
     const state = followed.get(partition);
     if (state === undefined) return;
     followed.delete(partition);
-    settle(state, partition, true);
+    settle(state, true);
     ifRunning(() => consumer.pause([{ topic, partitions: [partition] }]));
   };
 
   return {
     follow(partition, from) {
       unfollow(partition);
-      followed.set(partition, { position: from, waiting: [] });
+      followed.set(partition, { position: from, waiting: [], newsAt: Date.now() });
       ifRunning(() => begin(partition));
     },
     unfollow,
@@ -190,17 +161,19 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
       const state = followed.get(partition);
       if (state === undefined) return;
       const ends = await untilReachable(
-        () => admin().then((connected) => connected.fetchTopicOffsets(topic)),
+        () => options.ends(topic),
         log,
         () => stopped || followed.get(partition) !== state,
       );
-      const end = Number(ends?.find((offsets) => offsets.partition === partition)?.high ?? 0);
+      // The high watermark: what is behind an open transaction was acknowledged, too, and is to be read once that one ends.
+      const end = ends?.find((one) => one.partition === partition)?.high ?? 0;
       if (stopped || followed.get(partition) !== state || state.position >= end) return;
       await new Promise<void>((resolve) => state.waiting.push({ end, resolve }));
     },
     async stop() {
       stopped = true;
-      clearInterval(watch);
+      stop();
+      forgetMe?.();
       for (const partition of [...followed.keys()]) unfollow(partition);
       await within(disconnectMs, consumer.disconnect());
     },

@@ -1,0 +1,66 @@
+// Asks single brokers what kafkajs' admin client cannot: through a cluster object of our own, made by the client with its
+// addresses, TLS and SASL. It connects at the first question, and anew after it was found cut.
+import type { Kafka as KafkaClient } from "kafkajs";
+import { internals, type BrokerLike, type QueryClusterLike, type RawRequest } from "./kafkajs-internals.ts";
+
+export interface Cluster {
+  /** Of a topic's partitions by their leader, as the metadata is now. */
+  leaders(topic: string): Promise<{ broker: BrokerLike; partitions: number[] }[]>;
+  brokers(): Promise<{ address: string; broker: BrokerLike }[]>;
+  close(): Promise<void>;
+}
+
+/** A request that kafkajs has no version for; its answer is what `response.parse` makes of it. */
+export const ask = <T>(broker: BrokerLike, request: RawRequest<T>): Promise<T> => broker.connectionPool.send(request);
+
+export function openCluster(client: KafkaClient): Cluster {
+  let connecting: Promise<QueryClusterLike> | undefined;
+  let closed = false;
+  const connected = (): Promise<QueryClusterLike> => {
+    if (closed) return Promise.reject(new Error("the connection to Kafka was closed"));
+    connecting ??= (async () => {
+      const cluster = internals.createCluster(client);
+      await cluster.connect();
+      return cluster;
+    })().catch((error: unknown) => {
+      connecting = undefined; // the next question tries again
+      throw error;
+    });
+    return connecting;
+  };
+  const brokerOf = (cluster: QueryClusterLike, nodeId: number | string): Promise<BrokerLike> =>
+    cluster.findBroker({ nodeId: String(nodeId) });
+
+  return {
+    async leaders(topic) {
+      const cluster = await connected();
+      await cluster.addTargetTopic(topic);
+      // Always: leaders and partitions change, and whoever asks wants to know what is.
+      await cluster.refreshMetadata();
+      const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
+      if (partitions.length === 0) throw new Error(`the broker does not know the topic ${topic}`);
+      return Promise.all(
+        Object.entries(cluster.findLeaderForPartitions(topic, partitions)).map(async ([nodeId, ids]) => ({
+          broker: await brokerOf(cluster, nodeId),
+          partitions: ids,
+        })),
+      );
+    },
+    async brokers() {
+      const cluster = await connected();
+      await cluster.refreshMetadata();
+      const known = cluster.brokerPool.metadata?.brokers ?? [];
+      return Promise.all(
+        known.map(async ({ nodeId, host, port }) => ({
+          address: `${host}:${port}`,
+          broker: await brokerOf(cluster, nodeId),
+        })),
+      );
+    },
+    async close() {
+      closed = true;
+      const cluster = await connecting?.catch(() => undefined);
+      await cluster?.disconnect();
+    },
+  };
+}
