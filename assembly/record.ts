@@ -5,6 +5,7 @@ import { createDecode } from "../operators/decode/decode.ts";
 import { recordedTopicOf, recordedTopics, tableOf } from "../operators/decode/rows.ts";
 import { createUndecodable } from "../operators/decode/undecodable.ts";
 import { createInsert } from "../operators/insert/insert.ts";
+import { createRefused } from "../operators/insert/refused.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
 import { deadLetterRecord } from "../runtime/dead-letter.ts";
@@ -41,10 +42,13 @@ export async function startRecord(session: Session, instance: string): Promise<R
     { topic: from, partition, record: raw }: Source,
     code: string,
     reason: string,
+    headers: Record<string, string> = {},
   ): Promise<void> => {
     const position = { topic: from, partition, offset: raw.offset };
     const letter = deadLetterRecord(raw, position, { stage: record.name, code, reason }, Date.now());
-    await letters.send([{ topic: topic("dead-letters"), key: raw.key, value: codec.encode("dead-letters", letter) }]);
+    await letters.send([
+      { topic: topic("dead-letters"), key: raw.key, value: codec.encode("dead-letters", letter), headers },
+    ]);
   };
   const undecodable = createUndecodable({
     topicOf: recordOf,
@@ -53,18 +57,29 @@ export async function startRecord(session: Session, instance: string): Promise<R
       log.warn({ topic: from, partition, offset: raw.offset, code, reason }, "a record has no row");
     },
   });
+  const metrics = createStageMetrics(session.metrics, record.name);
+  const refused = createRefused({
+    letters: topic("dead-letters"),
+    deadLetter,
+    onRefused({ topic: from, partition, record: raw }, code, reason, kept) {
+      metrics.dropped(code);
+      const what = { topic: from, partition, offset: raw.offset, code, reason };
+      if (kept) log.warn(what, "ClickHouse refuses a row: its record is a dead letter");
+      else log.error(what, "ClickHouse refuses a dead letter twice: its bytes are on the topic alone");
+    },
+  });
   const sink = createSink({
     source: createSinkSource(consumer, log),
     decode: ({ topic: from, partition, record: raw }, signal) =>
       decode(recordOf(from), raw, { topic: from, partition, offset: raw.offset, timestamp: raw.timestamp }, signal),
     batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
-    insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: undecodable }),
+    insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
     async storedOffsets(assigned) {
       partitions = assigned.length;
       return storedOffsets(assigned);
     },
     undecodable,
-    metrics: createStageMetrics(session.metrics, record.name),
+    metrics,
     log,
     batchMs: config.record.batchMs,
     drainMs: config.limits.drainMs,

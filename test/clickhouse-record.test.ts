@@ -157,6 +157,34 @@ describe("record on ClickHouse", () => {
     expect(await count("responses")).toBe(49);
   });
 
+  it("refused requests and dead letters are kept as well, whatever the reason, and the good ones among them stand", async () => {
+    await clickhouse.command(`ALTER TABLE ${database}.requests ADD CONSTRAINT known CHECK request_id != 'poison'`);
+    await clickhouse.command(
+      `ALTER TABLE ${database}.requests MODIFY COLUMN reply_partition Nullable(Enum8('zero' = 0))`,
+    );
+    await clickhouse.command(`ALTER TABLE ${database}.dead_letters ADD CONSTRAINT known CHECK code != 'poison'`);
+    const { stage, feed, deadLetters } = await startRecord();
+    const of = (id: string, more: object = {}) => ({ ...testingRecords.requests, id, replyPartition: null, ...more });
+    const bad = [
+      of("poison"),
+      of("enum", { replyPartition: 9 }),
+      of("number", { allow: { ...testingRecords.requests.allow, deadlineMs: "soon" } }),
+    ];
+    await feed("requests", 0, 10, [of("a"), bad[0]!, of("b"), bad[1]!, bad[2]!, of("c")]);
+    await feed("dead-letters", 0, 5, [
+      testingRecords["dead-letters"],
+      { ...testingRecords["dead-letters"], code: "poison" },
+    ]);
+    await stage.stop();
+    expect(await clickhouse.query("SELECT request_id FROM requests FINAL ORDER BY request_id")).toEqual(
+      ["a", "b", "c"].map((request_id) => ({ request_id })),
+    );
+    const kept = deadLetters.map(({ source: { topic, record } }) => `${topic}/${record.offset}`);
+    expect(kept.sort()).toEqual(["t.dead-letters/6", "t.requests/11", "t.requests/13", "t.requests/14"]);
+    const whole = deadLetters.find(({ source }) => source.record.offset === 11)?.source.record.value;
+    expect(JSON.parse(String(whole))).toMatchObject({ id: "poison", messages: bad[0]!.messages });
+  });
+
   it("loses nothing when ClickHouse is killed, and holds records back meanwhile", async () => {
     const { stage, feed, deadLetters } = await startRecord({ batchRows: 100, batchMs: 5 });
     const total = 3_000;

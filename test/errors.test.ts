@@ -95,6 +95,38 @@ describe("records that nobody can read", () => {
     await stillAnswers();
   });
 
+  test("a request that is answered, but whose row ClickHouse refuses, goes to dead-letters with its bytes", async () => {
+    const { clickhouse, codec } = system.session;
+    await clickhouse.command(
+      "ALTER TABLE requests ADD CONSTRAINT no_poison CHECK NOT startsWith(request_id, 'poison')",
+    );
+    try {
+      const ids = ["fine-1", "poison", "fine-2"];
+      const answers = await Promise.all(ids.map((id) => system.ask("hello", { id, allow: allow("recorded") })));
+      expect(answers.map(({ status }) => status)).toEqual(["ok", "ok", "ok"]);
+      const letter = await eventually("the dead letter", async () =>
+        Promise.resolve(letters.find(({ stage, code }) => stage === "record" && code === "clickhouse_469")),
+      );
+      expect(letter).toMatchObject({
+        topic: system.session.topic("requests"),
+        reason: expect.stringContaining("no_poison"),
+      });
+      const whole = await codec.decode("requests", letter.value ?? Buffer.alloc(0));
+      expect(whole).toMatchObject({ ok: true, value: { id: "poison", messages: [{ content: "hello" }] } });
+      const rows = await eventually("the rows", async () => {
+        const found = await clickhouse.query<{ id: string }>(
+          `SELECT id FROM (SELECT request_id AS id FROM requests FINAL WHERE request_id IN {ids:Array(String)}
+           UNION ALL SELECT concat(stage, ' ', code) AS id FROM dead_letters FINAL WHERE stage = 'record') ORDER BY id`,
+          { ids },
+        );
+        return found.length === 3 ? found.map(({ id }) => id) : undefined;
+      });
+      expect(rows).toEqual(["fine-1", "fine-2", "record clickhouse_469"]);
+    } finally {
+      await clickhouse.command("ALTER TABLE requests DROP CONSTRAINT no_poison");
+    }
+  });
+
   test("truncated Avro goes to dead-letters", async () => {
     const whole = system.session.codec.encode("requests", requestOf("hello"));
     expect(await send(whole.subarray(0, whole.length - 9), "truncated")).toMatchObject({ code: "undecodable" });

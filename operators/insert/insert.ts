@@ -21,7 +21,8 @@ type Entries = TableEntries["entries"];
 // Codes that say "this value can't stand in this column". Everything else that is refused (no such table, no such column, wrong password)
 // would be refused for every row: that is a table to repair, not a row to give up.
 const dataCodes = new Set([
-  ..."6 26 27 33 38 41 53 69 70 72 74 117 131 190 321 349 407 467".split(" "), // parsing, ranges, types, sizes, nulls
+  // Parsing, ranges, types, sizes, nulls, depth, constraints, enums.
+  ..."6 25 26 27 33 38 41 53 69 70 72 74 117 128 130 131 190 306 321 349 376 407 441 467 469 675 676 691".split(" "),
 ]);
 
 /** The month of a row's own time, by which tables are partitioned. */

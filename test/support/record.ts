@@ -7,6 +7,7 @@ import { createDecode } from "../../operators/decode/decode.ts";
 import { recordedTopicOf, tableOf, type RecordedTopic } from "../../operators/decode/rows.ts";
 import { createUndecodable } from "../../operators/decode/undecodable.ts";
 import { createInsert } from "../../operators/insert/insert.ts";
+import { createRefused } from "../../operators/insert/refused.ts";
 import { createStoredOffsets } from "../../operators/insert/stored-offsets.ts";
 import { createMetricsRegistry, createStageMetrics } from "../../runtime/metrics.ts";
 import type { Source } from "../../runtime/rows.ts";
@@ -30,13 +31,11 @@ export async function startRecordOn(clickhouse: ClickHouse, limits: { batchRows?
         bytes[0] === 0 ? { ok: false, code: "undecodable", reason: "no JSON" } : { ok: true, value: parse(bytes) },
     },
   });
-  const undecodable = createUndecodable({
-    topicOf,
-    onUndecodable: () => undefined,
-    deadLetter: async (source, code) => {
-      deadLetters.push({ source, code });
-    },
-  });
+  const deadLetter = async (source: Source, code: string): Promise<void> => {
+    deadLetters.push({ source, code });
+  };
+  const undecodable = createUndecodable({ topicOf, onUndecodable: () => undefined, deadLetter });
+  const refused = createRefused({ letters: `${prefix}dead-letters`, onRefused: () => undefined, deadLetter });
   const stage = createSink({
     source: {
       run: async (given) => {
@@ -50,7 +49,7 @@ export async function startRecordOn(clickhouse: ClickHouse, limits: { batchRows?
     decode: ({ topic, partition, record }, signal) =>
       decode(topicOf(topic), record, { topic, partition, offset: record.offset, timestamp: record.timestamp }, signal),
     batch: createBatch({ maxRows: limits.batchRows ?? 1_000, maxBytes: 1_000_000 }),
-    insert: createInsert({ clickhouse, deadLetter: undecodable }),
+    insert: createInsert({ clickhouse, deadLetter: refused }),
     storedOffsets: createStoredOffsets(clickhouse, (topic) => tableOf[topicOf(topic)]),
     undecodable,
     metrics: createStageMetrics(createMetricsRegistry(), "record"),

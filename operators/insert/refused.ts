@@ -1,0 +1,37 @@
+// What becomes of a record whose row ClickHouse refuses: it goes to dead-letters whole, of whatever topic it is, requests included (plan saw
+// nothing wrong with it). Once, however many rows of it are refused; read again after a restart it is the same dead letter, which the table
+// shows once. A dead letter that is refused itself is wrapped once, as any record; the wrapping one only counts, or it would come for ever.
+import type { Source } from "../../runtime/rows.ts";
+
+/** Header of a dead letter whose record is a dead letter. */
+export const WRAPS_LETTER = "precedent-wraps-letter";
+
+export interface RefusedDependencies {
+  /** Resolves when the record is on dead-letters, there with these headers. */
+  deadLetter(source: Source, code: string, reason: string, headers: Record<string, string>): Promise<void>;
+  /** Told of every one; kept: its bytes are on dead-letters. */
+  onRefused(source: Source, code: string, reason: string, kept: boolean): void;
+  /** Full name of the topic dead-letters. */
+  letters: string;
+}
+
+/** Records remembered, so that their other rows send no second letter. */
+const remembered = 1_000;
+
+export function createRefused({ deadLetter, onRefused, letters }: RefusedDependencies) {
+  const sent = new Set<string>();
+
+  return async function refused(source: Source, code: string, reason: string): Promise<void> {
+    const { topic, partition, record } = source;
+    const position = `${topic}/${partition}/${record.offset}`;
+    if (sent.has(position)) return;
+    const isLetter = topic === letters;
+    const kept = !(isLetter && record.headers[WRAPS_LETTER] !== undefined);
+    if (kept) await deadLetter(source, code, reason, isLetter ? { [WRAPS_LETTER]: "1" } : {});
+    sent.add(position);
+    for (const oldest of sent)
+      if (sent.size > remembered) sent.delete(oldest);
+      else break;
+    onRefused(source, code, reason, kept);
+  };
+}
