@@ -14,7 +14,7 @@ import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { createRegistry } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
-import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
+import { RegistryUnavailable, type Codec, type TenantOf } from "../connections/registry/port.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
 import type { TopicName } from "../schemas/records.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
@@ -27,7 +27,7 @@ export interface Session {
   /** Prometheus registry of this process. */
   metrics: MetricsRegistry;
   kafka: Kafka;
-  codec: Codec;
+  codec: Codec & TenantOf;
   /** Bound to the configured database. */
   clickhouse: ClickHouse;
   connections: ResolvedConnections;

@@ -3,6 +3,7 @@ import type { TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
+import type { PlaceLimits } from "../runtime/places.ts";
 import { createStage, type Stage, type StageHealth } from "../runtime/stage.ts";
 import type { TopicName } from "../schemas/records.ts";
 import type { Session } from "./session.ts";
@@ -20,6 +21,8 @@ export interface StageAssembly<N extends TopicName> {
   instance: string;
   /** Of generate: the arm whose work it does. */
   arm?: string;
+  /** In place of the configured ones. */
+  limits?: Partial<PlaceLimits>;
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped?: (partition: TopicPartition) => void;
 }
@@ -31,9 +34,10 @@ export const stageName = (pipeline: string, arm?: string): string =>
 export const groupName = (prefix: string, pipeline: string, arm?: string): string => prefix + stageName(pipeline, arm);
 
 export function assembleStage<N extends TopicName>(session: Session, assembly: StageAssembly<N>): Stage {
-  const { pipeline, instance, arm, onAdopt, onDropped } = assembly;
+  const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;
   const { config, kafka, codec } = session;
   const { description } = pipeline;
+  const { tenantWeights } = config.limits;
   const name = stageName(description.name, arm);
   const group = groupName(config.kafka.prefix, description.name, arm);
   const log = session.log.child({ stage: name });
@@ -46,7 +50,9 @@ export function assembleStage<N extends TopicName>(session: Session, assembly: S
     transactionalId: `${group}.${instance}`,
     instance,
     sessionTimeoutMs: config.kafka.sessionTimeoutMs,
-    limits: config.limits,
+    limits: { ...config.limits, ...limits },
+    flowOf: ({ value }) => (value === null ? "" : codec.tenantOf(description.source, value)),
+    weightOf: (tenant) => (Object.hasOwn(tenantWeights, tenant) ? tenantWeights[tenant] : undefined) ?? 1,
     kafka,
     metrics,
     log,

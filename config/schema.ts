@@ -15,6 +15,8 @@ const limits = z.strictObject({
   maxPromptBytes: z.number().int().positive().default(1_048_576),
   /** Time for an answer where the request names no deadline. */
   deadlineMs: milliseconds.default(120_000),
+  /** No request is kept longer than this, whatever it asks for: nobody holds a place for days. */
+  maxDeadlineMs: milliseconds.max(86_400_000).default(3_600_000),
   /** Records that a stage has under way at most; no more are fetched meanwhile. */
   inFlight: z.number().int().min(1).max(16_384).default(256),
   /** Their bytes; a single larger one passes. */
@@ -23,6 +25,10 @@ const limits = z.strictObject({
     .int()
     .positive()
     .default(64 * 1_048_576),
+  /** Repeats of requests under way that wait outside of inFlight for the first answer; a tenant has at most as many as it leaves free. */
+  parked: z.number().int().min(1).max(65_536).default(4_096),
+  /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
+  tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
   /** Time that what is under way gets to finish when a process stops. */
   drainMs: milliseconds.default(10_000),
 });

@@ -11,8 +11,12 @@ export interface Task {
   controller: AbortController;
   /** Outputs, once done. */
   messages: OutgoingMessage[];
-  /** Whether it counts against the in-flight limits. */
-  counted: boolean;
+  /** Whose it is, for the share of places. */
+  flow: string;
+  /** Whether it counts against the in-flight limits, or waits outside of them (places.ts). */
+  place: "none" | "taken" | "parked";
+  /** A parked one that waits to have a place again: told when it has. */
+  onPlace?: (() => void) | undefined;
   /** How often the broker has refused its outputs for good. */
   refusals: number;
 }
@@ -27,8 +31,8 @@ export interface StoredPosition {
 
 export interface PartitionState extends TopicPartition {
   window: Window<Task>;
-  /** Delivered and not started, oldest first. */
-  waiting: TaskEntry[];
+  /** How many are delivered and not started. */
+  waiting: number;
   /** The position as last committed. */
   committed: number;
   /** What the broker has of it, unless a transaction is under way. */
@@ -53,7 +57,7 @@ export function createPartition(
     topic: at.topic,
     partition: at.partition,
     window: createWindow<Task>(base, finished),
-    waiting: [],
+    waiting: 0,
     committed: base,
     stored,
     waitingBytes: 0,
@@ -63,19 +67,26 @@ export function createPartition(
   };
 }
 
-/** Takes up delivered records; what was delivered before is ignored. Returns how many were new. */
-export function deliver(state: PartitionState, records: readonly RawRecord[], nextOffset: number): number {
+/** Takes up delivered records; what was delivered before is ignored. Returns how many were new; onNew is told of each, in their order. */
+export function deliver(
+  state: PartitionState,
+  records: readonly RawRecord[],
+  nextOffset: number,
+  onNew: (entry: TaskEntry) => void = () => undefined,
+): number {
   let added = 0;
   for (const record of records) {
     const bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
-    const task: Task = { record, bytes, controller: new AbortController(), messages: [], counted: false, refusals: 0 };
+    const controller = new AbortController();
+    const task: Task = { record, bytes, controller, messages: [], flow: "", place: "none", refusals: 0 };
     const entry = state.window.add(record.offset, task);
     if (entry === undefined) {
       forget(task);
       continue;
     }
-    state.waiting.push(entry);
+    state.waiting++;
     state.waitingBytes += bytes;
+    onNew(entry);
     added++;
   }
   state.window.advanceTo(nextOffset);
@@ -91,7 +102,7 @@ export function forget(task: Task): void {
 /** Ends the calls under way; the results are nobody's any more. */
 export function drop(state: PartitionState, reason: Error): void {
   state.dropped = true;
-  state.waiting = [];
+  state.waiting = 0;
   for (const entry of state.window.entries()) {
     if (entry.state === "running") entry.item.controller.abort(reason);
   }

@@ -19,6 +19,8 @@ export interface Problem {
   status: "refused" | "failed";
   code: string;
   message: string;
+  /** The record repeats another, whose response is not this one. */
+  repeat?: boolean;
 }
 
 /** Everything known about a pipeline without running it. */

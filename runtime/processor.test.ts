@@ -6,7 +6,17 @@ import type { Delta } from "../schemas/types.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { Abandoned, createProcessor } from "./processor.ts";
-import { deadLetter, finish, ok, refuse, retryLater, type Emit, type Received, type Step } from "./step.ts";
+import {
+  deadLetter,
+  finish,
+  ok,
+  refuse,
+  retryLater,
+  type Emit,
+  type Outcome,
+  type Received,
+  type Step,
+} from "./step.ts";
 import { rawRecord, silent } from "./test-doubles.ts";
 
 type In = Received<Delta>;
@@ -107,6 +117,41 @@ describe("processor", () => {
       ++calls < 3 ? retryLater(new Error("away")) : echo(received, context);
     expect(await outputs({ step })).toEqual(["deltas question!"]);
     expect(calls).toBe(3);
+  });
+
+  test("a record that waits for another one gives its place back, and takes it again only to go on", async () => {
+    const told: string[] = [];
+    const place = {
+      leave: () => (told.push("leave"), true),
+      take: () => (told.push("take"), Promise.resolve()),
+    };
+    let calls = 0;
+    const wait = retryLater(new Error("not answered yet"), refuse("too_many_repeats", "wait"));
+    const after =
+      (last: Outcome<In & Emitting>): Step<In, In & Emitting> =>
+      () =>
+        ++calls < 3 ? wait : last;
+    const end = async (last: Outcome<In & Emitting>): Promise<string[]> => {
+      calls = told.length = 0;
+      const bytes = JSON.stringify(delta("q"));
+      const outputs = await setUp({ step: after(last) }).process(rawRecord(7, bytes), position, never(), place);
+      return [...told, ...outputs.map(({ value }) => (JSON.parse(String(value)) as Delta).text)];
+    };
+    expect(await end(finish(emit("copy")))).toEqual(["leave", "copy"]);
+    const going = { record: delta("q"), position, timestamp: 1, receivedAt: 1, emits: [emit("new")] };
+    expect(await end(ok(going))).toEqual(["leave", "take", "new"]);
+  });
+
+  test("where no more may wait so, it is refused, as the step says", async () => {
+    const waits: Step<In, In & Emitting> = () => retryLater(new Error("not yet"), refuse("too_many_repeats", "wait"));
+    const full = { leave: () => false, take: () => Promise.resolve() };
+    const [answer] = await setUp({ step: waits }).process(
+      rawRecord(7, JSON.stringify(delta("q"))),
+      position,
+      never(),
+      full,
+    );
+    expect(String(answer?.value)).toContain("refused: too_many_repeats");
   });
 
   test("when it fails until the deadline the request is refused", async () => {

@@ -11,7 +11,16 @@ import { whole, type StageMetrics } from "./metrics.ts";
 import { decodePatiently } from "./patient-decode.ts";
 import type { BoundPipeline, Problem, Retry } from "./pipeline.ts";
 import type { Process } from "./stage.ts";
-import { refuse, type Emit, type Outcome, type Position, type Received, type StepContext } from "./step.ts";
+import {
+  refuse,
+  type Emit,
+  type Outcome,
+  type Place,
+  type Position,
+  type Received,
+  type Refuse,
+  type StepContext,
+} from "./step.ts";
 
 export interface ProcessorOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
@@ -69,9 +78,9 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
   const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>
     contract.answer(received, problem).map(encode);
 
-  const process: Process = async (record, position, lost) => {
+  const process: Process = async (record, position, lost, place) => {
     try {
-      return await answerTo(record, position, lost);
+      return await answerTo(record, position, lost, place);
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
       // Not even an answer could be made. An unfinished record would hold its partition for ever.
@@ -80,7 +89,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     }
   };
 
-  const answerTo: Process = async (record, position, lost) => {
+  const answerTo: Process = async (record, position, lost, place) => {
     const began = performance.now();
     const receivedAt = now();
     const decoded = await decode(record, lost);
@@ -101,7 +110,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     };
     try {
       const outcome = await Promise.race([
-        pipeline.run(received, context, retrying(signal, lost), metrics.observe),
+        pipeline.run(received, context, retrying(signal, lost, place), metrics.observe),
         limit.over,
       ]);
       if (lost.aborted) throw new Abandoned("the partition was lost");
@@ -139,7 +148,10 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
         return outcome.emits.map(encode);
       case "refuse":
         metrics.dropped(outcome.code);
-        return answer(received, { status: "refused", code: outcome.code, message: outcome.message });
+        return answer(received, {
+          ...{ status: "refused", code: outcome.code, message: outcome.message },
+          ...(outcome.repeat === true ? { repeat: true } : {}),
+        });
       case "deadLetter":
         return [
           deadLetter(record, position, outcome),
@@ -169,23 +181,35 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
 }
 
 /** Repeats a step while its dependency fails, until the deadline; then the request is refused. */
-function retrying(signal: AbortSignal, lost: AbortSignal): Retry {
+function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place): Retry {
   return async (attempt) => {
+    let left = false;
     for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
       const outcome = await attempt();
       if (lost.aborted) throw new Abandoned("the partition was lost");
-      if (outcome.kind !== "retryLater") return outcome;
-      if (signal.aborted) return deadlineExceeded(outcome.cause);
+      if (outcome.kind !== "retryLater") {
+        // What ends here needs none; what goes on does.
+        if (left && outcome.kind === "ok") await place?.take();
+        return outcome;
+      }
+      const { cause, elseRefuse } = outcome;
+      if (signal.aborted) return deadlineExceeded(cause, elseRefuse);
+      if (elseRefuse !== undefined && !left && place !== undefined) {
+        left = place.leave();
+        if (!left) return elseRefuse;
+      }
       await pause(wait, signal).catch(() => undefined);
     }
   };
 }
 
-const deadlineExceeded = (cause?: Error) =>
-  refuse(
+const deadlineExceeded = (cause?: Error, instead?: Refuse): Refuse => ({
+  ...refuse(
     "deadline_exceeded",
     `nobody could answer before the deadline${cause === undefined ? "" : `: ${cause.message}`}`,
-  );
+  ),
+  ...(instead?.repeat === true ? { repeat: true } : {}),
+});
 
 /** What ends the work on a record before its time. */
 interface Limit {

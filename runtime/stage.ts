@@ -7,11 +7,18 @@ import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../conne
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
 import type { StageMetrics } from "./metrics.ts";
+import { windowOffsets } from "./finished-offsets.ts";
 import { deliver, forget, type PartitionState, type TaskEntry } from "./partition.ts";
-import type { Position } from "./step.ts";
+import { createPlaces, type PlaceLimits, type Turn } from "./places.ts";
+import type { Place, Position } from "./step.ts";
 
 /** The work on one record: its outputs. Rejects only when the signal is aborted; everything else ends in outputs. */
-export type Process = (record: RawRecord, position: Position, signal: AbortSignal) => Promise<OutgoingMessage[]>;
+export type Process = (
+  record: RawRecord,
+  position: Position,
+  signal: AbortSignal,
+  place?: Place,
+) => Promise<OutgoingMessage[]>;
 
 export interface StageOptions {
   name: string;
@@ -20,7 +27,11 @@ export interface StageOptions {
   transactionalId: string;
   instance: string;
   sessionTimeoutMs: number;
-  limits: { inFlight: number; inFlightBytes: number; drainMs: number };
+  limits: PlaceLimits & { drainMs: number };
+  /** Whose a record is (its tenant): places are shared between flows by weight. Absent: first come, first served. */
+  flowOf?: (record: RawRecord) => string;
+  /** 1 by default. */
+  weightOf?: (flow: string) => number;
   kafka: Kafka;
   process: Process;
   /** Outputs for a record whose own the broker refuses for good. */
@@ -48,8 +59,11 @@ export interface Stage {
   health(): StageHealth;
 }
 
-/** A partition is paused while this much of it waits in memory. */
-const waitingLimit = { records: 256, bytes: 8 * 1024 * 1024 };
+/**
+ * A partition is paused while this much of it waits in memory. Between flows as much as the window takes: a flow can only pass what was
+ * fetched, so whoever floods a partition must not fill what waits of it.
+ */
+const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
 
 /** How soon an idle stage's lag drops to 0 after control markers. */
 const settleMs = 1_000;
@@ -58,8 +72,8 @@ export function createStage(options: StageOptions): Stage {
   const { name, group, limits, kafka, process, metrics, log } = options;
   const consumer = kafka.groupConsumer(options);
   const producer = kafka.transactionalProducer(options.transactionalId);
-  let inFlight = 0;
-  let inFlightBytes = 0;
+  const places = createPlaces(options);
+  const waitingRecords = options.flowOf === undefined ? waitingLimit.records : waitingLimit.recordsOfFlows;
   let joined = false;
   let stopping = false;
   let settling: NodeJS.Timeout | undefined;
@@ -70,6 +84,7 @@ export function createStage(options: StageOptions): Stage {
     onAdopt: options.onAdopt ?? (() => Promise.resolve()),
     keepResults: options.onAdopt === undefined,
     onDropped(state) {
+      places.drop(state);
       for (const entry of state.window.entries()) release(entry);
       metrics.forgetLag(state.topic, state.partition);
       options.onDropped?.(state);
@@ -112,38 +127,24 @@ export function createStage(options: StageOptions): Stage {
   });
 
   function release(entry: TaskEntry): void {
-    if (!entry.item.counted) return;
-    entry.item.counted = false;
-    inFlight--;
-    inFlightBytes -= entry.item.bytes;
-    metrics.inFlight(inFlight);
+    places.release(entry.item);
+    metrics.inFlight(places.inFlight());
   }
 
-  /** Starts what waits, one record a partition in turn, within the limits; keeps each partition's queue short. */
+  /** Starts what waits, in fair turns, within the limits; keeps each partition's queue short. */
   function schedule(): void {
-    for (let started = true; started && !stopping;) {
-      started = false;
-      for (const state of adoption.states()) {
-        if (inFlight >= limits.inFlight || (inFlight > 0 && inFlightBytes >= limits.inFlightBytes)) break;
-        const entry = state.waiting[0];
-        if (entry === undefined || !state.window.admits(entry.offset)) continue;
-        state.waiting.shift();
-        state.waitingBytes -= entry.item.bytes;
-        begin(state, entry);
-        started = true;
-      }
-    }
+    for (let turn: Turn | undefined; !stopping && (turn = places.next()) !== undefined;) begin(turn);
     for (const state of adoption.states()) regulate(state);
   }
 
   function regulate(state: PartitionState): void {
-    const { records, bytes } = waitingLimit;
+    const { bytes } = waitingLimit;
     const full =
       stopping ||
-      state.waiting.length >= records ||
+      state.waiting >= waitingRecords ||
       state.waitingBytes >= bytes ||
       !state.window.admits(state.window.next());
-    const low = state.waiting.length < records / 2 && state.waitingBytes < bytes / 2;
+    const low = state.waiting < waitingRecords / 2 && state.waitingBytes < bytes / 2;
     if (full && !state.paused) {
       state.paused = true;
       consumer.pause([state]);
@@ -153,18 +154,21 @@ export function createStage(options: StageOptions): Stage {
     }
   }
 
-  function begin(state: PartitionState, entry: TaskEntry): void {
+  function begin({ state, entry }: Turn): void {
     const task = entry.item;
+    metrics.inFlight(places.inFlight());
+    if (entry.state === "running") {
+      task.onPlace?.();
+      return;
+    }
     entry.state = "running";
-    task.counted = true;
-    inFlight++;
-    inFlightBytes += task.bytes;
-    metrics.inFlight(inFlight);
+    state.waiting--;
+    state.waitingBytes -= task.bytes;
     const ready = state.results.get(entry.offset);
     state.results.delete(entry.offset);
     const work =
       ready === undefined
-        ? process(task.record, positionOf(state, entry), task.controller.signal)
+        ? process(task.record, positionOf(state, entry), task.controller.signal, placeOf(state, entry))
         : Promise.resolve(ready);
     work.then(
       (messages) => {
@@ -178,6 +182,24 @@ export function createStage(options: StageOptions): Stage {
       },
     );
   }
+
+  const placeOf = (state: PartitionState, entry: TaskEntry): Place => ({
+    leave() {
+      const left = places.park(entry.item);
+      if (left) setImmediate(schedule);
+      return left;
+    },
+    take: () =>
+      new Promise((resolve) => {
+        if (entry.item.place !== "parked") {
+          resolve();
+          return;
+        }
+        entry.item.onPlace = resolve;
+        places.wait({ state, entry });
+        schedule();
+      }),
+  });
 
   /** A batch from ahead of us: a leftover of a former position, or retention has removed what lies between. */
   async function closeGap(state: PartitionState, from: number): Promise<void> {
@@ -235,7 +257,7 @@ export function createStage(options: StageOptions): Stage {
             void closeGap(state, from);
             return;
           }
-          metrics.received(deliver(state, records, next));
+          metrics.received(deliver(state, records, next, (entry) => places.wait({ state, entry })));
           schedule();
         },
         onMarkers(topic, partition, first, next) {
@@ -244,7 +266,7 @@ export function createStage(options: StageOptions): Stage {
         },
         onLag(topic, partition, records) {
           const state = adoption.state(topic, partition);
-          if (state !== undefined) metrics.lag(topic, partition, records + state.waiting.length);
+          if (state !== undefined) metrics.lag(topic, partition, records + state.waiting);
         },
       });
     },
@@ -256,12 +278,12 @@ export function createStage(options: StageOptions): Stage {
       const end = Date.now() + limits.drainMs;
       // What is under way gets most of the time, saying goodbye the rest; a broker that is away may get nothing of it done.
       const leaveMs = Math.min(3_000, limits.drainMs / 4);
-      while (inFlight > 0 && Date.now() < end - leaveMs) await sleep(20);
+      while (places.inFlight() > 0 && Date.now() < end - leaveMs) await sleep(20);
       committer.stop();
       await Promise.race([committer.idle(), sleep(Math.max(0, end - Date.now()))]);
       adoption.stop();
       await Promise.all([consumer.stop(), producer.close()]);
     },
-    health: () => ({ joined, partitions: [...adoption.states()].length, inFlight }),
+    health: () => ({ joined, partitions: [...adoption.states()].length, inFlight: places.inFlight() }),
   };
 }

@@ -49,6 +49,8 @@ export interface Refuse {
   kind: "refuse";
   code: string;
   message: string;
+  /** Of a record that repeats another: the response is marked so, and never stands in for the other's. */
+  repeat?: boolean;
 }
 /** The record can't be processed by anybody: its bytes go to dead-letters. */
 export interface DeadLettered {
@@ -60,6 +62,18 @@ export interface DeadLettered {
 export interface RetryLater {
   kind: "retryLater";
   cause: Error;
+  /**
+   * What it waits for is another record's outcome: it gives its place back meanwhile. This is what it is told when no more may wait so.
+   */
+  elseRefuse?: Refuse;
+}
+
+/** A record's place among those under way (places.ts). */
+export interface Place {
+  /** Gives it back while the record only waits; false: no more may wait without a place. */
+  leave(): boolean;
+  /** Resolves when it has one again, in its turn. */
+  take(): Promise<void>;
 }
 export type Outcome<T> = Ok<T> | Finish | Refuse | DeadLettered | RetryLater;
 
@@ -67,7 +81,11 @@ export const ok = <T>(value: T): Ok<T> => ({ kind: "ok", value });
 export const finish = (...emits: Emit[]): Finish => ({ kind: "finish", emits });
 export const refuse = (code: string, message: string): Refuse => ({ kind: "refuse", code, message });
 export const deadLetter = (code: string, reason: string): DeadLettered => ({ kind: "deadLetter", code, reason });
-export const retryLater = (cause: Error): RetryLater => ({ kind: "retryLater", cause });
+export const retryLater = (cause: Error, elseRefuse?: Refuse): RetryLater => ({
+  kind: "retryLater",
+  cause,
+  ...(elseRefuse === undefined ? {} : { elseRefuse }),
+});
 
 /** What the runtime gives to every call of a step. */
 export interface StepContext {

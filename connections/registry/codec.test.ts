@@ -2,6 +2,8 @@ import avro from "avsc";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
+import { aWork } from "../../operators/call/test-values.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Answer, Request } from "../../schemas/types.ts";
 import { createCodec, readSchema } from "./codec.ts";
 import { createMemoryRegistry } from "./memory.ts";
@@ -78,6 +80,41 @@ async function ready(options: { unknownForMs?: number } = {}) {
   await codec.register(["cheap", "dear"]);
   return { registry, codec };
 }
+
+describe("whose a record is", () => {
+  const request = { ...plainRequest("why?", { id: "r", createdAt: 1 }), tenant: "acme" };
+
+  it("is read at once, of requests and of work, and of bytes that are none it is nobody's", async () => {
+    const codec = createCodec({ prefix: "p.", registry: createMemoryRegistry() });
+    await codec.register(["cheap"]);
+    const bytes = codec.encode("requests", request);
+    expect(codec.tenantOf("requests", bytes)).toBe("acme");
+    expect(codec.tenantOf("work", codec.encode("work", aWork({ request })))).toBe("acme");
+    for (const broken of [Buffer.from("no"), bytes.subarray(0, 12), Buffer.alloc(40), Buffer.concat([bytes, bytes])])
+      expect(codec.tenantOf("requests", broken)).toBe("");
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (tail) => {
+        expect(typeof codec.tenantOf("requests", Buffer.concat([bytes.subarray(0, 5), tail]))).toBe("string");
+      }),
+    );
+  });
+
+  it("is known of another writer's schema once that was fetched", async () => {
+    const registry = createMemoryRegistry();
+    const codec = createCodec({ prefix: "p.", registry });
+    await codec.register([]);
+    const fields = [
+      { name: "note", type: "string" },
+      { name: "tenant", type: "string" },
+    ];
+    const theirs = { type: "record", name: "Request", namespace: "precedent", fields };
+    const id = await registry.register("p.other", theirs);
+    const bytes = wire(id, avro.Type.forSchema(theirs as avro.Schema).toBuffer({ note: "n", tenant: "old" }));
+    expect(codec.tenantOf("requests", bytes)).toBe("");
+    await codec.decode("requests", bytes);
+    expect(codec.tenantOf("requests", bytes)).toBe("old");
+  });
+});
 
 describe("codec", () => {
   it.each(topics)("gives back every %s record that was encoded", async (topic) => {

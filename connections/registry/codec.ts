@@ -8,7 +8,8 @@ import pLimit from "p-limit";
 import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";
-import { CodecError, type Codec, type Decoded } from "./port.ts";
+import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
+import { createTenantReader, type TenantReader } from "./tenant.ts";
 
 export interface CodecOptions {
   /** Of topics, and so of subjects. */
@@ -34,14 +35,18 @@ export function readSchema(name: string): Schema {
 interface Reader {
   check: BoundsCheck;
   read(payload: Buffer): unknown;
+  writer: Type;
 }
 
-export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOptions): Codec {
+export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOptions): Codec & TenantOf {
   const types = new Map<string, Type>();
   for (const name of new Set(Object.values(schemaOf))) types.set(name, avro.Type.forSchema(readSchema(name)));
   const ids = new Map<TopicName, number>();
   const readers = new LRUCache<string, Reader | { refusal: string }>({ max: 1_000 });
   const unknown = new LRUCache<number, true>({ max: 10_000, ttl: unknownForMs });
+
+  /** By writer's id and our schema. */
+  const tenants = new LRUCache<string, { read: TenantReader | null }>({ max: 1_000 });
 
   const typeOf = (topic: TopicName): Type => {
     const type = types.get(schemaOf[topic]);
@@ -103,6 +108,24 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       }
     },
 
+    tenantOf(topic, bytes) {
+      if (bytes.length < headerBytes || bytes[0] !== 0) return "";
+      const id = bytes.readUInt32BE(1);
+      const key = `${id}/${schemaOf[topic]}`;
+      let known = tenants.get(key);
+      if (known === undefined) {
+        const reader = readers.get(key);
+        if (reader === undefined) {
+          // Asked for, so that the next record of this writer has an owner; decode() waits for it and tells what goes wrong.
+          if (!unknown.has(id)) void readerOf(topic, id).catch(() => undefined);
+          return "";
+        }
+        known = { read: "refusal" in reader ? null : createTenantReader(schemaOf[topic], reader.writer) };
+        tenants.set(key, known);
+      }
+      return known.read?.(bytes.subarray(headerBytes)) ?? "";
+    },
+
     async register(arms) {
       const limit = pLimit(4);
       const subjects = topicNames.flatMap((topic) =>
@@ -112,7 +135,9 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
         })),
       );
       await limit.map(subjects, async ({ topic, subject }) => {
-        ids.set(topic, await registry.register(subject, readSchema(schemaOf[topic]) as object));
+        const id = await registry.register(subject, readSchema(schemaOf[topic]) as object);
+        ids.set(topic, id);
+        tenants.set(`${id}/${schemaOf[topic]}`, { read: createTenantReader(schemaOf[topic], typeOf(topic)) });
       });
     },
   };
@@ -123,10 +148,10 @@ function makeReader(ours: Type, schema: object): Reader | { refusal: string } {
     const writer = avro.Type.forSchema(schema as Schema);
     const check = createBoundsCheck(writer.schema());
     if (writer.fingerprint().equals(ours.fingerprint())) {
-      return { check, read: (payload) => ours.fromBuffer(payload) as unknown };
+      return { writer, check, read: (payload) => ours.fromBuffer(payload) as unknown };
     }
     const resolver = ours.createResolver(writer);
-    return { check, read: (payload) => ours.fromBuffer(payload, resolver) as unknown };
+    return { writer, check, read: (payload) => ours.fromBuffer(payload, resolver) as unknown };
   } catch (error) {
     return { refusal: messageOf(error) };
   }

@@ -12,6 +12,12 @@ export interface Codec {
   register(arms: readonly string[]): Promise<void>;
 }
 
+/** Whose a record is, for the share of places that its tenant has. */
+export interface TenantOf {
+  /** At once and without decoding it all; "" for what can't be read, or not yet (a writer's schema that is still fetched). */
+  tenantOf(topic: TopicName, bytes: Buffer): string;
+}
+
 export class CodecError extends Error {
   override name = "CodecError";
 }

@@ -1,0 +1,136 @@
+// Whose turn it is: items of many flows (tenants) share places by weight. A free place goes to the flow that holds least for
+// its weight (max-min fair), and among equals to the one that was served least (start-time fair queueing), so no flow starves
+// and a flow alone gets everything. A flow's items lie in lanes (partitions), each first in, first out, served in turn.
+// Pure bookkeeping: no clock, no random source, no I/O.
+
+export interface FairQueue<T> {
+  /** cost: what the item will hold, a positive whole number (so that sums are exact). */
+  push(flow: string, lane: string, item: T, cost: number): void;
+  /** The next item whose lane may move, and its cost is held from now on; undefined: none may. Only the head of a lane is asked. */
+  take(admits: (item: T) => boolean): T | undefined;
+  /** Gives back what a taken item held. */
+  release(flow: string, cost: number): void;
+  /** Forgets what waits in a lane. What was taken from it stays held until it is released. */
+  dropLane(lane: string): void;
+  /** Items that wait. */
+  size(): number;
+  /** What a flow holds. */
+  held(flow: string): number;
+}
+
+interface Waiting<T> {
+  item: T;
+  cost: number;
+}
+interface Lane<T> {
+  items: Waiting<T>[];
+  /** Index of the first one: shifting a long array costs its length. */
+  first: number;
+}
+interface Flow<T> {
+  weight: number;
+  held: number;
+  /** Virtual time at which its next item begins. */
+  turn: number;
+  waiting: number;
+  /** In the order in which they are served. */
+  lanes: Map<string, Lane<T>>;
+}
+
+/** weightOf: a positive number; a flow of weight 2 gets twice the share of one of weight 1. */
+export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1): FairQueue<T> {
+  const flows = new Map<string, Flow<T>>();
+  /** Of the item that was taken last: a flow that comes back begins here and has saved up nothing. */
+  let time = 0;
+  let size = 0;
+
+  const forgetIdle = (name: string, flow: Flow<T>): void => {
+    if (flow.waiting === 0 && flow.held === 0) flows.delete(name);
+  };
+
+  const before = (one: Flow<T>, other: Flow<T>): boolean => {
+    const [own, its] = [one.held * other.weight, other.held * one.weight];
+    return own < its || (own === its && one.turn < other.turn);
+  };
+
+  /** The first lane of a flow whose head may be taken. */
+  const movable = (flow: Flow<T>, admits: (item: T) => boolean): string | undefined => {
+    for (const [name, { items, first }] of flow.lanes) {
+      const head = items[first];
+      if (head !== undefined && admits(head.item)) return name;
+    }
+    return undefined;
+  };
+
+  return {
+    push(name, laneName, item, cost) {
+      let flow = flows.get(name);
+      if (flow === undefined) {
+        flow = { weight: weightOf(name), held: 0, turn: time, waiting: 0, lanes: new Map() };
+        flows.set(name, flow);
+      }
+      if (flow.waiting === 0) flow.turn = Math.max(flow.turn, time);
+      let lane = flow.lanes.get(laneName);
+      if (lane === undefined) flow.lanes.set(laneName, (lane = { items: [], first: 0 }));
+      lane.items.push({ item, cost });
+      flow.waiting++;
+      size++;
+    },
+
+    take(admits) {
+      let best: Flow<T> | undefined;
+      let bestLane = "";
+      for (const flow of flows.values()) {
+        if (flow.waiting === 0 || (best !== undefined && !before(flow, best))) continue;
+        const lane = movable(flow, admits);
+        if (lane !== undefined) [best, bestLane] = [flow, lane];
+      }
+      const lane = best?.lanes.get(bestLane);
+      const taken = lane?.items[lane.first];
+      if (best === undefined || lane === undefined || taken === undefined) return undefined;
+      lane.first++;
+      // Served last from now on; what was taken is let go from time to time.
+      best.lanes.delete(bestLane);
+      if (lane.first < lane.items.length) best.lanes.set(bestLane, lane);
+      if (lane.first > 256 && lane.first > lane.items.length / 2) {
+        lane.items = lane.items.slice(lane.first);
+        lane.first = 0;
+      }
+      time = Math.max(time, best.turn);
+      best.turn += taken.cost / best.weight;
+      best.held += taken.cost;
+      best.waiting--;
+      size--;
+      return taken.item;
+    },
+
+    release(name, cost) {
+      const flow = flows.get(name);
+      if (flow === undefined) return;
+      flow.held = Math.max(0, flow.held - cost);
+      forgetIdle(name, flow);
+    },
+
+    dropLane(laneName) {
+      for (const [name, flow] of flows) {
+        const lane = flow.lanes.get(laneName);
+        if (lane === undefined) continue;
+        const gone = lane.items.length - lane.first;
+        flow.waiting -= gone;
+        size -= gone;
+        flow.lanes.delete(laneName);
+        forgetIdle(name, flow);
+      }
+    },
+
+    size: () => size,
+    held: (name) => flows.get(name)?.held ?? 0,
+  };
+}
+
+/**
+ * Whether a flow may take `more` of a bounded pool that is not taken back from anyone: it may have as much as it leaves free. One flow
+ * fills half of the pool, a second half of the rest, so there is always something for the next.
+ */
+export const leavesRoom = (own: number, more: number, used: number, limit: number): boolean =>
+  own + more <= limit - used - more;

@@ -1,0 +1,171 @@
+// The stage's places between flows, and what is parked outside of them. Records are named tenant-number; nothing ends by itself.
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
+import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
+import { createStage, type Process, type StageOptions } from "./stage.ts";
+import type { Place } from "./step.ts";
+import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./test-doubles.ts";
+
+interface Call {
+  name: string;
+  place: Place;
+  done(): void;
+}
+const tenantOf = ({ value }: RawRecord): string => String(value).split("-")[0] ?? "";
+
+async function setUp(limits: Partial<StageOptions["limits"]>, weights: Record<string, number> = {}) {
+  const [consumer, producer] = [fakeConsumer(), fakeProducer()];
+  let handlers: GroupHandlers | undefined;
+  consumer.run = (given) => {
+    handlers = given;
+    return Promise.resolve();
+  };
+  const calls: Call[] = [];
+  const process: Process = (record, _position, _signal, place) =>
+    new Promise((resolve) => {
+      if (place === undefined) throw new Error("no place");
+      const messages: OutgoingMessage[] = [{ topic: "out", key: null, value: record.value }];
+      calls.push({ name: String(record.value), place, done: () => resolve(messages) });
+    });
+  const kafka: Pick<Kafka, "groupConsumer" | "transactionalProducer"> = {
+    groupConsumer: () => consumer,
+    transactionalProducer: () => producer,
+  };
+  const stage = createStage({
+    ...{ name: "test", group: "g", topics: ["in"], transactionalId: "g.one", instance: "one", sessionTimeoutMs: 6_000 },
+    limits: { inFlight: 4, inFlightBytes: 1_000_000, drainMs: 400, ...limits },
+    flowOf: tenantOf,
+    weightOf: (tenant) => weights[tenant] ?? 1,
+    kafka: kafka as Kafka,
+    process,
+    rejected: () => Promise.resolve([]),
+    metrics: createStageMetrics(createMetricsRegistry(), "test"),
+    log: silent,
+  });
+  await stage.start();
+  onTestFinished(() => stage.stop());
+  if (handlers === undefined) throw new Error("the stage did not run its consumer");
+  const its = handlers;
+  its.onJoin(memberOf(1), [at(0), at(1)]);
+  await settled();
+  consumer.calls.length = 0;
+  const next = [0, 0];
+  const deliver = (names: readonly string[], partition = 0): void => {
+    const from = next[partition] ?? 0;
+    next[partition] = from + names.length;
+    const records = names.map((name, index) => rawRecord(from + index, name));
+    void its.onBatch("in", partition, records, { from, next: from + names.length }, () => false);
+  };
+  const running = (): string[] => calls.map(({ name }) => name);
+  const call = (name: string): Call => {
+    const found = calls.find((one) => one.name === name);
+    if (found === undefined) throw new Error(`${name} does not run`);
+    return found;
+  };
+  return { stage, consumer, producer, deliver, running, call };
+}
+const many = (tenant: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${tenant}-${i}`);
+
+describe("places", () => {
+  test("a tenant that floods a partition holds another's record back by no more than what it has under way", async () => {
+    const { deliver, running, call, consumer } = await setUp({});
+    deliver(many("loud", 1_000));
+    deliver(["quiet-0", "quiet-1"]);
+    expect(running()).toEqual(many("loud", 4));
+    expect(consumer.calls).toEqual([]); // the flood does not stop the fetching either
+    call("loud-1").done();
+    await settled();
+    call("loud-0").done();
+    await settled();
+    expect(running().slice(4)).toEqual(["quiet-0", "quiet-1"]);
+    call("loud-2").done(); // both hold two now: by turns
+    await settled();
+    expect(running().slice(6)).toEqual(["loud-4"]);
+  });
+
+  test("alone it has every place, in all its partitions; others get their share by weight", async () => {
+    const { deliver, running, call, stage } = await setUp({ inFlight: 6 }, { heavy: 2 });
+    deliver(many("light", 20));
+    deliver(many("light", 20), 1);
+    expect(stage.health().inFlight).toBe(6);
+    deliver(many("heavy", 20));
+    for (const name of running()) call(name).done();
+    for (let i = 0; i < 6; i++) await settled();
+    const now = running()
+      .slice(6, 12)
+      .map((name) => name.split("-")[0]);
+    expect(now.filter((tenant) => tenant === "heavy")).toHaveLength(4);
+  });
+
+  test("a record that only waits gives its place to the next one, and ends without it", async () => {
+    const { deliver, running, call, producer, stage } = await setUp({ inFlight: 1 });
+    deliver(["a-0", "b-0", "c-0"]);
+    expect(call("a-0").place.leave()).toBe(true);
+    await settled();
+    expect(running()).toEqual(["a-0", "b-0"]);
+    expect(stage.health().inFlight).toBe(1);
+    call("a-0").done();
+    await settled();
+    expect(valuesOf(producer.committed)).toEqual(["a-0"]);
+    expect(stage.health().inFlight).toBe(1);
+  });
+
+  test("it gets its place back in its turn", async () => {
+    const { deliver, call, producer, stage } = await setUp({ inFlight: 1 });
+    deliver(["a-0", "b-0"]);
+    call("a-0").place.leave();
+    await settled();
+    let back = false;
+    const taken = call("a-0")
+      .place.take()
+      .then(() => (back = true));
+    await settled();
+    expect(back).toBe(false);
+    call("b-0").done();
+    await taken;
+    expect(stage.health().inFlight).toBe(1);
+    call("a-0").done();
+    await settled();
+    expect(valuesOf(producer.committed)).toEqual(["b-0", "a-0"]);
+    expect(stage.health().inFlight).toBe(0);
+  });
+
+  test("one that ended while it waited for its place again is passed over", async () => {
+    const { deliver, call, running, stage } = await setUp({ inFlight: 1 });
+    deliver(["a-0", "b-0", "c-0"]);
+    call("a-0").place.leave();
+    await settled();
+    void call("a-0").place.take();
+    call("a-0").done();
+    await settled();
+    call("b-0").done();
+    await settled();
+    expect(running()).toEqual(["a-0", "b-0", "c-0"]);
+    call("c-0").done();
+    await settled();
+    expect(stage.health().inFlight).toBe(0);
+  });
+
+  test("what is parked is bounded, and one tenant leaves room for the next", async () => {
+    const { deliver, call, running } = await setUp({ inFlight: 2, parked: 4 });
+    deliver(["a-0", "a-1", "a-2", "b-0"]);
+    const left: boolean[] = [];
+    for (const name of ["a-0", "a-1", "a-2", "b-0"]) {
+      await settled();
+      left.push(call(name).place.leave());
+    }
+    expect(left).toEqual([true, true, false, true]);
+    expect(running()).toHaveLength(4);
+    for (const name of ["a-0", "a-1"]) call(name).done(); // and room comes back
+    await settled();
+    expect(call("a-2").place.leave()).toBe(true);
+  });
+
+  test("the bytes of what is parked are bounded, too", async () => {
+    const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
+    deliver(["a-".padEnd(40, "x"), "a-".padEnd(41, "x")]);
+    await settled();
+    expect(call("a-".padEnd(40, "x")).place.leave()).toBe(true);
+    expect(call("a-".padEnd(41, "x")).place.leave()).toBe(false);
+  });
+});
