@@ -29,3 +29,9 @@ export function canonicalHash(request: Pick<Request, "messages" | "documents" | 
   ];
   return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
+
+/** Whether a repeated id asks the same again: what is asked and in which domain, 32 hex digits. Deadline, privacy and where to answer may differ. */
+export function requestHash(request: Pick<Request, "domain" | "messages" | "documents" | "params" | "allow">): string {
+  const text = JSON.stringify([request.domain, canonicalHash(request)]);
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}

@@ -1,6 +1,6 @@
 // Who a record is: ids, times and sharing domains, by one function for every stage, so that all of them agree.
 import { createHash } from "node:crypto";
-import type { Request } from "../schemas/types.ts";
+import type { Request, Work } from "../schemas/types.ts";
 
 /** Where a record stands; the shape of runtime's Position, which algorithms may not import. */
 export interface RecordPosition {
@@ -28,9 +28,38 @@ const escape = (name: string): string => encodeURIComponent(name.replace(/\p{Sur
 export const sharingDomain = (tenant: string, domain: string | null): string =>
   `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
 
-/** Milliseconds since the epoch at which nobody needs the answer any more. */
-export const deadlineOf = (request: Pick<Request, "allow"> & { createdAt: number }, defaultMs: number): number =>
-  request.createdAt + (request.allow.deadlineMs ?? defaultMs);
+/** How far the clocks of two hosts, or of a host and a broker, may differ before one of them is not believed. */
+export const skewMs = 5_000;
+
+/**
+ * When a record came to the broker, milliseconds since the epoch: the one time of a client's record that counts, for deadlines, order,
+ * memory and retention. A broker that stamps records itself (message.timestamp.type=LogAppendTime, as on the topics we make) is believed;
+ * a stamp that the producer made is believed within skewMs of now, which is when the record is received.
+ */
+export function arrivalOf(
+  { timestamp, appended = false }: { timestamp: number; appended?: boolean },
+  now: number,
+  toleranceMs = skewMs,
+): number {
+  if (appended) return timestamp;
+  return Number.isFinite(timestamp) ? Math.min(Math.max(timestamp, now - toleranceMs), now) : now;
+}
+
+/** Milliseconds since the epoch at which nobody needs the answer any more; createdAt: when the request came, by arrivalOf(). */
+export const deadlineOf = (
+  request: Pick<Request, "allow"> & { createdAt: number },
+  defaultMs: number,
+  mostMs = Infinity,
+): number => request.createdAt + Math.min(request.allow.deadlineMs ?? defaultMs, mostMs);
+
+/**
+ * The deadline of work that plan handed over, by the clock of whoever has it now. Where plan's clock and the broker's differ by more
+ * than a hop takes, what is left of the deadline counts from the work's own arrival.
+ */
+export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "plannedAt">, arrivedAt: number): number {
+  const hop = arrivedAt - plannedAt;
+  return hop >= 0 && hop <= skewMs ? notAfter : arrivedAt + (notAfter - plannedAt);
+}
 
 /** The same pair in the same domain is the same example, however often it is admitted. 32 hex digits. */
 export const exampleId = (domain: string, request: string, response: string): string =>

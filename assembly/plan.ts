@@ -7,6 +7,7 @@ import { createPlacementTable, type PlacementMode } from "../operators/place/pla
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
+import { createSharedResponses } from "../operators/recall/shared-responses.ts";
 import { ROUTER } from "../operators/route/policy.ts";
 import { createPolicyTable } from "../operators/route/policy-table.ts";
 import { plan } from "../pipelines/plan.ts";
@@ -89,7 +90,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     arms: session.arms.routed,
     clock,
     seen,
-    firstResponses: createFirstResponses(clickhouse),
+    firstResponses: createSharedResponses(createFirstResponses(clickhouse)),
     embedder,
     pool,
     selection: config.selection,

@@ -1,8 +1,9 @@
 // Puts record on the runtime: the recorded topics as one group, rows into ClickHouse, what ClickHouse refuses into dead-letters.
+import { arrivalOf } from "../algorithms/identity.ts";
 import { createSinkSource } from "../connections/kafka/sink-source.ts";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createDecode } from "../operators/decode/decode.ts";
-import { recordedTopicOf, recordedTopics, tableOf } from "../operators/decode/rows.ts";
+import { clientTopics, recordedTopicOf, recordedTopics, tableOf } from "../operators/decode/rows.ts";
 import { createUndecodable } from "../operators/decode/undecodable.ts";
 import { createInsert } from "../operators/insert/insert.ts";
 import { createRefused } from "../operators/insert/refused.ts";
@@ -70,8 +71,13 @@ export async function startRecord(session: Session, instance: string): Promise<R
   });
   const sink = createSink({
     source: createSinkSource(consumer, log),
-    decode: ({ topic: from, partition, record: raw }, signal) =>
-      decode(recordOf(from), raw, { topic: from, partition, offset: raw.offset, timestamp: raw.timestamp }, signal),
+    decode({ topic: from, partition, record: raw }, signal) {
+      const name = recordOf(from);
+      const { offset, timestamp } = raw;
+      // Of a client a stamp of its own is believed only near to now; ours may have waited for record as long as they like.
+      const arrivedAt = arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity);
+      return decode(name, raw, { topic: from, partition, offset, timestamp, arrivedAt }, signal);
+    },
     batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
     insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
     async storedOffsets(assigned) {

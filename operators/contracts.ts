@@ -1,11 +1,11 @@
 // What plan and generate owe their readers when no operator produced an answer: the deadline, and the one final response.
-import { deadlineOf, identify } from "../algorithms/identity.ts";
+import { deadlineOf, identify, workDeadline } from "../algorithms/identity.ts";
 import type { Problem, SourceContract } from "../runtime/pipeline.ts";
 import { failedResponse } from "./call/response.ts";
 import { refusedResponse, replyPartition } from "./refusal.ts";
 
 export interface ContractDependencies {
-  limits: { deadlineMs: number };
+  limits: { deadlineMs: number; maxDeadlineMs?: number };
   /** Partitions of the responses topic. */
   partitions: number;
   /** Milliseconds since the epoch. */
@@ -14,7 +14,8 @@ export interface ContractDependencies {
 
 export function planContract({ limits, partitions, clock }: ContractDependencies): SourceContract<"requests"> {
   return {
-    deadline: ({ record, position, timestamp }) => deadlineOf(identify(record, position, timestamp), limits.deadlineMs),
+    deadline: ({ record, timestamp }) =>
+      deadlineOf({ allow: record.allow, createdAt: timestamp }, limits.deadlineMs, limits.maxDeadlineMs),
     id: ({ record, position, timestamp }) => identify(record, position, timestamp).id,
     answer: (received, problem: Problem) => [refusedResponse(received, problem, clock(), partitions)],
   };
@@ -22,7 +23,9 @@ export function planContract({ limits, partitions, clock }: ContractDependencies
 
 export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work"> {
   return {
-    deadline: ({ record }) => record.notAfter,
+    // Work comes from plan, whose clock is one of ours; it may have waited for long.
+    toleranceMs: Infinity,
+    deadline: ({ record, timestamp }) => workDeadline(record, timestamp),
     id: ({ record }) => record.decision.requestId,
     answer({ record }, { status, code, message }) {
       const { requestId } = record.decision;

@@ -5,7 +5,12 @@ import { aRequest, NOW, received } from "./test-values.ts";
 const problem = { status: "refused", code: "no_messages", message: "say something" } as const;
 
 it("owes a refused request one response, under its id and on the partition the client reads", () => {
-  const emit = refusedResponse(received(aRequest({ id: null, replyPartition: 3 })), problem, NOW + 10, 8);
+  const emit = refusedResponse(
+    { ...received(aRequest({ id: null, replyPartition: 3 })), timestamp: NOW },
+    problem,
+    NOW + 10,
+    8,
+  );
   expect(emit).toMatchObject({
     output: "responses",
     key: "precedent.requests-2-7",

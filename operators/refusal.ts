@@ -19,12 +19,14 @@ interface Problem {
   status: "refused" | "failed";
   code: string;
   message: string;
+  /** It repeats another request, whose response this one must not stand in for. */
+  repeat?: boolean;
 }
 
 /** `now` in milliseconds since the epoch. `partitions`: how many the responses topic has. */
 export function refusedResponse(
   received: Received<Request>,
-  { status, code, message }: Problem,
+  { status, code, message, repeat = false }: Problem,
   now: number,
   partitions: number,
 ): Emit {
@@ -41,9 +43,9 @@ export function refusedResponse(
     source: "none",
     exampleIds: [],
     usage: { ...NO_USAGE },
-    duplicate: false,
+    duplicate: repeat,
     cost: 0,
-    timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - request.createdAt },
+    timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: { code, message },
     degraded: [],
     createdAt: now,

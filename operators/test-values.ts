@@ -49,6 +49,7 @@ export function validated(change: Partial<Request> = {}, offset = 7, partition =
   const from = received(aRequest(change), offset, partition);
   return {
     ...from,
+    timestamp: NOW,
     request: { ...from.record, id: from.record.id ?? "derived", createdAt: from.record.createdAt ?? NOW },
     domain: "acme/default",
     deadline: NOW + 120_000,

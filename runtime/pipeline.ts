@@ -7,6 +7,8 @@ import type { Emit, Outcome, Received, Step, StepContext } from "./step.ts";
 
 /** What a source owes its readers when no operator produced the answer. */
 export interface SourceContract<N extends TopicName> {
+  /** How far back a timestamp that the producer made is believed, in milliseconds; absent: as of a client. */
+  toleranceMs?: number;
   /** Milliseconds since the epoch after which nobody needs the result. */
   deadline(received: Received<RecordOf[N]>): number;
   /** Identity for logs. */

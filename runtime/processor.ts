@@ -3,6 +3,7 @@
 // waited for until the deadline. Only a lost partition ends it without outputs.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { arrivalOf } from "../algorithms/identity.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec, Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
@@ -75,6 +76,16 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     return decodePatiently(codec, description.source, record.value, { signal, onWaiting, firstMs: retryMs.first });
   };
 
+  const receive = (
+    value: RecordOf[N],
+    raw: RawRecord,
+    position: Position,
+    receivedAt: number,
+  ): Received<RecordOf[N]> => {
+    const timestamp = Math.min(arrivalOf(raw, receivedAt, contract.toleranceMs), receivedAt);
+    return { record: value, position, timestamp, receivedAt };
+  };
+
   const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>
     contract.answer(received, problem).map(encode);
 
@@ -94,7 +105,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     const receivedAt = now();
     const decoded = await decode(record, lost);
     if (!decoded.ok) return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
-    const received = { record: decoded.value, position, timestamp: record.timestamp, receivedAt };
+    const received = receive(decoded.value, record, position, receivedAt);
     const deadline = contract.deadline(received);
     const limit = limitOf(lost, deadline - receivedAt);
     const { signal } = limit;
@@ -174,7 +185,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
         : deadLetter(record, position, { code: "output_too_large", reason });
       const decoded = await decode(record, new AbortController().signal);
       if (!decoded.ok) return [letter];
-      const received = { record: decoded.value, position, timestamp: record.timestamp, receivedAt: now() };
+      const received = receive(decoded.value, record, position, now());
       return [letter, ...answer(received, { status: "failed", code: "output_too_large", message: reason })];
     },
   };

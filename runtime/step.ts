@@ -15,7 +15,7 @@ export interface Position {
 export interface Received<T> {
   record: T;
   position: Position;
-  /** Kafka timestamp, milliseconds since the epoch. */
+  /** When it came to the broker (algorithms/identity.ts), never after receivedAt; milliseconds since the epoch. */
   timestamp: number;
   /** When this process took it up, milliseconds since the epoch. */
   receivedAt: number;

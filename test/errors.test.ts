@@ -157,7 +157,7 @@ describe("requests that are refused", () => {
     await stillAnswers();
   });
   test("a deadline that has passed", async () => {
-    const response = await system.ask("hello", { allow: allow("recorded", 1_000), createdAt: Date.now() - 60_000 });
+    const response = await system.ask("hello", { allow: allow("recorded", 1) });
     expect(response).toMatchObject({ status: "refused", error: { code: "deadline_exceeded" } });
   });
   test("a deadline that passes while the model hangs", async () => {

@@ -18,13 +18,18 @@ export function groupByTopic(messages: readonly OutgoingMessage[]): TopicMessage
   return [...topics.values()];
 }
 
+/** In the attributes of a batch; kafkajs' types do not have it. */
+const logAppendTime = 1;
+
 export function toRawRecord(message: KafkaMessage): RawRecord {
+  const { batchContext } = message as { batchContext?: { timestampType?: number } };
   return {
     offset: Number(message.offset),
     key: message.key,
     value: message.value,
     headers: plainHeaders(message.headers),
     timestamp: Number(message.timestamp),
+    appended: batchContext?.timestampType === logAppendTime,
   };
 }
 

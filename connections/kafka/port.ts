@@ -24,6 +24,8 @@ export interface RawRecord {
   headers: Record<string, Buffer>;
   /** Milliseconds since the epoch. */
   timestamp: number;
+  /** The broker stamped it when it came; else the producer did, by whatever clock it has. */
+  appended?: boolean;
 }
 
 export interface OutgoingMessage {

@@ -7,6 +7,7 @@ import { untilReachable } from "./retry.ts";
 
 const mebibyte = 1024 * 1024;
 const minute = 60_000;
+const timestampType = "message.timestamp.type";
 
 export interface TopicSettings extends DurabilitySettings {
   prefix: string;
@@ -15,6 +16,8 @@ export interface TopicSettings extends DurabilitySettings {
 
 interface Shape {
   partitions?: number;
+  /** Its producers stamp the records, for a copy has the time of what it copies. On all other topics the broker does: no clock but its own counts. */
+  producerTime?: boolean;
   config: Record<string, string>;
 }
 
@@ -35,7 +38,7 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   decisions: { config: limit(16) },
   work: { config: limit(32) },
   answers: { config: compacted },
-  examples: { config: compacted },
+  examples: { config: compacted, producerTime: true },
   policies: { config: compacted },
   observations: { config: limit(32) },
   replays: { config: {} },
@@ -45,6 +48,9 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
   "dead-letters": { config: limit(32) },
 };
+
+const brokerTime = ({ producerTime = false }: Shape): Record<string, string> =>
+  producerTime ? {} : { [timestampType]: "LogAppendTime" };
 
 /** Full name of a topic; work has one topic an arm. */
 export function topicName(prefix: string, topic: TopicName | "locks", arm?: string): string {
@@ -78,9 +84,11 @@ export async function ensureTopics(
       topic: name,
       numPartitions: shape.partitions ?? settings.partitions,
       replicationFactor,
-      configEntries: Object.entries({ ...shape.config, "min.insync.replicas": String(minInsyncReplicas) }).map(
-        ([key, value]) => ({ name: key, value }),
-      ),
+      configEntries: Object.entries({
+        ...brokerTime(shape),
+        ...shape.config,
+        "min.insync.replicas": String(minInsyncReplicas),
+      }).map(([key, value]) => ({ name: key, value })),
     })),
   });
   // The broker acknowledges before every leader serves.

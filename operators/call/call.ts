@@ -1,5 +1,6 @@
 // Calls the arm and makes the one final response, and what the cache may keep of it. Needs link before it. A repeated call may cost
 // twice; the response is published once, for the stage commits it with the work. It never retries: that is the arm's own business.
+import { workDeadline } from "../../algorithms/identity.ts";
 import type { Arm } from "../../arms/arm.ts";
 import { type Emit, ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked } from "../flow.ts";
@@ -22,22 +23,23 @@ export function createCall({ arm, clock, partitions = Infinity }: CallDependenci
     const { request } = work;
     const requestId = work.decision.requestId;
     const called = clock();
-    if (called >= work.notAfter) return refuse("deadline_exceeded", lateMessage(work.notAfter, called));
+    const notAfter = workDeadline(work, linked.timestamp);
+    if (called >= notAfter) return refuse("deadline_exceeded", lateMessage(notAfter, called));
 
     const { pieces, linkPolicy } = linked.prompt;
     const { params, tenant } = request;
-    const asked = { requestId, tenant, pieces, params, deadline: work.notAfter, ...(linkPolicy && { linkPolicy }) };
+    const asked = { requestId, tenant, pieces, params, deadline: notAfter, ...(linkPolicy && { linkPolicy }) };
     const result = await arm.answer(asked, signal);
     const times = { called, finished: clock() };
     // The timers of the deadline may end a call a little before it.
     const early = result.kind === "failure" ? timerMs : 0;
-    const isLate = times.finished >= work.notAfter - early;
+    const isLate = times.finished >= notAfter - early;
     // The partition was lost or the stage shuts down: the answer is somebody else's to give.
     if (!isLate && result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
     const response = isLate
-      ? lateResponse(work, requestId, result, { ...times, message: lateMessage(work.notAfter, times.finished) })
+      ? lateResponse(work, requestId, result, { ...times, message: lateMessage(notAfter, times.finished) })
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, result, times);

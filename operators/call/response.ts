@@ -12,7 +12,7 @@ export interface CallTimes {
 
 const keptForMs = 24 * 3_600_000;
 
-/** The response to an answer; the timings firstToken and total count from the request's creation. */
+/** The response to an answer; the timings firstToken and total count from the request's arrival. */
 export function answeredResponse(work: Work, requestId: string, answer: ArmAnswer, times: CallTimes): Response {
   const { firstTokenMs } = answer;
   return {
@@ -28,8 +28,8 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     timings: {
       plan: work.planMs,
       queue: waited(work, times) + answer.queueMs,
-      firstToken: firstTokenMs === null ? null : sinceCreation(work, times.called) + firstTokenMs,
-      total: sinceCreation(work, times.finished),
+      firstToken: firstTokenMs === null ? null : sinceArrival(work, times.called) + firstTokenMs,
+      total: sinceArrival(work, times.finished),
     },
   };
 }
@@ -107,7 +107,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
       plan: work.planMs,
       queue: waited(work, times),
       firstToken: null,
-      total: sinceCreation(work, times.finished),
+      total: sinceArrival(work, times.finished),
     },
     error: null,
     degraded: [...work.decision.degraded],
@@ -118,7 +118,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
 /** On the work topic and in this process, until the arm was called. */
 const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);
 
-function sinceCreation(work: Work, at: number): number {
-  // Plan writes createdAt into every request that had none; without it, what plan took stands for it.
-  return Math.max(0, at - (work.request.createdAt ?? work.plannedAt - work.planMs));
+/** Since the request came to the broker, by plan's clock; what the client says of the time is not believed. */
+function sinceArrival(work: Work, at: number): number {
+  return Math.max(0, at - (work.plannedAt - work.planMs));
 }

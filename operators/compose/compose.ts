@@ -57,7 +57,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
       cacheKey: request.documents.length > 0 ? null : cacheKey,
       notAfter: deadline,
       plannedAt: now,
-      planMs: now - request.createdAt,
+      planMs: now - routed.timestamp,
     };
     const emits: Emit[] = [
       { output: "work", arm: decision.arm, key: request.id, record: work },

@@ -1,8 +1,9 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its response. Pure, as rows.ts says.
+import { requestHash } from "../../algorithms/canonical.ts";
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import type { Row } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
-import { at, double, doubleOrNull, time, type Place } from "./values.ts";
+import { at, clientTime, double, doubleOrNull, ownTime, time, timeOrNull, type Place } from "./values.ts";
 
 export const messagesOf = (request: Request): object[] =>
   request.messages.map(({ role, content }) => ({ role, content }));
@@ -30,7 +31,9 @@ export function requestRow(record: Request, place: Place): Row {
     may_ask: request.mayAsk,
     reply_partition: request.replyPartition,
     metadata: request.metadata,
-    created_at: time(request.createdAt),
+    created_at: time(clientTime(record.createdAt, place)),
+    said_at: timeOrNull(record.createdAt),
+    request_hash: requestHash(record),
     ...at(place),
   };
 }
@@ -78,7 +81,7 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   asked: record.asked,
   degraded: record.degraded,
   timings: record.timings.map(({ operator, ms }) => ({ operator, ms: double(ms) })),
-  created_at: time(record.createdAt),
+  created_at: time(ownTime(record.createdAt, place)),
   ...at(place),
 });
 
@@ -107,6 +110,6 @@ export const responseRow = (record: Response, place: Place): Row => ({
   error_code: record.error?.code ?? null,
   error_message: record.error?.message ?? null,
   degraded: record.degraded,
-  created_at: time(record.createdAt),
+  created_at: time(ownTime(record.createdAt, place)),
   ...at(place),
 });

@@ -2,7 +2,7 @@
 // on it; the other arms' examples stand in decisions.arms alone. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
-import { at, double, floats, time, timeOrNull, type Place } from "./values.ts";
+import { at, double, floats, ownTime, time, timeOrNull, type Place } from "./values.ts";
 
 export const sourceColumns = (source: ExampleSource): object => ({
   source_arm: source.arm,
@@ -24,7 +24,7 @@ export const exampleRow = (record: Example, place: Place): Row => ({
   expires_at: timeOrNull(record.expiresAt),
   replays: record.replays,
   deleted: false,
-  created_at: time(record.createdAt),
+  created_at: time(ownTime(record.createdAt, place)),
   kafka_timestamp: time(place.timestamp),
   ...at(place),
 });
@@ -62,7 +62,7 @@ function decodedTenant(domain: string): string {
 const chosenArm = (record: Decision): ArmScore | undefined => record.arms.find(({ arm }) => arm === record.arm);
 
 /** What an example's row says of the decision: whose request, which arm, which model of helpfulness. */
-const decided = (record: Decision, chosen: ArmScore): Row => ({
+const decided = (record: Decision, chosen: ArmScore, place: Place): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
   domain: record.domain,
@@ -72,7 +72,7 @@ const decided = (record: Decision, chosen: ArmScore): Row => ({
   proxy_version: record.proxyVersion,
   arm_cost: double(chosen.cost),
   arm_mean: double(chosen.mean),
-  created_at: time(record.createdAt),
+  created_at: time(ownTime(record.createdAt, place)),
 });
 
 /** What the chosen arm was shown, in prompt order. */
@@ -81,7 +81,7 @@ export function exampleUseRows(record: Decision, place: Place): Row[] {
   if (chosen === undefined) return [];
   return chosen.examples.map((example, index) => ({
     example_id: example.id,
-    ...decided(record, chosen),
+    ...decided(record, chosen, place),
     position: index + 1,
     similarity: double(example.similarity),
     helpfulness: double(example.helpfulness),
@@ -101,7 +101,7 @@ export function exampleTrialRows(record: Decision, place: Place): Row[] {
   return [
     {
       example_id: trial.id,
-      ...decided(record, chosen),
+      ...decided(record, chosen, place),
       shown: trial.shown,
       probability: double(trial.probability),
       similarity: double(trial.similarity),

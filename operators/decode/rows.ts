@@ -2,10 +2,24 @@
 // Pure. The same record from the same position always gives the same rows, so inserting them again changes nothing.
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
-import type { RecordOf } from "../../schemas/records.ts";
+import type { RecordOf, TopicName } from "../../schemas/records.ts";
 import { decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
 import { exampleRow, exampleTrialRows, exampleUseRows, sourceColumns } from "./example-rows.ts";
-import { at, base64, base64OrNull, double, doubleOrNull, time, timeOrNull, type Place } from "./values.ts";
+import {
+  at,
+  base64,
+  base64OrNull,
+  clientTime,
+  double,
+  doubleOrNull,
+  ownTime,
+  time,
+  timeOrNull,
+  type Place,
+} from "./values.ts";
+
+/** Written by clients, whose clocks nobody knows; everything else is written by our own stages. */
+export const clientTopics: ReadonlySet<TopicName> = new Set<TopicName>(["requests", "feedback", "observations"]);
 
 /** The table that a topic's position is read from: it has a row for every record, and its rows are inserted last. */
 export const tableOf = {
@@ -67,7 +81,8 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     text: record.text,
     withdraws: record.withdraws,
     comment: record.comment,
-    created_at: time(record.createdAt),
+    created_at: time(clientTime(record.createdAt, place)),
+    said_at: time(record.createdAt),
     ...at(place),
   })),
   policies: single("policies", (record, place) => ({
@@ -82,7 +97,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     trained_through: timeOrNull(record.trainedThrough),
     metrics: Object.fromEntries(Object.entries(record.metrics).map(([name, value]) => [name, double(value)])),
     revert_of: record.revertOf,
-    created_at: time(record.createdAt),
+    created_at: time(ownTime(record.createdAt, place)),
     kafka_timestamp: time(place.timestamp),
     ...at(place),
   })),
@@ -96,7 +111,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     tokens: record.tokens,
     cost: double(record.cost),
     outcome: record.outcome,
-    created_at: time(record.createdAt),
+    created_at: time(ownTime(record.createdAt, place)),
     ...at(place),
   })),
   observations: single("observations", (record, place) => {
@@ -112,7 +127,8 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
       privacy_cache: request.privacy.cache,
       privacy_share: request.privacy.share,
       metadata: request.metadata,
-      created_at: time(record.createdAt),
+      created_at: time(clientTime(record.createdAt, place)),
+      said_at: time(record.createdAt),
       ...at(place),
     };
   }),
@@ -126,7 +142,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     recomputed_share: double(record.recomputedShare),
     kl: double(record.kl),
     agreement: double(record.agreement),
-    created_at: time(record.createdAt),
+    created_at: time(ownTime(record.createdAt, place)),
     ...at(place),
   })),
   "dead-letters": single("dead_letters", (record, place) => ({
@@ -141,7 +157,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     value_base64: base64OrNull(record.value),
     headers_base64: Object.fromEntries(Object.entries(record.headers).map(([name, bytes]) => [name, base64(bytes)])),
     source_timestamp: timeOrNull(record.timestamp),
-    created_at: time(record.createdAt),
+    created_at: time(ownTime(record.createdAt, place)),
     ...at(place),
   })),
 };

@@ -6,7 +6,16 @@ export interface Place {
   partition: number;
   offset: number;
   timestamp: number;
+  /** When it came to the broker (algorithms/identity.ts). Absent: the records are history, dated by what they say themselves. */
+  arrivedAt?: number;
 }
+
+/** When a client's record counts as made, said being its own createdAt: when it came. It may say any time at all. */
+export const clientTime = (said: number | null, { arrivedAt, timestamp }: Place): number =>
+  arrivedAt ?? said ?? timestamp;
+
+/** When a record of our own stages was made: by the clock of its host, but not after it came. */
+export const ownTime = (createdAt: number, { arrivedAt = Infinity }: Place): number => Math.min(createdAt, arrivedAt);
 
 /** The columns that every row ends in. */
 export const at = ({ topic, partition, offset }: Place): object => ({

@@ -1,9 +1,10 @@
 // Answers from memory what was answered before. Today: an id seen again within 24 hours gets a copy of its first response,
 // marked duplicate and free of cost; the response cache for exact repeats of a text will stand here too.
 // Needs validate before it and the partition's ids restored. While the first response is not recorded yet, or ClickHouse is down,
-// the record waits (retryLater) until its deadline; it is never answered by a second model call.
-import { canonicalHash } from "../../algorithms/canonical.ts";
-import { finish, ok, retryLater, type Step } from "../../runtime/step.ts";
+// the record waits (retryLater), without a place among those under way, until its deadline; it is never answered by a second model call.
+// An id that comes with another text is refused.
+import { canonicalHash, requestHash } from "../../algorithms/canonical.ts";
+import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
 import type { Recalled, Sanitised } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
@@ -19,6 +20,15 @@ export interface RecallDependencies {
   partitions: number;
 }
 
+/** What a repeat is told when no more may wait for a first answer. Marked as a repeat: the first answer is still to come. */
+const tooMany: Refuse = {
+  ...refuse(
+    "too_many_repeats",
+    "Too many repeats of requests under way wait for their first answers (limits.parked): wait for the answer instead of sending it again.",
+  ),
+  repeat: true,
+};
+
 export function createRecall({
   seen,
   firstResponses,
@@ -29,21 +39,32 @@ export function createRecall({
     const { record, request, position, domain } = sanitised;
     // An id of ours comes from the position: nobody else has it.
     const named = record.id !== null && record.id !== "";
-    const first = named ? seen.firstSeen(request.tenant, request.id, position, clock()) : null;
+    // Of the record as it came, which is what record stores of it.
+    const hash = named ? requestHash(record) : "";
+    const first = named ? seen.firstSeen(request.tenant, request.id, position, sanitised.timestamp, hash) : null;
     if (first === null) {
       const cacheKey = request.privacy.cache ? `${domain}/${canonicalHash(request)}` : null;
       return ok({ ...sanitised, cacheKey });
     }
+    const where = `partition ${first.partition}, offset ${first.offset}`;
+    if ((seen.hashOf(request.tenant, request.id) ?? hash) !== hash)
+      return {
+        ...refuse(
+          "id_reused",
+          `The id ${request.id} was used for another request (${where}) within 24 hours: give every request an id of its own.`,
+        ),
+        repeat: true,
+      };
     let response: FirstResponse | null;
     try {
       response = await firstResponses.find(request.tenant, request.id, clock());
     } catch (cause) {
-      return retryLater(cause instanceof Error ? cause : new Error(String(cause)));
+      return retryLater(cause instanceof Error ? cause : new Error(String(cause)), tooMany);
     }
-    const where = `partition ${first.partition}, offset ${first.offset}`;
     if (response === null)
       return retryLater(
         new Error(`request ${request.id} was seen first at ${where} and its response is not recorded yet`),
+        tooMany,
       );
     return finish({
       output: "responses",
@@ -54,7 +75,7 @@ export function createRecall({
   };
 }
 
-function copyOf(first: FirstResponse, { request, receivedAt }: Sanitised, now: number): Response {
+function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Sanitised, now: number): Response {
   return {
     ...first,
     requestId: request.id,
@@ -62,7 +83,7 @@ function copyOf(first: FirstResponse, { request, receivedAt }: Sanitised, now: n
     usage: { ...NO_USAGE },
     duplicate: true,
     cost: 0,
-    timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - request.createdAt },
+    timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - timestamp },
     createdAt: now,
   };
 }

@@ -10,11 +10,12 @@ interface Row {
   partition: number;
   offset: number | string;
   seenAt: number | string;
+  hash?: string;
 }
 
 const QUERY = `
   SELECT tenant, request_id AS id, kafka_partition AS partition, min(kafka_offset) AS offset,
-         min(toUnixTimestamp64Milli(created_at)) AS seenAt
+         min(toUnixTimestamp64Milli(created_at)) AS seenAt, argMin(request_hash, kafka_offset) AS hash
   FROM requests
   WHERE topic = {topic:String} AND kafka_partition IN ({partitions:Array(Int32)})
     AND created_at >= fromUnixTimestamp64Milli({since:Int64})
@@ -31,10 +32,11 @@ export async function restoreSeen(
 ): Promise<SeenRequest[]> {
   if (partitions.length === 0) return [];
   const rows = await clickhouse.query<Row>(QUERY, { topic, partitions, since: now - SEEN_FOR_MS, limit });
-  return rows.map(({ tenant, id, partition, offset, seenAt }) => ({
+  return rows.map(({ tenant, id, partition, offset, seenAt, hash = "" }) => ({
     tenant,
     id,
     position: { topic, partition, offset: Number(offset) },
     seenAt: Number(seenAt),
+    ...(hash === "" ? {} : { hash }),
   }));
 }

@@ -31,7 +31,7 @@ describe("validate", () => {
       },
     });
     const own = await outcome({ allow: { ...base.allow, deadlineMs: 5, arms: ["dear"] } });
-    expect(own).toMatchObject({ kind: "ok", value: { deadline: NOW + 5 } });
+    expect(own).toMatchObject({ kind: "ok", value: { deadline: NOW - 1 + 5 } });
   });
 
   it.each([

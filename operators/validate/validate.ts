@@ -8,7 +8,7 @@ import type { Validated } from "../flow.ts";
 import { parameterProblem } from "./params.ts";
 
 export interface ValidateDependencies {
-  limits: { maxPromptBytes: number; deadlineMs: number };
+  limits: { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
   /** The arms as configured now. */
   arms: () => readonly { name: string }[];
   /** Partitions of the responses topic: the range of replyPartition. */
@@ -53,7 +53,7 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
       ...received,
       request,
       domain: sharingDomain(request.tenant, request.domain),
-      deadline: deadlineOf(request, limits.deadlineMs),
+      deadline: deadlineOf({ ...request, createdAt: received.timestamp }, limits.deadlineMs, limits.maxDeadlineMs),
       question,
       degraded: [],
     });
