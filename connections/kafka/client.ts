@@ -16,8 +16,11 @@ export interface KafkaClientOptions {
   log: Logger;
 }
 
+/** Partitions that are added are read, and written to by key, so soon: kafkajs asks for them every five minutes. */
+const metadataMaxAge = 10_000;
+
 export function createKafkaClient({ brokers, clientId, config, log }: KafkaClientOptions): KafkaClient {
-  return new Kafka({
+  const client = new Kafka({
     clientId,
     brokers: [...brokers],
     retry,
@@ -40,4 +43,8 @@ export function createKafkaClient({ brokers, clientId, config, log }: KafkaClien
       return socket;
     },
   });
+  const { consumer, producer } = client;
+  client.consumer = (options) => consumer.call(client, { metadataMaxAge, ...options });
+  client.producer = (options) => producer.call(client, { metadataMaxAge, ...options });
+  return client;
 }

@@ -1,7 +1,10 @@
 // Reads a topic outside any group that matters: whole from the beginning (a table of a compacted topic), or from now on.
-import type { RawRecord, TopicReader } from "./port.ts";
+import type { RawRecord, TopicFollower, TopicReader } from "./port.ts";
 import { untilReachable } from "./retry.ts";
 import { followTopic, type ReaderOptions } from "./topic-follower.ts";
+
+/** How often a topic is looked at for partitions that were added since. */
+const lookEveryMs = 10_000;
 
 export function readTopic(
   options: ReaderOptions,
@@ -10,6 +13,7 @@ export function readTopic(
   const { admin, topic, log } = options;
   const follower = followTopic(options, { onRecords: (records, { partition }) => onRecords(records, partition) });
   let stopped = false;
+  let added: NodeJS.Timeout | undefined;
   const begin = async (): Promise<void> => {
     const offsets = await untilReachable(
       () => admin().then((connected) => connected.fetchTopicOffsets(topic)),
@@ -17,13 +21,16 @@ export function readTopic(
       () => stopped,
     );
     const partitions = (offsets ?? []).map(({ partition, low }) => ({ partition, low: Number(low) }));
-    for (const { partition, low } of partitions) if (!stopped) follower.follow(partition, low);
+    if (stopped) return;
+    for (const { partition, low } of partitions) follower.follow(partition, low);
+    added = followAdded(options, follower, partitions);
     await Promise.all(partitions.map(({ partition }) => follower.caughtUp(partition)));
   };
   return {
     caughtUp: begin(),
     async stop() {
       stopped = true;
+      clearInterval(added);
       await follower.stop();
     },
   };
@@ -42,5 +49,31 @@ export async function tailTopic(
     },
   });
   for (const { partition, high } of offsets) follower.follow(partition, Number(high));
-  return { stop: follower.stop };
+  const added = followAdded(options, follower, offsets);
+  return {
+    stop() {
+      clearInterval(added);
+      return follower.stop();
+    },
+  };
+}
+
+/** Partitions that are added to the topic are part of it, too, from their beginning. */
+function followAdded(
+  { admin, topic, log }: ReaderOptions,
+  follower: TopicFollower,
+  followed: readonly { partition: number }[],
+): NodeJS.Timeout {
+  const known = new Set(followed.map(({ partition }) => partition));
+  const look = async (): Promise<void> => {
+    for (const { partition, low } of await (await admin()).fetchTopicOffsets(topic)) {
+      if (known.has(partition)) continue;
+      known.add(partition);
+      log.info({ topic, partition }, "a partition was added: it is read, too");
+      follower.follow(partition, Number(low));
+    }
+  };
+  return setInterval(() => {
+    look().catch((error: unknown) => log.debug({ err: error, topic }, "no look at the partitions of a topic"));
+  }, lookEveryMs).unref();
 }
