@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { histogramQuantile, median, quantile, significant, spread } from "./statistics.ts";
+import { histogramQuantile, median, quantile, significant, slope, spread } from "./statistics.ts";
 
 const numbers = fc.array(fc.double({ noNaN: true, min: -1e6, max: 1e6 }), { minLength: 1, maxLength: 50 });
 
@@ -66,4 +66,21 @@ test("significant rounds to digits that mean something", () => {
   expect(significant(1234.567)).toBe(1235);
   expect(significant(0.00123456)).toBe(0.001235);
   expect(significant(0)).toBe(0);
+});
+
+test("slope is that of the line through the points", () => {
+  expect(
+    slope([
+      [1, 3],
+      [2, 5],
+      [4, 9],
+    ]),
+  ).toBeCloseTo(2);
+  expect(
+    slope([
+      [1, 3],
+      [1, 5],
+    ]),
+  ).toBeNaN();
+  expect(slope([])).toBeNaN();
 });

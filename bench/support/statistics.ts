@@ -52,3 +52,11 @@ export function histogramQuantile(buckets: readonly Bucket[], q: number): number
 /** Rounded to so many significant digits, for tables and files. */
 export const significant = (value: number, digits = 4): number =>
   Number.isFinite(value) ? Number(value.toPrecision(digits)) : value;
+
+/** Slope of the least-squares line through (x, y); NaN for fewer than two different x. */
+export function slope(points: readonly (readonly [x: number, y: number])[]): number {
+  const [x0, y0] = [mean(points.map(([x]) => x)), mean(points.map(([, y]) => y))];
+  const over = points.reduce((sum, [x, y]) => sum + (x - x0) * (y - y0), 0);
+  const under = points.reduce((sum, [x]) => sum + (x - x0) ** 2, 0);
+  return under === 0 ? Number.NaN : over / under;
+}

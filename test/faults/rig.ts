@@ -18,6 +18,8 @@ import { startLoad, type Load } from "./load.ts";
 export interface Slot {
   stage: StageName;
   instance: string;
+  /** Its connections to the broker can be cut. */
+  network?: boolean;
 }
 
 export interface RigOptions {
@@ -45,6 +47,8 @@ export interface Rig {
   oracle: Oracle;
   load: Load;
   workers: Workers;
+  /** Resolves when the stage has joined. */
+  start(slot: Slot): Promise<void>;
   pidOf(name: ServerName | "supervisor"): Promise<number>;
   /** Resolves when all servers answer; with the pid of a killed server, only when another process has taken its place. */
   ready(killed?: { name: ServerName; pid: number }): Promise<void>;
@@ -100,7 +104,9 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       }),
     });
     closing.push(() => oracle.stop());
-    await Promise.all(options.slots.map(({ stage, instance }) => workers.start(stage, instance)));
+    const start = ({ stage, instance, network }: Slot): Promise<void> =>
+      workers.start(stage, instance, { network: network === true });
+    await Promise.all(options.slots.map(start));
     const load = startLoad({ session, oracle, perSecond: options.perSecond, feedbackEvery: options.feedbackEvery });
     closing.push(() => load.stop());
 
@@ -119,6 +125,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       oracle,
       load,
       workers,
+      start,
       pidOf,
       async ready(killed) {
         // Until the supervisor has seen the end of a process, its state still calls it ready.

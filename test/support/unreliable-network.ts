@@ -4,9 +4,9 @@ import net from "node:net";
 
 /**
  * close, reset: at once. half: with half of the next answer delivered. unanswered: when the next request was forwarded, before its answer.
- * stall: nothing comes through any more, and nobody is told, until it is reset after a while.
+ * stall: nothing comes through any more, and nobody is told, until it is reset after a while. delay: everything comes a while later.
  */
-export const cuts = ["close", "reset", "half", "unanswered", "stall"] as const;
+export const cuts = ["close", "reset", "half", "unanswered", "stall", "delay"] as const;
 export type Cut = (typeof cuts)[number];
 
 export interface UnreliableNetwork {
@@ -19,6 +19,7 @@ export interface UnreliableNetwork {
 }
 
 const stallMs = 1_000;
+const delayMs = 2_000;
 
 export async function createUnreliableNetwork(port: number): Promise<UnreliableNetwork> {
   const connect = net.connect;
@@ -59,6 +60,12 @@ export async function createUnreliableNetwork(port: number): Promise<UnreliableN
     cut(index, how) {
       const line = [...lines][index % Math.max(1, lines.size)];
       if (line === undefined) return;
+      if (how === "delay") {
+        const delayed = [line.client, line.broker];
+        for (const socket of delayed) socket.pause();
+        setTimeout(() => delayed.forEach((socket) => socket.resume()), delayMs);
+        return;
+      }
       line.plan = how;
       if (how === "close") line.client.end();
       if (how === "reset") line.client.resetAndDestroy();

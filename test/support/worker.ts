@@ -1,17 +1,24 @@
-// One stage process for tests that kill it: node --import tsx test/support/worker.ts CONFIG.json STAGE INSTANCE. Says "ready" to its parent
-// when the stage has joined, ends at SIGTERM as `precedent up` does, and with its parent.
+// One stage process for tests that kill it: node --import tsx test/support/worker.ts CONFIG.json STAGE INSTANCE [network]. Says "ready" to its parent
+// when the stage has joined, ends at SIGTERM as `precedent up` does, and with its parent. With a network, connections to the broker go through
+// a forwarder, and its parent's messages cut them.
 import { readFileSync } from "node:fs";
 import { openSession } from "../../assembly/session.ts";
 import { stageNames, startStages } from "../../assembly/up.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
+import { createUnreliableNetwork, type Cut } from "./unreliable-network.ts";
 
-const [, , file = "", stage = "", instance = ""] = process.argv;
+const [, , file = "", stage = "", instance = "", network] = process.argv;
 const name = stageNames.find((known) => known === stage);
 if (name === undefined) throw new Error(`"${stage}" is no stage: use one of ${stageNames.join(", ")}`);
 process.on("disconnect", () => process.exit(1));
 
 const config = { ...configSchema.parse(JSON.parse(readFileSync(file, "utf8"))), instance };
+if (network !== undefined) {
+  // The embedded broker keeps its port when it is started again.
+  const lines = await createUnreliableNetwork(Number(config.kafka.brokers?.[0]?.split(":")[1]));
+  process.on("message", ({ index, how }: { index: number; how: Cut }) => lines.cut(index, how));
+}
 const session = await openSession(config, {
   log: createLog({ level: config.log.level }),
   clientId: instance,

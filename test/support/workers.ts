@@ -7,13 +7,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { StageName } from "../../assembly/up.ts";
 import type { Config } from "../../config/schema.ts";
+import type { Cut } from "./unreliable-network.ts";
 
 const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
+export interface WorkerOptions {
+  /** Its connections to the broker go through a forwarder that can cut them. */
+  network?: boolean;
+}
+
 export interface Workers {
   /** Resolves when the stage has joined its group; rejects when the process ends before. */
-  start(stage: StageName, instance: string): Promise<void>;
+  start(stage: StageName, instance: string, options?: WorkerOptions): Promise<void>;
+  /** Cuts one of the connections to the broker of a process that was started with a network of its own (unreliable-network.ts). */
+  cut(instance: string, index: number, how: Cut): void;
   /** kill -9, resolves when it is gone. */
   kill(instance: string): Promise<void>;
   /** SIGTERM; resolves to the exit code, null when it had to be killed after `withinMs`. */
@@ -58,9 +66,9 @@ export function createWorkers(config: Config, folder: string): Workers {
       .slice(-4_000);
 
   return {
-    async start(stage, instance) {
+    async start(stage, instance, { network = false } = {}) {
       const log = openSync(join(folder, `${instance}.log`), "a");
-      const child = fork(script, [file, stage, instance], {
+      const child = fork(script, [file, stage, instance, ...(network ? ["network"] : [])], {
         cwd: root,
         execArgv: ["--import", "tsx"],
         env: { ...process.env, NODE_ENV: "production" },
@@ -86,6 +94,8 @@ export function createWorkers(config: Config, folder: string): Workers {
       await end(instance, "SIGKILL", 10_000);
     },
     terminate: (instance, withinMs = 30_000) => end(instance, "SIGTERM", withinMs),
+    // One that is just ending hears nothing any more.
+    cut: (instance, index, how) => void children.get(instance)?.send({ index, how }, () => undefined),
     freeze: (instance) => void children.get(instance)?.kill("SIGSTOP"),
     thaw: (instance) => void children.get(instance)?.kill("SIGCONT"),
     running: () => [...children.keys()],

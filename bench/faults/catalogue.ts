@@ -1,0 +1,48 @@
+// Every fault that the soak knows, by the group that --only takes. What each does is in test/faults/.
+import type { Random } from "../../algorithms/random.ts";
+import {
+  brokenVectors,
+  floodingTenant,
+  largePrompts,
+  oneIdAgainAndAgain,
+  poisonRecords,
+  wrongClocks,
+  type Poisoned,
+} from "../../test/faults/clients.ts";
+import { endpointFault, endpointFaults, type Endpoint } from "../../test/faults/endpoint.ts";
+import { cutConnections } from "../../test/faults/network.ts";
+import type { Fault } from "../../test/faults/recovery.ts";
+import { hangServer, keepAway, killServer, killSupervisor } from "../../test/faults/servers.ts";
+import { freezeStage, joinAndLeave, killAllStages, killStage, rebalanceStorm } from "../../test/faults/stages.ts";
+
+export interface CatalogueOptions {
+  random: Random;
+  endpoint: Endpoint;
+  poisoned: Poisoned;
+  /** Instances whose connections can be cut. */
+  cuttable: readonly string[];
+}
+
+export const groups = ["broker", "servers", "stages", "network", "clients", "endpoint"] as const;
+export type Group = (typeof groups)[number];
+
+export function catalogue({ random, endpoint, poisoned, cuttable }: CatalogueOptions): Record<Group, Fault[]> {
+  const away = (name: "kafka" | "clickhouse" | "registry", seconds: number): Fault => keepAway(name, seconds * 1_000);
+  const hangs = (name: "kafka" | "clickhouse" | "registry", seconds: number): Fault =>
+    hangServer(name, seconds * 1_000);
+  return {
+    broker: [killServer("kafka")],
+    servers: [
+      ...[away("kafka", 12), hangs("kafka", 9)],
+      ...[killServer("clickhouse"), away("clickhouse", 15), hangs("clickhouse", 10)],
+      ...[killServer("registry"), away("registry", 5), hangs("registry", 5)],
+      killSupervisor,
+    ],
+    stages: [killStage(random), killAllStages, freezeStage(random), joinAndLeave(random), rebalanceStorm],
+    network: [cutConnections(random, cuttable)],
+    clients: [
+      ...[poisonRecords(poisoned), largePrompts, brokenVectors, wrongClocks, oneIdAgainAndAgain, floodingTenant],
+    ],
+    endpoint: endpointFaults.map((how) => endpointFault(endpoint, how)),
+  };
+}

@@ -1,0 +1,158 @@
+// One soak: the rig, one fault after the other with its recovery, the checks at the end, and a report of it all.
+import { setTimeout as sleep } from "node:timers/promises";
+import { splitmix64 } from "../../algorithms/random.ts";
+import { checkAggregates } from "../../test/faults/aggregates.ts";
+import { checkAnswers } from "../../test/faults/answers.ts";
+import { check } from "../../test/faults/checks.ts";
+import { startEndpoint } from "../../test/faults/endpoint.ts";
+import { recover, type Recovery } from "../../test/faults/recovery.ts";
+import { createRig, type Slot } from "../../test/faults/rig.ts";
+import { machine, type Machine } from "../support/machine.ts";
+import { quantile } from "../support/statistics.ts";
+import { catalogue, type Group } from "./catalogue.ts";
+import { rounds } from "./plan.ts";
+import { watchResources, type Resources } from "./resources.ts";
+
+export interface SoakOptions {
+  /** Of load. */
+  minutes: number;
+  /** Faults at most. */
+  most: number;
+  groups: readonly Group[];
+  seed: bigint;
+  perSecond: number;
+  keep: boolean;
+  signal: AbortSignal;
+  tell(line: string): void;
+}
+
+export interface SoakReport extends Record<string, unknown> {
+  machine: Machine;
+  seed: string;
+  load_minutes: number;
+  faults: number;
+  stalls: number;
+  lost: number;
+  doubled: number;
+  violations: string[];
+}
+
+/** Two of each that share partitions, so that there is somebody to take over. */
+const slots: readonly Slot[] = [
+  { stage: "plan", instance: "plan-a" },
+  { stage: "plan", instance: "plan-b", network: true },
+  { stage: "generate", instance: "generate-a" },
+  { stage: "generate", instance: "generate-b", network: true },
+  { stage: "record", instance: "record-a" },
+  { stage: "learn", instance: "learn-a" },
+  { stage: "curate", instance: "curate-a" },
+];
+const endpointArm = "endpoint";
+/** Every so many-th request is for the endpoint. */
+const endpointEvery = 8;
+
+export async function soak(options: SoakOptions): Promise<SoakReport> {
+  const { minutes, most, groups, seed, perSecond, keep, signal, tell } = options;
+  const random = splitmix64(seed);
+  const endpoint = await startEndpoint();
+  const poisoned = { keys: [] as string[] };
+  tell(`seed ${seed}: starting a stack and ${slots.length} stage processes`);
+  const rig = await createRig({
+    ...{ slots, perSecond, keep, feedbackEvery: 5 },
+    config: { record: { batchMs: 500 }, learn: { everyMs: 1_000 } },
+    moreArms: [
+      {
+        ...{ name: endpointArm, type: "openai", baseUrl: endpoint.baseUrl, model: "m", cost: 0.5 },
+        ...{ timeoutMs: 3_000, retries: 1 },
+      },
+    ],
+    more: (i) =>
+      i % endpointEvery === 0
+        ? { allow: { arms: [endpointArm], maxCost: null, deadlineMs: null, costWeight: null } }
+        : {},
+  }).catch(async (error: unknown) => {
+    await endpoint.stop();
+    throw error;
+  });
+  try {
+    if (keep) tell(`everything lies in ${rig.folder}`);
+    const cuttable = slots.flatMap(({ instance, network }) => (network === true ? [instance] : []));
+    const all = catalogue({ random, endpoint, poisoned, cuttable });
+    const plan = rounds(
+      groups.flatMap((group) => all[group]),
+      random,
+    );
+    const resources = watchResources(rig);
+    const began = performance.now();
+    const spent = (): number => performance.now() - began;
+    const recoveries: Recovery[] = [];
+    const violations: string[] = [];
+    while (recoveries.length < most && spent() < minutes * 60_000) {
+      signal.throwIfAborted();
+      await sleep(1_000 + random() * 3_000, undefined, { signal });
+      const fault = plan.next().value;
+      const recovery = await recover(rig, fault).catch((error: unknown) => String(error));
+      if (typeof recovery === "string") {
+        violations.push(`"${fault.name}" could not be done: ${recovery}`);
+        tell(`${clock(spent())}  ${fault.name}: ${recovery}`);
+        break;
+      }
+      recoveries.push(recovery);
+      tell(`${clock(spent())}  ${describe(recovery)}  (${rig.oracle.answered()} answers)`);
+      // It stands still for good: nothing that comes after would say anything.
+      if (recovery.recovery_s === null) break;
+    }
+    await rig.load.stop();
+    const load = spent();
+    tell(`${clock(spent())}  the load has ended: checking`);
+    const used = await resources.stop();
+    const outcome = await check(rig);
+    const answers = await checkAnswers(rig, { endpointArm, poisoned });
+    const aggregates = await checkAggregates(rig);
+    violations.push(...outcome.violations, ...answers.violations, ...aggregates.violations, ...used.violations);
+    return {
+      ...{ seed: String(seed), groups, load_minutes: Math.round(load / 6_000) / 10, requests_per_s: perSecond },
+      ...{ faults: recoveries.length, stalls: recoveries.filter(({ stalled }) => stalled).length },
+      ...{ lost: outcome.lost, doubled: outcome.doubled, requests: outcome.issued, feedback: rig.load.feedback() },
+      ...{ recovery_p50_s: at(recoveries, 0.5), recovery_max_s: at(recoveries, 1) },
+      violations,
+      ...{ answers: answers.counts, aggregates: aggregates.rows, looks_at_offsets: outcome.looks },
+      by_fault: byFault(recoveries),
+      ...{ processes: used.processes, parts: used.parts satisfies Resources["parts"] },
+      machine: machine(),
+      timeline: recoveries,
+    };
+  } finally {
+    await rig.stop();
+    await endpoint.stop();
+  }
+}
+
+const at = (recoveries: readonly Recovery[], q: number): number | null => {
+  const value =
+    recoveries.length === 0
+      ? NaN
+      : quantile(
+          recoveries.map(({ recovery_s }) => recovery_s ?? Infinity),
+          q,
+        );
+  return Number.isFinite(value) ? value : null;
+};
+
+function byFault(recoveries: readonly Recovery[]): object[] {
+  const names = [...new Set(recoveries.map(({ fault }) => fault))].sort();
+  return names.map((fault) => {
+    const its = recoveries.filter((recovery) => recovery.fault === fault);
+    const stalls = its.filter(({ stalled }) => stalled).length;
+    return { fault, times: its.length, stalls, recovery_p50_s: at(its, 0.5), recovery_max_s: at(its, 1) };
+  });
+}
+
+const clock = (ms: number): string =>
+  `${String(Math.floor(ms / 60_000)).padStart(3)}:${String(Math.floor((ms / 1_000) % 60)).padStart(2, "0")}`;
+
+function describe({ fault, detail, lasted_s, recovery_s, stalled, missing }: Recovery): string {
+  const what = `${fault}${detail === undefined ? "" : ` (${detail})`}, ${lasted_s} s`;
+  const then = recovery_s === null ? "STANDS STILL FOR GOOD" : `goes on after ${recovery_s} s`;
+  return `${what}: ${then}${stalled ? `  STALLED: ${missing ?? ""}` : ""}`;
+}

@@ -1,0 +1,78 @@
+// npm run soak: a system under a steady load to which one fault after the other is done, in an order that a seed chooses; how soon it goes on after each,
+// and at the end whether everything holds that must. Exit code 1 when anything does not.
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { commit } from "../support/machine.ts";
+import { writeReport } from "../report.ts";
+import { groups, type Group } from "./catalogue.ts";
+import { soak } from "./run.ts";
+
+const usage = `usage: npm run --silent soak -- [--minutes N] [--seed S] [--kills K] [--only GROUP] [--per-second N] [--output FILE] [--keep]
+  --minutes     how long there is load; 10 by default, without --kills
+  --kills       ends after so many faults instead, or with --minutes after whichever comes first
+  --only        ${groups.join(", ")}; all of them by default
+  --seed        of the faults, their order and their moments; 7 by default
+  --per-second  requests; 20 by default
+  --output      file of the report; bench/results/soak.json by default, soak-GROUP.json with --only
+  --keep        keep the folder of the stack and the logs of the stages\n`;
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const)
+  process.on(name, () => {
+    if (stopping.signal.aborted) process.exit(130);
+    stopping.abort(new Error(`stopped by ${name}`));
+  });
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: "string" },
+      kills: { type: "string" },
+      only: { type: "string" },
+      seed: { type: "string", default: "7" },
+      "per-second": { type: "string", default: "20" },
+      output: { type: "string" },
+      keep: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  const only = groups.find((group) => group === values.only);
+  const most = values.kills === undefined ? Infinity : Number(values.kills);
+  const minutes = values.minutes === undefined ? (most === Infinity ? 10 : Infinity) : Number(values.minutes);
+  const perSecond = Number(values["per-second"]);
+  const wrong = values.only !== undefined && only === undefined;
+  if (values.help || wrong || !(minutes > 0) || !(most >= 1) || !(perSecond >= 1) || !/^\d+$/.test(values.seed)) {
+    process.stderr.write(usage);
+    return values.help ? 0 : 2;
+  }
+  // At the start: what is committed while it runs was not measured.
+  const about = { commit: commit(), date: new Date().toISOString() };
+  const command = `npm run --silent soak -- ${process.argv.slice(2).join(" ")}`.trim();
+  const chosen: readonly Group[] = only === undefined ? groups : [only];
+  const began = performance.now();
+  const report = await soak({
+    ...{ minutes, most, groups: chosen, seed: BigInt(values.seed), perSecond, keep: values.keep },
+    signal: stopping.signal,
+    tell: (line) => process.stdout.write(`${line}\n`),
+  });
+  const file = resolve(
+    values.output ?? join(root, "bench", "results", only === undefined ? "soak.json" : `soak-${only}.json`),
+  );
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  await writeReport(file, { ...{ benchmark: "soak", quick: false, command, ...about, seconds }, ...report });
+  process.stdout.write(report.violations.map((violation) => `VIOLATION ${violation}\n`).join(""));
+  const { faults, stalls, lost, doubled } = report;
+  const said = `${faults} faults, ${stalls} stalls, ${lost} lost, ${doubled} doubled; report in ${file}`;
+  const good = stalls === 0 && report.violations.length === 0;
+  process.stdout.write(good ? `all held: ${said}\n` : `FAILED: ${said}; repeat it with --seed ${values.seed}\n`);
+  return good ? 0 : 1;
+}
+
+const code = await main().catch((error: unknown) => {
+  process.stderr.write(`error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  return stopping.signal.aborted ? 130 : 1;
+});
+// Not by exhaustion: a driver's idle socket must not keep a finished run alive.
+process.stdout.write("", () => process.exit(code));
