@@ -1,8 +1,7 @@
 // What must hold when the load has ended, whatever was done meanwhile: every request is answered once, for two readers that share no code, stands
 // once in ClickHouse, and every group has committed everything, in steps that only went forward.
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { stackFolder } from "../../stack/folder.ts";
+import { lostMarkers } from "../support/kafka-log.ts";
 import { notOnce } from "../support/oracle.ts";
 import { readWithJava } from "./java-reader.ts";
 import type { Rig } from "./rig.ts";
@@ -22,18 +21,24 @@ export interface Outcome {
 export interface CheckOptions {
   /** Without anything new for so long, it is not waited for any more. */
   stillMs?: number;
+  /** Ids that are refused before anything is decided on; none by default. */
+  undecided?: (id: string) => boolean;
 }
 
 const sample = (ids: Iterable<string>): string => [...ids].slice(0, 5).join(", ");
 
 /** Call it when the load has been stopped. */
-export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): Promise<Outcome> {
+export async function check(
+  rig: Rig,
+  { stillMs = 60_000, undecided = () => false }: CheckOptions = {},
+): Promise<Outcome> {
   const { oracle, session } = rig;
   const violations: string[] = [];
   const says = (error: unknown): void => void violations.push(error instanceof Error ? error.message : String(error));
   await oracle.allAnswered(stillMs).catch(says);
   await oracle.drained(stillMs).catch(says);
   const { issued } = oracle;
+  const decidedOn = issued.filter((id) => !undecided(id));
   const lost = new Set<string>();
   const doubled = new Set<string>();
 
@@ -49,8 +54,11 @@ export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): 
   ] as const) {
     const of = (name: string): Map<string, number> => found.get(name) ?? new Map<string, number>();
     const [asked, decided, answered] = [of(names[0]!), of(names[1]!), of(names[2]!)];
-    const missing = [asked, decided, answered].flatMap((records) => notOnce(issued, records).lost);
-    // Refused before it is decided on, or a repeat: these have answers alone. Nothing may be decided on or worked on twice.
+    const missing = [
+      ...[asked, answered].flatMap((records) => notOnce(issued, records).lost),
+      ...notOnce(decidedOn, decided).lost,
+    ];
+    // A repeat has an answer alone. Nothing may be decided on or worked on twice.
     const more = issued.filter((id) => (answered.get(id) ?? 0) > (asked.get(id) ?? 0));
     const fewer = issued.filter((id) => (answered.get(id) ?? 0) < (asked.get(id) ?? 0));
     const worked = new Map<string, number>();
@@ -76,7 +84,7 @@ export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): 
       `SELECT request_id AS id, count() AS rows FROM ${table} FINAL WHERE ${where} GROUP BY id`,
     );
     const found = new Map(rows.map(({ id, rows: count }) => [id, Number(count)]));
-    const missing = issued.filter((id) => !found.has(id));
+    const missing = (table === "decisions" ? decidedOn : issued).filter((id) => !found.has(id));
     const twice = issued.filter((id) => (found.get(id) ?? 0) > 1);
     for (const id of missing) lost.add(id);
     for (const id of twice) doubled.add(id);
@@ -86,18 +94,10 @@ export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): 
   const { looks, backwards } = oracle.offsets();
   violations.push(...backwards.map((step) => `a committed offset went back: ${step}`));
   violations.push(...rig.workers.ended().map((end) => `a stage process ended by itself: ${end}`));
-  violations.push(...(await skippedMarkers(rig.folder)));
+  violations.push(...(await droppedMarkers(rig)));
   return { issued: issued.length, lost: lost.size, doubled: doubled.size, looks, violations };
 }
 
 /** KAFKA-20734: a broker that took a partition without a leader for a deleted one and left its transaction open. */
-async function skippedMarkers(folder: string): Promise<string[]> {
-  const { logs } = stackFolder(folder);
-  const found: string[] = [];
-  for (const name of (await readdir(logs)).filter((file) => file.startsWith("kafka.log"))) {
-    const lines = (await readFile(join(logs, name), "utf8")).split("\n");
-    const skipped = lines.filter((line) => line.includes("likely deleted already"));
-    if (skipped.length > 0) found.push(`${name}: ${skipped.length} transaction markers skipped: ${skipped[0]}`);
-  }
-  return found;
-}
+export const droppedMarkers = async ({ folder }: Rig): Promise<string[]> =>
+  (await lostMarkers(folder)).slice(0, 5).map((line) => `the broker dropped a transaction marker: ${line}`);

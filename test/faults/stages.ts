@@ -61,13 +61,15 @@ export const joinAndLeave = (random: Random): Fault => ({
   },
 });
 
+const stormMs = 10_000;
 /** Members that do nothing come into plan's group and go, one a second: each time all partitions are shared out anew. */
 export const rebalanceStorm: Fault = {
   name: "rebalance storm",
   async run({ session, sessionTimeoutMs }) {
     const group = groupName(session.config.kafka.prefix, "plan");
-    const rounds = 10;
-    for (let round = 0; round < rounds; round++) {
+    const end = Date.now() + stormMs;
+    let rounds = 0;
+    for (; Date.now() < end; rounds++) {
       const guest = session.kafka.groupConsumer({
         ...{ group, topics: [session.topic("requests")], sessionTimeoutMs },
         instance: `storm-${Date.now()}`,
