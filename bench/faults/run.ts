@@ -118,7 +118,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       ...{ faults: recoveries.length, stalls: recoveries.filter(({ stalled }) => stalled).length },
       ...{ lost: outcome.lost, doubled: outcome.doubled, requests: outcome.issued, feedback: rig.load.feedback() },
       ...{ recovery_p50_s: at(recoveries, 0.5), recovery_max_s: at(recoveries, 1) },
-      violations,
+      violations: [...new Set(violations)],
       ...{ answers: answers.counts, aggregates: aggregates.rows, looks_at_offsets: outcome.looks },
       by_fault: byFault(recoveries),
       ...{ processes: used.processes, parts: used.parts satisfies Resources["parts"] },
