@@ -1,7 +1,11 @@
 // The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line; --debug adds the stack.
+import { keepFilesPrivate } from "../stack/private.ts";
 import { createProgram } from "./program.ts";
 import type { Io } from "./io.ts";
 import { runProgram } from "./run.ts";
+
+// Pools, caches and logs hold people's texts: what we write is our user's alone.
+keepFilesPrivate();
 
 const stopping = new AbortController();
 let signals = 0;

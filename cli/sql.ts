@@ -3,11 +3,13 @@ import type { Command } from "commander";
 import Table from "cli-table3";
 import { readOnlyQuery } from "../connections/clickhouse/console.ts";
 import { resolveConnections } from "../stack/resolve.ts";
-import type { Io } from "./io.ts";
+import { curlLine } from "./curl.ts";
+import { CommandError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
 interface Options {
   format: string;
+  curl?: boolean;
 }
 
 export function addSql(program: Command, io: Io): void {
@@ -18,8 +20,15 @@ export function addSql(program: Command, io: Io): void {
     )
     .argument("<query>", "one statement that only reads")
     .option("-f, --format <name>", "table, json, or any output format of ClickHouse (CSV, Vertical, ...)", "table")
-    .action(async (query: string, { format }: Options, command: Command) => {
-      const { clickhouse } = await resolveConnections(configOf(command, io).config, { start: false });
+    .option("--curl", "print the curl line that asks the embedded ClickHouse instead")
+    .action(async (query: string, { format, curl }: Options, command: Command) => {
+      const { clickhouse, stack } = await resolveConnections(configOf(command, io).config, { start: false });
+      if (curl === true) {
+        if (stack === undefined || clickhouse.url !== stack.clickhouse.url)
+          throw new CommandError(`--curl is for the embedded ClickHouse; here it is ${clickhouse.url}`);
+        io.out(`${curlLine(stack.folder, query, clickhouse.database)}\n`);
+        return;
+      }
       const wanted = { table: "JSONCompact", json: "JSONEachRow" }[format] ?? format;
       const stream = await readOnlyQuery(clickhouse, query, wanted, io.signal);
       if (format === "table") {

@@ -1,8 +1,10 @@
-// precedent stack start|stop|status: the embedded Kafka, registry and ClickHouse.
+// precedent stack start|stop|status|token: the embedded Kafka, registry and ClickHouse.
 import type { Command } from "commander";
 import Table from "cli-table3";
 import pc from "picocolors";
 import { attachStack, stackStatus, stopStack, type StackStatus } from "../stack/attach.ts";
+import { tokensOf } from "../stack/tokens.ts";
+import { curlLine } from "./curl.ts";
 import { CommandError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
@@ -21,6 +23,7 @@ export function addStack(program: Command, io: Io): void {
           `registry    ${info.registryUrl}`,
           `clickhouse  ${info.clickhouse.url}`,
           `folder      ${info.folder}`,
+          `to query    ${curlLine(info.folder, "SELECT 1")}`,
           "",
         ].join("\n"),
       );
@@ -32,6 +35,16 @@ export function addStack(program: Command, io: Io): void {
     .action(async (_options, command: Command) => {
       const { folder } = configOf(command, io).config.stack;
       io.out((await stopStack(folder)) ? `stopped the stack on ${folder}\n` : `no stack runs on ${folder}\n`);
+    });
+
+  stack
+    .command("token")
+    .description("print the token for ClickHouse: the password of user reader, or with --write of user default")
+    .option("--write", "the token that may change tables")
+    .action(async ({ write }: { write?: boolean }, command: Command) => {
+      const info = await attachStack(configOf(command, io).config.stack.folder, { start: false });
+      const tokens = tokensOf(info.clickhouse.password);
+      io.out(`${write === true ? tokens.write : tokens.read}\n`);
     });
 
   stack

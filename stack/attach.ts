@@ -21,7 +21,7 @@ export interface StackInfo {
   folder: string;
   brokers: string[];
   registryUrl: string;
-  /** The user may write with this password; without it the facade only reads. */
+  /** The user that may write, with the write token; tokens.ts derives that of readers. */
   clickhouse: { url: string; username: string; password: string };
 }
 

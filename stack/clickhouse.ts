@@ -3,10 +3,11 @@
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { ServerSpec } from "./server.ts";
+import { tokensOf } from "./tokens.ts";
 
 export interface ClickHouseOptions {
   folder: string;
-  /** Writes are allowed with it, reads are without. */
+  /** The write token; that of readers follows from it. */
   token: string;
   port(): Promise<number>;
 }
@@ -15,6 +16,17 @@ export const clickhouseUser = "default";
 
 export function clickhouseUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
+}
+
+/** A file for curl -K, so that the token stands in no command line, where every user of the machine sees it. */
+export function curlConfiguration(port: number, token: string): string {
+  return [
+    '# Reads ClickHouse: curl -K clickhouse.curl --data "SELECT count() FROM precedent.requests"',
+    `url = "${clickhouseUrl(port)}/"`,
+    'header = "X-ClickHouse-User: reader"',
+    `header = "X-ClickHouse-Key: ${tokensOf(token).read}"`,
+    "",
+  ].join("\n");
 }
 
 export function clickhouseServer({ folder, token, port }: ClickHouseOptions): ServerSpec {

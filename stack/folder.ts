@@ -9,6 +9,8 @@ export interface StackFolder {
   logs: string;
   /** stack.json: what runs, on which ports. */
   state: string;
+  /** What curl -K needs to ask ClickHouse: its address and the read token. */
+  curl: string;
   /** Holder file of the supervisor. */
   lock: string;
 }
@@ -21,6 +23,7 @@ export function stackFolder(folder: string): StackFolder {
     data: join(root, "data"),
     logs: join(root, "logs"),
     state: join(root, "stack.json"),
+    curl: join(root, "clickhouse.curl"),
     lock: join(root, "supervisor.lock"),
   };
 }

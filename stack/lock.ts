@@ -53,7 +53,7 @@ export async function writeHolder(file: string, holder: Holder): Promise<void> {
 }
 
 /** Readers see the old text or the new one, never a part. */
-export async function writeAtomically(file: string, text: string, mode = 0o644): Promise<void> {
+export async function writeAtomically(file: string, text: string, mode = 0o600): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.${process.pid}.tmp`;
   try {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 const most = 10 * 1_048_576;
 
 export function openLog(file: string): number {
-  return openSync(file, "a");
+  return openSync(file, "a", 0o600);
 }
 
 /** A new start gets new files; those of the last one stay as `.1`. The supervisor's own file is in use already. */

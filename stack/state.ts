@@ -16,7 +16,7 @@ const stackState = z.object({
   supervisor: identity,
   /** RFC 3339. */
   startedAt: z.string(),
-  /** Key for writes to the embedded ClickHouse; kept over restarts. */
+  /** The write token of the embedded ClickHouse (tokens.ts); kept over restarts. */
   token: z.string().min(16),
   controllerPort: z.number().int().positive().optional(),
   servers: z.object({ kafka: server, registry: server, clickhouse: server }),
@@ -37,8 +37,13 @@ export function readState(file: string): StackState | undefined {
 
 /** Synchronous, so that a spawned process is on record before anything else can happen. Only the owner may read the token. */
 export function writeState(file: string, state: StackState): void {
+  writePrivately(file, `${JSON.stringify(state, undefined, 2)}\n`);
+}
+
+/** Whole or not at all, and for the owner's eyes. */
+export function writePrivately(file: string, text: string): void {
   const draft = `${file}.tmp`;
-  writeFileSync(draft, `${JSON.stringify(state, undefined, 2)}\n`, { mode: 0o600 });
+  writeFileSync(draft, text, { mode: 0o600 });
   renameSync(draft, file);
 }
 

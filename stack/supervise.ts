@@ -2,18 +2,18 @@
 // token of the last run kept, a dead server started again, all of it written to stack.json as it happens.
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { clickhouseServer } from "./clickhouse.ts";
+import { clickhouseServer, curlConfiguration } from "./clickhouse.ts";
 import { stackFolder, type StackFolder } from "./folder.ts";
 import { kafkaServer } from "./kafka.ts";
 import { readHolder, withMutex, writeHolder } from "./lock.ts";
 import { boundLogs, turnOverAll } from "./logs.ts";
 import { createPortKeeper, freePort } from "./ports.ts";
+import { keepFilesPrivate, makePrivate } from "./private.ts";
 import { end, self } from "./process.ts";
 import { registryServer } from "./registry.ts";
 import { keepRunning, type RunningServer, type ServerEvents, type ServerName, type ServerSpec } from "./server.ts";
-import { readState, writeState, type StackState } from "./state.ts";
+import { readState, writePrivately, writeState, type StackState } from "./state.ts";
 
 export interface SuperviseOptions {
   folder: string;
@@ -39,8 +39,9 @@ const names: ServerName[] = ["kafka", "registry", "clickhouse"];
 /** Throws StackRunsAlready when another living supervisor owns the folder. */
 export async function supervise({ folder, servers, log, failed }: SuperviseOptions): Promise<Stack> {
   const paths = stackFolder(folder);
-  await mkdir(paths.root, { recursive: true });
+  keepFilesPrivate();
   await takeFolder(paths);
+  await makePrivate(paths.root);
   const last = readState(paths.state);
   if (last !== undefined) await endLeftovers(last, log);
   await turnOverAll(paths.logs, names);
@@ -54,7 +55,11 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
     controllerPort: last?.controllerPort,
     servers: { kafka: fresh("kafka"), registry: fresh("registry"), clickhouse: fresh("clickhouse") },
   };
-  const write = (): void => writeState(paths.state, state);
+  const write = (): void => {
+    writeState(paths.state, state);
+    if (state.servers.clickhouse.port !== undefined)
+      writePrivately(paths.curl, curlConfiguration(state.servers.clickhouse.port, state.token));
+  };
   write();
 
   const others = (name: ServerName): number[] =>

@@ -20,7 +20,7 @@ let reader: ClickHouse;
 beforeAll(async () => {
   facade = await startFacade();
   writer = createClickHouse({ url: facade.url, username: "default", password: facade.token, database });
-  reader = createClickHouse({ url: facade.url, username: "reader", password: "", database });
+  reader = createClickHouse({ url: facade.url, username: "reader", password: facade.readToken, database });
   const admin = createClickHouse({ url: facade.url, username: "default", password: facade.token });
   const names = (await readMigrations()).map(({ version, name }) => `${String(version).padStart(4, "0")}_${name}`);
   expect(await migrate(admin, options)).toEqual(names);
@@ -33,17 +33,17 @@ afterAll(async () => {
 });
 
 /** Status, code and text of a raw request. */
-async function ask(query: string, init: { search?: string; headers?: Record<string, string>; method?: string } = {}) {
+async function ask(query: string, given: { search?: string; headers?: Record<string, string>; method?: string } = {}) {
+  const init = { ...given, headers: given.headers ?? asReader() };
   const address = `${facade.url}/?database=${database}${init.search ?? ""}`;
   const response = await fetch(
     init.method === "GET" ? `${address}&query=${encodeURIComponent(query)}` : address,
-    init.method === "GET"
-      ? { headers: init.headers ?? {} }
-      : { method: "POST", body: query, headers: init.headers ?? {} },
+    init.method === "GET" ? { headers: init.headers } : { method: "POST", body: query, headers: init.headers },
   );
   const code = response.headers.get("x-clickhouse-exception-code");
   return { status: response.status, code, text: await response.text() };
 }
+const asReader = () => ({ "X-ClickHouse-User": "reader", "X-ClickHouse-Key": facade.readToken });
 const asWriter = () => ({ "X-ClickHouse-User": "default", "X-ClickHouse-Key": facade.token });
 
 describe("migrations", () => {
@@ -120,7 +120,12 @@ describe("the port", () => {
     await expect(nobody.query("SELECT 1")).rejects.toBeInstanceOf(ClickHouseUnavailable);
     expect(await nobody.ping()).toBe(false);
     await nobody.close();
-    const impatient = createClickHouse({ url: facade.url, username: "reader", password: "", requestTimeoutMs: 100 });
+    const impatient = createClickHouse({
+      url: facade.url,
+      username: "reader",
+      password: facade.readToken,
+      requestTimeoutMs: 100,
+    });
     await expect(impatient.query("SELECT sleep(1)")).rejects.toBeInstanceOf(ClickHouseUnavailable);
     await impatient.close();
     await expect(
@@ -129,7 +134,7 @@ describe("the port", () => {
   });
 });
 
-describe("without the token", () => {
+describe("with the read token", () => {
   it("reads", async () => {
     expect(await reader.query("SELECT count() AS rows FROM requests")).toEqual([{ rows: 0 }]);
     expect((await ask("WITH 1 AS one SELECT one")).text).toBe("1\n");
@@ -174,7 +179,8 @@ describe("without the token", () => {
 });
 
 describe("over curl", () => {
-  const curl = async (...args: string[]) => await run("curl", ["-sg", ...args], { encoding: "buffer" });
+  const curl = async (...args: string[]) =>
+    await run("curl", ["-sg", "-H", `X-ClickHouse-Key: ${facade.readToken}`, ...args], { encoding: "buffer" });
 
   it("answers in Parquet, JSON, CSV, and with gzip", async () => {
     const url = `${facade.url}/?database=${database}`;

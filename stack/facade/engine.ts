@@ -1,17 +1,30 @@
-// chdb, one per process and data folder, behind a queue: every request gets a short-lived session of its own (1 ms), because settings,
-// parameters and USE stick to a session. queryAsync runs on libuv's pool, so the event loop (and /ping) never waits for a query; reads and
-// writes have lanes of their own, so that a slow query does not hold ingestion. An INSERT that has returned survives kill -9 of the process.
+// chdb, one per process and data folder, behind queues: every request gets a short-lived session of its own (1 ms), because settings,
+// parameters and USE stick to a session. queryAsync runs on libuv's pool, so the event loop (and /ping) never waits for a query. Stages
+// read, stages write and people ask in lanes of their own, so that no dashboard holds up ingestion or a stage. What runs is the text
+// that ClickHouse's formatter made of the statement and guard.ts allowed. An INSERT that has returned survives kill -9 of the process.
+import { randomUUID } from "node:crypto";
 import { rmSync, mkdirSync } from "node:fs";
-import { totalmem } from "node:os";
 import { join } from "node:path";
 import { Session } from "chdb";
-import { badArguments, DatabaseError, toDatabaseError, tooManyQueries } from "./errors.ts";
-import { assertReadOnly, firstKeyword, looksLikeRead, type ReadOnlyLevel } from "./guard.ts";
+import { accessArguments, readerLimits, stageLimits } from "./access.ts";
+import { isFormat } from "./allowed.ts";
+import { createEnder } from "./end.ts";
+import { badArguments, DatabaseError, timedOut, toDatabaseError } from "./errors.ts";
+import {
+  checkExpressions,
+  checkSetting,
+  checkStatement,
+  firstKeyword,
+  looksLikeRead,
+  type Permission,
+} from "./guard.ts";
+import { insertData, splitInsert } from "./insert.ts";
+import { createLane } from "./lane.ts";
 
 export interface Statement {
   sql: string;
-  /** Refuses anything but reading; absent: everything may run. */
-  readOnly?: ReadOnlyLevel | undefined;
+  /** Refuses anything but reading. */
+  readOnly: boolean;
   database?: string | undefined;
   /** Format of the output where the statement names none. */
   format: string;
@@ -30,7 +43,7 @@ export interface StatementResult {
 
 export interface Engine {
   readonly version: string;
-  /** Rejects with DatabaseError. The signal only takes a statement out of the queue: chdb can't stop a running one. */
+  /** Rejects with DatabaseError. The signal takes a statement out of the queue and ends a query that runs; a write is finished. */
   run(statement: Statement, signal?: AbortSignal): Promise<StatementResult>;
   /** Waits for what runs, then closes. */
   close(): Promise<void>;
@@ -38,24 +51,20 @@ export interface Engine {
 
 export interface EngineConfig {
   path: string;
-  /** Statements that run at once. Their sum must stay below UV_THREADPOOL_SIZE. */
+  /** Statements that run at once: queries of stages, queries of people and dashboards, writes. Their sum must stay below UV_THREADPOOL_SIZE. */
   readers: number;
+  askers: number;
   writers: number;
   /** Statements that wait in each lane; more are refused with TOO_MANY_SIMULTANEOUS_QUERIES. */
   maxQueued: number;
+  /** A query can't be ended: the process must go. */
+  stuck(reason: string): void;
 }
 
 const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const identifier = (text: string): string => `\`${text.replace(/[\\`]/g, "\\$&")}\``;
 const noDataToInsert = 108;
-
-// async_insert is on by default in this version; a row must be on disk when its INSERT is acknowledged. The rest bounds one runaway query.
-const defaults: Readonly<Record<string, string>> = {
-  async_insert: "0",
-  max_memory_usage: String(Math.floor(totalmem() / 2)),
-  max_execution_time: "600",
-  max_result_bytes: String(1024 ** 3),
-};
+const nothing: StatementResult = { bytes: new Uint8Array(), rowsRead: 0, bytesRead: 0, elapsed: 0 };
 
 /** Opens the data folder; throws when another process holds it. */
 export function createEngine(config: EngineConfig): Engine {
@@ -63,52 +72,79 @@ export function createEngine(config: EngineConfig): Engine {
   // The embedded engine's database `default` overlays the file system: SELECT * FROM `/etc/passwd` works, even readonly. It can't be
   // absent (a session starts in it), so it becomes one that holds nothing; its metadata must go first or the next start is refused.
   rmSync(join(config.path, "metadata", "default.sql"), { force: true });
-  const anchor = new Session(config.path);
+  // The first connection decides for all of them.
+  const anchor = new Session(config.path, { connectionArgs: accessArguments(join(config.path, "precedent-access")) });
   anchor.query("DETACH DATABASE default; CREATE DATABASE default ENGINE = Dictionary");
   const version = anchor.query("SELECT version()", "TabSeparatedRaw").trim();
-  const readers = createLane(config.readers, config.maxQueued);
-  const writers = createLane(config.writers, config.maxQueued);
+  const names = anchor.query("SELECT lower(name) FROM system.table_functions", "TabSeparatedRaw");
+  const knownTableFunctions = new Set(names.trim().split("\n"));
+  if (anchor.query("SHOW GRANTS", "TabSeparatedRaw").includes("SOURCES"))
+    throw new Error(
+      `${config.path}: the engine did not take our access control; refusing to serve files of this machine`,
+    );
+  const ender = createEnder(() => new Session(config.path), config.stuck);
+  const lanes = {
+    readers: createLane(config.readers, config.maxQueued),
+    askers: createLane(config.askers, config.maxQueued),
+    writers: createLane(config.writers, config.maxQueued),
+  };
 
-  async function execute(statement: Statement): Promise<StatementResult> {
+  async function execute(statement: Statement, signal: AbortSignal | undefined): Promise<StatementResult> {
+    const { readOnly, parameters } = statement;
+    const limits = readOnly ? readerLimits : stageLimits;
+    const permission: Permission = { readOnly, limits, knownTableFunctions, parameters };
+    const tag = randomUUID();
+    const before = preamble(statement, permission, tag);
+    const overdue = AbortSignal.timeout((limits.max_execution_time + 5) * 1000);
+    const stop = signal === undefined ? overdue : AbortSignal.any([overdue, signal]);
     const session = new Session(config.path);
+    const ended = ender.watch(tag, stop);
     try {
-      const before = preamble(statement);
       if (statement.database) await session.queryAsync(`USE ${identifier(statement.database)}`);
       await session.queryAsync(before);
-      if (firstKeyword(statement.sql) !== "INSERT" || statement.readOnly !== undefined) {
-        // Also refuses several statements, which chdb itself would run.
-        const normalised = await normalise(session, statement.sql);
-        if (statement.readOnly !== undefined) {
-          assertReadOnly(normalised, statement.readOnly);
-          await session.queryAsync(`SET readonly = ${statement.readOnly}`);
-        }
-      }
-      const result = await session.queryAsync(statement.sql, { format: statement.format });
-      return {
-        bytes: result.bytes(),
-        rowsRead: result.rowsRead,
-        bytesRead: result.bytesRead,
-        elapsed: result.elapsed,
-      };
+      const sql = await allowed(session, statement.sql, permission);
+      if (readOnly) await session.queryAsync("SET readonly = 2");
+      stop.throwIfAborted();
+      const result = await session.queryAsync(sql, { format: statement.format });
+      return { bytes: result.bytes(), rowsRead: result.rowsRead, bytesRead: result.bytesRead, elapsed: result.elapsed };
     } catch (cause) {
+      if (overdue.aborted) throw timedOut(`The statement ran longer than ${limits.max_execution_time} s.`);
       const error = toDatabaseError(cause);
       // A server takes an INSERT without rows as done.
-      if (error.code === noDataToInsert) return { bytes: new Uint8Array(), rowsRead: 0, bytesRead: 0, elapsed: 0 };
+      if (error.code === noDataToInsert) return nothing;
       throw error;
     } finally {
+      ended();
       session.close();
     }
   }
 
   return {
     version,
-    run: (statement, signal) =>
-      (looksLikeRead(statement.sql) ? readers : writers).add(() => execute(statement), signal),
+    run(statement, signal) {
+      const reads = statement.readOnly || looksLikeRead(statement.sql);
+      const lane = statement.readOnly ? lanes.askers : reads ? lanes.readers : lanes.writers;
+      return lane.add(() => execute(statement, reads ? signal : undefined), signal);
+    },
     async close() {
-      await Promise.all([readers.drain(), writers.drain()]);
+      await Promise.all(Object.values(lanes).map((lane) => lane.drain()));
       anchor.close();
     },
   };
+}
+
+/** The text that runs: one statement in the formatter's form, checked, with its rows where it is an INSERT that has any. */
+async function allowed(session: Session, sql: string, permission: Permission): Promise<string> {
+  const insert = firstKeyword(sql) === "INSERT" ? splitInsert(sql) : undefined;
+  const formatted = await normalise(session, insert?.head ?? sql);
+  checkStatement(formatted, permission);
+  if (insert === undefined) return formatted;
+  const format = / FORMAT (\w+)$/.exec(formatted)?.[1];
+  if (format === undefined)
+    throw badArguments("INSERT takes its rows after FORMAT name, after VALUES, or from a SELECT.");
+  const data = insertData(format, insert.data);
+  checkExpressions(data.expressions, permission);
+  return `${formatted}\n${data.text}`;
 }
 
 /** The statement on one line without comments; rejects with SYNTAX_ERROR where it is none or more than one. */
@@ -117,51 +153,23 @@ async function normalise(session: Session, sql: string): Promise<string> {
     const result = await session.queryAsync(`SELECT formatQuerySingleLine(${quote(sql)})`, {
       format: "TabSeparatedRaw",
     });
-    return result.text();
+    return result.text().trimEnd();
   } catch (cause) {
     const error = toDatabaseError(cause);
     throw new DatabaseError(error.code, error.type, error.message.replace(/: In scope SELECT formatQuery[\s\S]*$/, ""));
   }
 }
 
-function preamble(statement: Statement): string {
-  const settings = Object.entries({ ...defaults, ...statement.settings }).map(([name, value]) => {
-    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw badArguments(`"${name}" is no name of a setting.`);
-    return `SET ${name} = ${quote(value)}`;
-  });
-  const parameters = Object.entries(statement.parameters).map(([name, value]) => {
+/** Our limits, the caller's settings within them, and the tag by which the query is found when it must end. */
+function preamble({ format, settings, parameters }: Statement, permission: Permission, tag: string): string {
+  if (!isFormat(format)) throw new DatabaseError(73, "UNKNOWN_FORMAT", `Format ${format} is not served here.`);
+  for (const [name, value] of Object.entries(settings)) checkSetting(name, value, permission);
+  // How many threads are best is the engine's to say; only a caller may want fewer.
+  const { max_threads: _, ...limits } = permission.limits;
+  const all = Object.entries({ ...limits, ...settings, log_comment: tag });
+  const given = Object.entries(parameters).map(([name, value]) => {
     if (!/^[A-Za-z0-9_]+$/.test(name)) throw badArguments(`"${name}" is no name of a parameter.`);
     return `SET param_${name} = ${quote(value)}`;
   });
-  return [...settings, ...parameters].join("; ");
-}
-
-/** Runs at most `width` tasks at once, in order of arrival; refuses a task when `maxQueued` wait. */
-function createLane(width: number, maxQueued: number) {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  const drained: (() => void)[] = [];
-
-  function release(): void {
-    const next = waiting.shift();
-    if (next)
-      next(); // hands its place over
-    else running -= 1;
-    if (running === 0) for (const resolve of drained.splice(0)) resolve();
-  }
-
-  return {
-    async add<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-      if (running < width) running += 1;
-      else if (waiting.length < maxQueued) await new Promise<void>((resolve) => waiting.push(resolve));
-      else throw tooManyQueries(`${running} statements run and ${waiting.length} wait already; try again later.`);
-      try {
-        signal?.throwIfAborted();
-        return await task();
-      } finally {
-        release();
-      }
-    },
-    drain: () => (running === 0 ? Promise.resolve() : new Promise<void>((resolve) => drained.push(resolve))),
-  };
+  return [...all.map(([name, value]) => `SET ${name} = ${quote(String(value))}`), ...given].join("; ");
 }

@@ -13,6 +13,10 @@ export class DatabaseError extends Error {
 }
 
 export const readonlyMode = (message: string): DatabaseError => new DatabaseError(164, "READONLY", message);
+export const accessDenied = (message: string): DatabaseError => new DatabaseError(497, "ACCESS_DENIED", message);
+export const constraintViolation = (message: string): DatabaseError =>
+  new DatabaseError(452, "SETTING_CONSTRAINT_VIOLATION", message);
+export const timedOut = (message: string): DatabaseError => new DatabaseError(159, "TIMEOUT_EXCEEDED", message);
 export const badArguments = (message: string): DatabaseError => new DatabaseError(36, "BAD_ARGUMENTS", message);
 export const notImplemented = (message: string): DatabaseError => new DatabaseError(48, "NOT_IMPLEMENTED", message);
 export const tooManyQueries = (message: string): DatabaseError =>
@@ -48,7 +52,9 @@ const statuses: Readonly<Record<number, number>> = {
   202: 503,
   203: 503,
   307: 400,
+  394: 499,
   396: 400,
+  452: 400,
   497: 403,
   516: 403,
 };
@@ -69,6 +75,6 @@ export function toDatabaseError(error: unknown): DatabaseError {
   return found ?? new DatabaseError(1002, "UNKNOWN_EXCEPTION", text);
 }
 
-/** The body of an error response. */
-export const errorText = (error: DatabaseError, version: string): string =>
-  `Code: ${error.code}. DB::Exception: ${error.message} (${error.type}) (version ${version})\n`;
+/** The body of an error response; without the version for those who have no token. */
+export const errorText = (error: DatabaseError, version?: string): string =>
+  `Code: ${error.code}. DB::Exception: ${error.message} (${error.type})${version ? ` (version ${version})` : ""}\n`;

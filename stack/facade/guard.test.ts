@@ -1,6 +1,28 @@
 import { describe, expect, it } from "vitest";
+import { readerLimits, stageLimits } from "./access.ts";
 import { DatabaseError, errorText, toDatabaseError } from "./errors.ts";
-import { assertReadOnly, firstKeyword, looksLikeRead } from "./guard.ts";
+import {
+  checkExpressions,
+  checkSetting,
+  checkStatement,
+  firstKeyword,
+  looksLikeRead,
+  type Permission,
+} from "./guard.ts";
+
+// The real list comes from the engine (test/clickhouse.test.ts).
+const knownTableFunctions = new Set([
+  "file",
+  "url",
+  "remote",
+  "numbers",
+  "values",
+  "executable",
+  "input",
+  "viewexplain",
+]);
+const reader: Permission = { readOnly: true, limits: readerLimits, knownTableFunctions, parameters: { f: "file" } };
+const writer: Permission = { readOnly: false, limits: stageLimits, knownTableFunctions, parameters: {} };
 
 describe("firstKeyword", () => {
   it.each([
@@ -18,14 +40,18 @@ describe("firstKeyword", () => {
   });
 });
 
-describe("assertReadOnly", () => {
+describe("a reader", () => {
   it.each([
     "SELECT 'INTO OUTFILE' AS text, `into outfile` FROM t",
     "SELECT 'it''s file(1) \\' file(2)'",
     "SELECT {file:String}",
-    "SELECT profile, files FROM t",
+    "SELECT profile, files, url, x.input FROM t",
+    "SELECT url, (1) FROM values AS file_list",
     "SHOW TABLES",
-  ])("lets %j through", (sql) => expect(() => assertReadOnly(sql, 1)).not.toThrow());
+    "SELECT * FROM numbers(10) SETTINGS max_threads = 1, output_format_json_quote_64bit_integers = 0",
+    "SELECT settings FROM t FORMAT JSONCompact",
+    "SELECT format('{}', a) FROM t",
+  ])("may run %j", (sql) => expect(() => checkStatement(sql, reader)).not.toThrow());
 
   it.each([
     "INSERT INTO t VALUES (1)",
@@ -38,14 +64,84 @@ describe("assertReadOnly", () => {
     "SELECT 1 AS `it\\'s` INTO OUTFILE 'x'",
     "SELECT 1 AS `it's` INTO OUTFILE 'x'",
     "SELECT file('/etc/passwd')",
+    "SELECT FILE('/etc/passwd')",
     "SELECT arrayMap(file, ['x'])",
+    "SELECT arrayMap(`file`, ['x'])",
+    "SELECT arrayMap({f:Identifier}, ['x'])",
+    "SELECT * APPLY file FROM t",
     "SELECT * FROM eval('DROP TABLE t')",
+    "SELECT * FROM file('x')",
+    "SELECT * FROM `url`('http://x')",
+    "SELECT * FROM (SELECT * FROM (SELECT * FROM URL ('http://x')))",
+    "WITH a AS (SELECT * FROM remote('h', d.t)) SELECT 1",
+    "DESCRIBE TABLE url('file:///etc/passwd', 'CSV')",
+    "EXPLAIN SELECT * FROM executable('x', 'CSV', 'a Int8')",
+    "SELECT aiGenerate('x')",
+    "SELECT 1 SETTINGS readonly = 0",
+    "SELECT (SELECT 1 SETTINGS format_schema = 'x')",
+    "SELECT 1 SETTINGS max_threads = 1, readonly = 0",
+    "SELECT 1 SETTINGS max_execution_time = 0",
+    "SELECT 1 SETTINGS max_execution_time = -1",
+    "SELECT 1 SETTINGS max_execution_time = DEFAULT",
+    "SELECT 1 SETTINGS max_memory_usage = '99999999999999999'",
+    "SELECT 1 FORMAT Template",
+    "SELECT 1 FORMAT MySQLWire",
+    "SELECT 1 PARALLEL WITH DROP TABLE t",
+    "SELECT 1; SELECT 2",
+    "SELECT $$ /* $$",
+    "SELECT ‘a’",
     "",
-  ])("refuses %j", (sql) => expect(() => assertReadOnly(sql, 1)).toThrow(DatabaseError));
+  ])("is refused %j", (sql) => expect(() => checkStatement(sql, reader)).toThrow(DatabaseError));
 
-  it("holds a holder of the token to reading, not to tables", () => {
-    expect(() => assertReadOnly("SELECT * FROM file('x')", 2)).not.toThrow();
-    expect(() => assertReadOnly("DROP TABLE t", 2)).toThrow(/read-only/);
+  it("is told what is refused and what is allowed", () => {
+    expect(() => checkStatement("SELECT * FROM url('x')", reader)).toThrow(/"url".*only numbers/);
+    expect(() => checkStatement("SELECT 1 SETTINGS a = 1", reader)).toThrow(/Setting a .*only max_execution_time/);
+    expect(() => checkStatement("DROP TABLE t", reader)).toThrow(/stack token --write/);
+  });
+});
+
+describe("a writer", () => {
+  it.each([
+    "INSERT INTO t (a, b) FORMAT JSONEachRow",
+    "INSERT INTO t SELECT a FROM u SETTINGS distributed_product_mode = 'local'",
+    "CREATE OR REPLACE VIEW v AS SELECT 1",
+    "CREATE TABLE IF NOT EXISTS t (`a` Int8) ENGINE = ReplacingMergeTree(a) ORDER BY a SETTINGS index_granularity = 1024",
+    "ALTER TABLE t (ADD COLUMN IF NOT EXISTS `a` Int8)",
+    "ALTER TABLE t (REMOVE TTL)",
+    "DROP DATABASE IF EXISTS d",
+  ])("may run %j", (sql) => expect(() => checkStatement(sql, writer)).not.toThrow());
+
+  it.each([
+    "INSERT INTO FUNCTION file('x') SELECT 1",
+    "INSERT INTO t FROM INFILE 'x' FORMAT CSV",
+    "INSERT INTO t SELECT * FROM input('a Int8') FORMAT CSV",
+    "CREATE TABLE t (a Int8) ENGINE = URL('http://x', CSV)",
+    "CREATE TABLE t AS remote('h', d.t)",
+    "CREATE TABLE t (a Int8) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = 'local')",
+    "CREATE DATABASE d ENGINE = Filesystem('/')",
+    "CREATE FUNCTION f AS x -> x",
+    "CREATE DICTIONARY d (a Int8) PRIMARY KEY a SOURCE(FILE(path '/x' format 'CSV')) LAYOUT(FLAT())",
+    "CREATE USER u",
+    "CREATE TEMPORARY TABLE t (a Int8)",
+    "ATTACH TABLE t FROM '/x' (a Int8) ENGINE = File(CSV)",
+    "DETACH DATABASE default",
+    "ALTER TABLE t (FREEZE)",
+    "ALTER TABLE t (MODIFY SETTING index_granularity = 1)",
+    "BACKUP TABLE t TO File('/x')",
+    "RESTORE TABLE t FROM File('/x')",
+    "SYSTEM FLUSH LOGS",
+    "SET max_threads = 1",
+    "GRANT ALL ON *.* TO default",
+    "EXECUTE AS u SELECT 1",
+    "KILL QUERY WHERE 1",
+  ])("is refused %j", (sql) => expect(() => checkStatement(sql, writer)).toThrow(DatabaseError));
+
+  it("is refused functions among VALUES and settings of a URL", () => {
+    expect(() => checkExpressions("(1, now(), 'file(x)')", writer)).not.toThrow();
+    expect(() => checkExpressions("(1, file('x'))", writer)).toThrow(/file/);
+    expect(() => checkSetting("max_threads", "2", writer)).not.toThrow();
+    expect(() => checkSetting("format_csv_delimiter", "x", writer)).toThrow(/format_csv_delimiter/);
+    expect(() => checkSetting("max_execution_time", "0", writer)).toThrow(/from 1 to/);
   });
 });
 

@@ -1,14 +1,32 @@
-// What a caller without the token may run: one statement that only reads tables.
-// chdb's own readonly=1 refuses writes, table functions and changed settings, but it was seen to let INTO OUTFILE, the scalar function
-// file(), eval() and KILL QUERY through, and raw chdb runs several statements a query. This closes those, on the text that
-// formatQuerySingleLine made of the query: comments are gone, identifiers are unquoted where they can be, several statements are refused.
-import { readonlyMode } from "./errors.ts";
+// What a statement may do: read, and with the write token also change tables. Nobody reaches files, the network, programs or the settings
+// of the engine. It looks at the tokens of what ClickHouse's own formatter made of the statement (engine.ts), and that text is what
+// runs. In doubt it refuses. Grants and constraints of the engine itself (access.ts) stand behind it.
+import { engines, isFormat, limitNames, refusedFunctions, settings, tableFunctions, type Limits } from "./allowed.ts";
+import { accessDenied, constraintViolation, readonlyMode } from "./errors.ts";
+import { tokensOf, type Token } from "./lexer.ts";
+
+export interface Permission {
+  readOnly: boolean;
+  limits: Limits;
+  /** Every table function of the engine, in small letters. */
+  knownTableFunctions: ReadonlySet<string>;
+  /** Values of {name:Type}. */
+  parameters: Readonly<Record<string, string>>;
+}
 
 const reads = new Set(["SELECT", "WITH", "FROM", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "EXISTS", "VALUES"]);
-// Strings and quoted names in one pass: a quote within the other kind opens nothing.
-const quoted = /'(?:[^'\\]|\\.|'')*'|`(?:[^`\\]|\\.|``)*`|"(?:[^"\\]|\\.|"")*"/gs;
-// Wherever the name stands: a function can be passed to another, as in arrayMap(file, ...). {file:String} is a parameter.
-const forbiddenName = /\b(file|eval)\b(?!\s*:)/;
+const writes = [
+  /^INSERT INTO (?!FUNCTION |TABLE )/,
+  /^CREATE (OR REPLACE )?(TABLE|VIEW|MATERIALIZED VIEW|DATABASE) /,
+  /^(ALTER|TRUNCATE|OPTIMIZE|RENAME) TABLE /,
+  /^DROP (TABLE|VIEW|DATABASE) /,
+  /^DELETE FROM /,
+];
+const writable =
+  "INSERT INTO a table, CREATE or DROP of TABLE, VIEW and DATABASE, ALTER, TRUNCATE, OPTIMIZE and RENAME TABLE, DELETE FROM";
+// Parts of a statement that reach beyond its tables, wherever they stand.
+const refusedWords = new Set(["OUTFILE", "INFILE", "PARALLEL"]);
+const refusedInAlter = new Set(["ATTACH", "DETACH", "FETCH", "FREEZE", "UNFREEZE", "MOVE", "EXPORT", "SETTING"]);
 
 /** The first word of a statement in capitals, comments and opening brackets skipped; "" if there is none. */
 export function firstKeyword(sql: string): string {
@@ -16,25 +34,99 @@ export function firstKeyword(sql: string): string {
   return (/^[A-Za-z]+/.exec(sql.slice(start))?.[0] ?? "").toUpperCase();
 }
 
-/** Whether a statement is a query by its first word; says only which queue it waits in, never what it may do. */
+/** Whether a statement is a query by its first word; says which queue it waits in, never what it may do. */
 export const looksLikeRead = (sql: string): boolean => reads.has(firstKeyword(sql));
 
-/** 1: as anybody without the token may; 2: as a holder of the token who asked to be held to reading (settings and table functions may be used). */
-export type ReadOnlyLevel = 1 | 2;
-
-/** Throws READONLY unless the normalised statement only reads. */
-export function assertReadOnly(normalised: string, level: ReadOnlyLevel): void {
-  const keyword = firstKeyword(normalised);
-  if (!reads.has(keyword))
-    throw readonlyMode(
-      level === 2
-        ? `${keyword || "This statement"} can't run read-only: POST it without readonly.`
-        : `${keyword || "This statement"} needs the token: without it only ${[...reads].join(", ")} may run. ` +
-            `Pass the stack's token as the password of user "default".`,
-    );
-  const bare = normalised.replace(quoted, "''");
-  if (/\bINTO\s+OUTFILE\b/i.test(bare)) throw readonlyMode("INTO OUTFILE writes, and this statement may only read.");
-  const name = forbiddenName.exec(bare)?.[1];
-  if (name !== undefined && level === 1)
-    throw readonlyMode(`"${name}" is not allowed without the token: only tables of this database may be read.`);
+/** Throws READONLY, ACCESS_DENIED or SETTING_CONSTRAINT_VIOLATION unless the formatted statement may run. */
+export function checkStatement(formatted: string, permission: Permission): void {
+  const keyword = firstKeyword(formatted);
+  if (!reads.has(keyword)) {
+    if (permission.readOnly)
+      throw readonlyMode(
+        `${keyword || "This statement"} writes, and here only ${[...reads].join(", ")} may run: ` +
+          "use the write token (precedent stack token --write), POST, and no readonly setting.",
+      );
+    if (!writes.some((shape) => shape.test(formatted)))
+      throw accessDenied(`${formatted.slice(0, 60)} is not served here: statements that write are ${writable}.`);
+  }
+  checkTokens([...tokensOf(formatted)], keyword, permission);
 }
+
+/** The same for expressions that stand outside of the statement: rows of VALUES. */
+export function checkExpressions(text: string, permission: Permission): void {
+  checkTokens([...tokensOf(text)], "", permission);
+}
+
+function checkTokens(tokens: readonly Token[], keyword: string, permission: Permission): void {
+  const refused = permission.readOnly ? readonlyMode : accessDenied;
+  tokens.forEach((token, index) => {
+    const next = tokens[index + 1];
+    if (token.kind === "word") {
+      const word = token.text.toUpperCase();
+      if (refusedWords.has(word) || (keyword === "ALTER" && refusedInAlter.has(token.text)))
+        throw refused(`${word} is not served here: a statement reads and writes tables, and nothing else.`);
+      if (token.text === "SETTINGS" || token.text === "SETTING") checkSettings(tokens, index + 1, permission);
+      if (token.text === "FORMAT") checkFormat(next, refused);
+      if (token.text === "ENGINE" && isSymbol(next, "=")) checkEngine(tokens[index + 2]);
+    }
+    if (token.kind === "word" || token.kind === "name") checkName(tokens, index, permission);
+  });
+}
+
+function checkName(tokens: readonly Token[], index: number, permission: Permission): void {
+  const refused = permission.readOnly ? readonlyMode : accessDenied;
+  const [before, token, next, type] = [tokens[index - 1], tokens[index], tokens[index + 1], tokens[index + 2]];
+  let name = token?.text ?? "";
+  if (isSymbol(before, "{") && isSymbol(next, ":"))
+    name = type?.text === "Identifier" ? (permission.parameters[name] ?? "") : "";
+  if (refusedFunctions.has(name.toLowerCase()))
+    throw refused(`"${name}" is not served here: only tables and functions that compute may be used.`);
+  const called = isSymbol(next, "(") && permission.knownTableFunctions.has(name.toLowerCase());
+  if (called && !tableFunctions.has(name.toLowerCase()))
+    throw refused(
+      `"${name}" is not served here: of the table functions only ${[...tableFunctions].join(", ")} may run.`,
+    );
+}
+
+function checkSettings(tokens: readonly Token[], from: number, permission: Permission): void {
+  for (let at = from; ; at += 1) {
+    const [name, equals, first, second] = tokens.slice(at, at + 4);
+    if (name === undefined || (name.kind !== "word" && name.kind !== "name") || !isSymbol(equals, "="))
+      throw accessDenied("SETTINGS is followed by name = value, where value is a number or a string.");
+    const negative = isSymbol(first, "-");
+    const value = negative ? second : first;
+    const literal = value?.kind === "number" || value?.kind === "string" || /^(true|false)$/i.test(value?.text ?? "");
+    if (value === undefined || !literal)
+      throw accessDenied(`Setting ${name.text} takes a number or a string, not ${value?.text ?? "nothing"}.`);
+    checkSetting(name.text, `${negative ? "-" : ""}${value.text.replace(/^'|'$/g, "")}`, permission);
+    at += negative ? 4 : 3;
+    if (!isSymbol(tokens[at], ",") || !isSymbol(tokens[at + 2], "=")) return;
+  }
+}
+
+/** Throws unless the setting is on the list and within our limits. */
+export function checkSetting(name: string, value: string, { readOnly, limits }: Permission): void {
+  const refused = readOnly ? readonlyMode : accessDenied;
+  const limited = limitNames.find((limit) => limit === name);
+  if (limited === undefined) {
+    if (settings.has(name)) return;
+    throw refused(`Setting ${name} is not served here: only ${[...limitNames, ...settings].join(", ")} may be given.`);
+  }
+  const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
+  if (!(number >= 1 && number <= limits[limited]))
+    throw constraintViolation(`Setting ${name} can be from 1 to ${limits[limited]} here, not ${value}.`);
+}
+
+function checkFormat(format: Token | undefined, refused: (message: string) => Error): void {
+  if (format === undefined || !isFormat(format.text))
+    throw refused(`Format ${format?.text ?? "?"} is not served here.`);
+}
+
+function checkEngine(engine: Token | undefined): void {
+  if (engine === undefined || !engines.has(engine.text))
+    throw accessDenied(
+      `Engine ${engine?.text ?? "?"} is not served here: only ${[...engines].join(", ")} may be used.`,
+    );
+}
+
+const isSymbol = (token: Token | undefined, text: string): boolean => token?.kind === "symbol" && token.text === text;

@@ -1,10 +1,14 @@
 // The embedded ClickHouse as a process: one chdb behind ClickHouse's HTTP interface on 127.0.0.1, started by the stack's supervisor with
 // PRECEDENT_CLICKHOUSE_PATH (data folder), _PORT and _TOKEN. Start it with UV_THREADPOOL_SIZE=16: statements run on libuv's pool, whose
-// size can't be changed from within, and four threads (its default) leave room for two reads and one write at a time.
+// size can't be changed from within, and four threads (its default) leave room for one statement of a kind at a time.
 // chdb is imported in the main entry always: loaded first in a worker it was seen to crash at exit.
 import "chdb";
 import { createEngine } from "./engine.ts";
+import { tokensOf } from "../tokens.ts";
 import { createFacade } from "./server.ts";
+
+// Whatever chdb writes is its owner's alone.
+process.umask(0o077);
 
 const mebibyte = 1024 ** 2;
 
@@ -20,11 +24,23 @@ const port = Number(required("PRECEDENT_CLICKHOUSE_PORT"));
 if (!Number.isInteger(port) || port < 0 || port > 65_535)
   throw new Error(`PRECEDENT_CLICKHOUSE_PORT is no port: ${port}`);
 
-// One thread stays free for gzip and files.
-const threads = Math.max(3, Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) - 1);
-const writers = Math.min(4, Math.floor(threads / 2));
-const engine = createEngine({ path, writers, readers: Math.min(4, threads - writers), maxQueued: 256 });
-const server = createFacade({ token, maxBodyBytes: 128 * mebibyte, maxTotalBodyBytes: 384 * mebibyte }, engine);
+// Two threads stay free: for gzip and files, and for ending a query.
+const threads = Math.max(3, Number(process.env["UV_THREADPOOL_SIZE"] ?? 4) - 2);
+const width = Math.max(1, Math.min(4, Math.floor(threads / 3)));
+const engine = createEngine({
+  path,
+  readers: width,
+  askers: width,
+  writers: width,
+  maxQueued: 256,
+  stuck(reason) {
+    // The supervisor starts another one; acknowledged rows are on disk.
+    console.error(`The ClickHouse facade ends: ${reason}`);
+    process.exit(70);
+  },
+});
+const limits = { maxBodyBytes: 128 * mebibyte, maxTotalBodyBytes: 384 * mebibyte };
+const server = createFacade({ tokens: tokensOf(token), ...limits }, engine);
 
 server.on("error", (error) => {
   console.error(`The ClickHouse facade can't serve on 127.0.0.1:${port}: ${error.message}`);

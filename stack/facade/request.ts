@@ -1,6 +1,7 @@
 // What an HTTP request asks of ClickHouse: who asks, which statement, with which settings and parameters. Pure but for the body, read elsewhere.
-import { timingSafeEqual } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import type { Tokens } from "../tokens.ts";
 import { authenticationFailed, badArguments, notImplemented } from "./errors.ts";
 
 // Parameters of the URL that are no settings of the engine. session_id is accepted and means nothing: every request has a session of its own.
@@ -10,6 +11,8 @@ const ignored = new Set([
   ...["http_headers_progress_interval_ms", "http_send_progress_interval_ms", "add_http_cors_header"],
   ...["enable_http_compression", "http_zlib_compression_level", "http_response_compression_method"],
   ...["http_native_compression_disable_checksumming_on_decompress", "replace_running_query"],
+  // Always so here.
+  ...["cancel_http_readonly_queries_on_client_close"],
 ]);
 
 export interface Asked {
@@ -58,24 +61,40 @@ export function parseRequest(url: URL, headers: IncomingHttpHeaders): Asked {
 
 export type Caller = "writer" | "reader";
 
-/** The token makes a writer of user `default`; without a password `default` and `reader` may read. Throws AUTHENTICATION_FAILED. */
-export function authenticate(url: URL, headers: IncomingHttpHeaders, token: string): Caller {
-  let user = url.searchParams.get("user") ?? header(headers, "x-clickhouse-user");
-  let password = url.searchParams.get("password") ?? header(headers, "x-clickhouse-key");
-  const basic = /^Basic (.+)$/i.exec(header(headers, "authorization") ?? "")?.[1];
-  if (basic !== undefined && user === undefined) {
-    const [name, ...rest] = Buffer.from(basic, "base64").toString("utf8").split(":");
-    user = name;
-    password = rest.join(":");
-  }
-  user ||= "default";
-  if (user !== "default" && user !== "reader")
-    throw authenticationFailed(`${user}: there is no such user; "default" writes with the token, "reader" reads.`);
-  if (!password) return "reader";
-  const given = Buffer.from(password);
-  const expected = Buffer.from(token);
-  if (user === "default" && given.length === expected.length && timingSafeEqual(given, expected)) return "writer";
-  throw authenticationFailed(`${user}: Authentication failed: password is incorrect.`);
+const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
+/** Takes the same time wherever the two differ, and whatever their lengths are. */
+const equal = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right));
+
+/**
+ * Who asks: the write token makes a writer of user `default`, the read token (or user `reader`) a reader. Without a token nobody is
+ * served. It may come in every way in which ClickHouse's clients send a password. Throws AUTHENTICATION_FAILED.
+ */
+export function authenticate(url: URL, headers: IncomingHttpHeaders, tokens: Tokens): Caller {
+  const { user, password } = credentials(url, headers);
+  const [isWrite, isRead] = [equal(password, tokens.write), equal(password, tokens.read)];
+  if ((user !== "default" && user !== "reader") || (!isWrite && !isRead))
+    throw authenticationFailed(
+      'The user must be "default" or "reader", with a token of the stack as the password: ' +
+        '"precedent stack token" prints it, and the file clickhouse.curl in the stack\'s folder holds it for curl -K.',
+    );
+  return isWrite && user === "default" ? "writer" : "reader";
+}
+
+function credentials(url: URL, headers: IncomingHttpHeaders): { user: string; password: string } {
+  const [scheme, value = ""] = (header(headers, "authorization") ?? "").split(/\s+/, 2);
+  const basic = scheme?.toLowerCase() === "basic" ? Buffer.from(value, "base64").toString("utf8") : "";
+  const colon = basic.indexOf(":");
+  const bearer = scheme?.toLowerCase() === "bearer" ? value : undefined;
+  return {
+    user:
+      (url.searchParams.get("user") ?? header(headers, "x-clickhouse-user") ?? basic.slice(0, Math.max(colon, 0))) ||
+      "default",
+    password:
+      url.searchParams.get("password") ??
+      header(headers, "x-clickhouse-key") ??
+      bearer ??
+      (colon < 0 ? "" : basic.slice(colon + 1)),
+  };
 }
 
 /** Only names of this machine, so that no web page can reach the facade through a name of its own (DNS rebinding). */

@@ -1,10 +1,12 @@
 // ClickHouse's HTTP interface over the engine: enough for @clickhouse/client, curl and dashboards. Binds to 127.0.0.1 only.
+// Nobody is served without a token, /ping apart, which says "Ok." and nothing else; a query ends when its client hangs up.
 // A response is sent when its statement is done, so an error always has a status and a code, never a cut body.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { createBodyReader } from "./body.ts";
+import type { Tokens } from "../tokens.ts";
 import type { Engine } from "./engine.ts";
 import { authenticationFailed, badArguments, errorText, httpStatus, toDatabaseError } from "./errors.ts";
 import { authenticate, isLocalHost, parseRequest } from "./request.ts";
@@ -12,8 +14,7 @@ import { authenticate, isLocalHost, parseRequest } from "./request.ts";
 const compress = promisify(gzip);
 
 export interface FacadeConfig {
-  /** Password of user `default`, who alone may write. */
-  token: string;
+  tokens: Tokens;
   maxBodyBytes: number;
   /** Of all requests at once. */
   maxTotalBodyBytes: number;
@@ -38,7 +39,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
     if (request.method !== "GET" && request.method !== "POST")
       throw badArguments(`Method ${request.method} is not served; use GET or POST.`);
     // Before the body is read: nobody unknown makes us buffer anything.
-    const caller = authenticate(url, request.headers, config.token);
+    const caller = authenticate(url, request.headers, config.tokens);
     const asked = parseRequest(url, request.headers);
     const gone = new AbortController();
     response.once("close", () => gone.abort());
@@ -49,7 +50,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
           ...asked,
           sql: asked.query && body.text ? `${asked.query}\n${body.text}` : asked.query || body.text,
           // As on a server, GET only reads, whoever asks.
-          readOnly: caller === "reader" ? 1 : asked.readOnly || request.method === "GET" ? 2 : undefined,
+          readOnly: caller === "reader" || asked.readOnly || request.method === "GET",
         },
         gone.signal,
       );
@@ -85,7 +86,8 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
         // The rest of a refused body is not read.
         ...(request.complete ? {} : { Connection: "close" }),
       });
-      response.end(errorText(error, engine.version));
+      // Who has no token learns nothing of us.
+      response.end(errorText(error, error.code === 516 ? undefined : engine.version));
     });
   });
   server.keepAliveTimeout = 10_000;

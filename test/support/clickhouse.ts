@@ -9,11 +9,15 @@ import { setTimeout as delay } from "node:timers/promises";
 import getPort from "get-port";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
 import { migrate } from "../../connections/clickhouse/migrate.ts";
+import { tokensOf } from "../../stack/tokens.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Facade {
   url: string;
+  /** Of user default, who writes. */
   token: string;
+  /** Of user reader. */
+  readToken: string;
   /** Where its data lies. */
   folder: string;
   /** kill -9. */
@@ -48,6 +52,7 @@ export async function startFacade(): Promise<Facade> {
   const facade: Facade = {
     url,
     token,
+    readToken: tokensOf(token).read,
     folder,
     async start() {
       const started = spawn(process.execPath, ["--import", "tsx", "stack/facade/main.ts"], {

@@ -1,0 +1,45 @@
+// Ends queries that nobody waits for any more. chdb can't interrupt a call, but KILL QUERY from another session stops what the call
+// computes, between two blocks of rows. It is repeated, because a request is several queries; a query that survives it for two minutes
+// (one function over one huge value) is reported, since it would hold its place for good.
+import { setTimeout as delay } from "node:timers/promises";
+import type { Session } from "chdb";
+
+export interface Ender {
+  /** Ends the queries whose log_comment is the tag once the signal aborts, until the returned function is called. */
+  watch(tag: string, signal: AbortSignal): () => void;
+}
+
+const everyMs = 500;
+const patienceMs = 120_000;
+
+export function createEnder(open: () => Session, stuck: (reason: string) => void): Ender {
+  async function end(tag: string, over: AbortSignal): Promise<void> {
+    const limit = performance.now() + patienceMs;
+    while (!over.aborted) {
+      const session = open();
+      try {
+        // A tag is a UUID of ours.
+        await session.queryAsync(`KILL QUERY WHERE Settings['log_comment'] = '${tag}' ASYNC`);
+      } catch {
+        // Tried again below.
+      } finally {
+        session.close();
+      }
+      if (performance.now() > limit) {
+        stuck(`a query could not be ended within ${patienceMs / 1000} s`);
+        return;
+      }
+      await delay(everyMs, undefined, { signal: over }).catch(() => undefined);
+    }
+  }
+
+  return {
+    watch(tag, signal) {
+      const over = new AbortController();
+      const start = (): void => void end(tag, over.signal);
+      if (signal.aborted) start();
+      else signal.addEventListener("abort", start, { once: true, signal: over.signal });
+      return () => over.abort();
+    },
+  };
+}

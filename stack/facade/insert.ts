@@ -1,0 +1,67 @@
+// Where the statement of an INSERT ends and its rows begin. chdb takes both as one string, and its own idea of the end is dangerous: a
+// blank line ends the rows of any format, and what follows runs as the next statement; VALUES are expressions and end at a
+// semicolon. So the head is read apart, and rows that chdb would read differently are refused or written anew.
+import { DatabaseError, notImplemented } from "./errors.ts";
+import { tokensOf, type Token } from "./lexer.ts";
+
+export interface Insert {
+  /** Up to and with FORMAT name or VALUES. */
+  head: string;
+  data: string;
+}
+
+const mostValues = 4 * 1_048_576;
+
+/** The parts of an INSERT with rows; undefined for INSERT ... SELECT, which is one statement as any other. */
+export function splitInsert(sql: string): Insert | undefined {
+  let depth = 0;
+  let previous: Token | undefined;
+  // The head is read token by token: its rows are none of ClickHouse's tokens.
+  for (const token of tokensOf(sql, { skipComments: true })) {
+    const word = token.kind === "word" ? token.text.toUpperCase() : "";
+    if (token.kind === "symbol" && "([{".includes(token.text)) depth += 1;
+    if (token.kind === "symbol" && ")]}".includes(token.text)) depth -= 1;
+    if (depth === 0 && (word === "SELECT" || word === "WITH" || word === "FROM")) return undefined;
+    if (depth === 0 && previous?.kind === "word" && previous.text.toUpperCase() === "FORMAT" && token.kind === "word")
+      return { head: sql.slice(0, token.end), data: sql.slice(token.end) };
+    // A table may have the name values; the word that begins the rows follows a name or a bracket.
+    if (depth === 0 && word === "VALUES" && !/^(INTO|TABLE|\.)$/i.test(previous?.text ?? ""))
+      return { head: sql.slice(0, token.end), data: sql.slice(token.end) };
+    previous = token;
+  }
+  return undefined;
+}
+
+/** The rows as one piece for chdb, after a head in its formatted form, and the tokens that must be checked where rows hold expressions. */
+export function insertData(format: string, data: string): { text: string; expressions: string } {
+  if (format === "Values") {
+    const text = values(data);
+    return { text, expressions: text };
+  }
+  const text = data.replace(/^\s*\n/, "").replace(/[\r\n]+$/, "");
+  // JSON has no line ends within strings, so blank lines stand between rows.
+  const joined = format.startsWith("JSON") ? text.replace(/\n[ \t\r\n]*\n/g, "\n") : text;
+  if (/\n\r?\n/.test(joined))
+    throw notImplemented(
+      `Rows in ${format} with a blank line among them can't be inserted here (it would end them): send JSONEachRow.`,
+    );
+  return { text: joined, expressions: "" };
+}
+
+/** Tuples as they were, from their tokens: no comment, no semicolon and nothing behind them. */
+function values(data: string): string {
+  if (data.length > mostValues)
+    throw new DatabaseError(131, "TOO_LARGE_STRING_SIZE", `VALUES are over ${mostValues} bytes: send JSONEachRow.`);
+  let text = "";
+  let depth = 0;
+  let end = 0;
+  for (const token of tokensOf(data.replace(/[;\s]+$/, ""))) {
+    if (token.kind === "symbol" && token.text === "(") depth += 1;
+    else if (depth === 0 && token.text !== ",")
+      throw new DatabaseError(62, "SYNTAX_ERROR", `VALUES are rows in brackets: ${token.text.slice(0, 40)} is none.`);
+    if (token.kind === "symbol" && token.text === ")") depth -= 1;
+    text += `${token.start > end ? " " : ""}${data.slice(token.start, token.end)}`;
+    end = token.end;
+  }
+  return text;
+}

@@ -1,0 +1,27 @@
+// Everything in a stack folder is its owner's alone: tokens, logs with texts in them, snapshots, caches.
+import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
+import { join } from "node:path";
+
+/** For files that this process and its children make from now on. */
+export function keepFilesPrivate(): void {
+  process.umask(0o077);
+}
+
+/** Makes the folder, and takes all rights of others from what lies in it; links are not followed. What vanishes meanwhile is no error. */
+export async function makePrivate(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  await tighten(path);
+}
+
+async function tighten(path: string): Promise<void> {
+  try {
+    const found = await lstat(path);
+    if (found.isSymbolicLink()) return;
+    // The owner's own rights stay as they are.
+    if ((found.mode & 0o077) !== 0) await chmod(path, found.mode & 0o700);
+    if (!found.isDirectory()) return;
+    for (const name of await readdir(path)) await tighten(join(path, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

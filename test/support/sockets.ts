@@ -1,0 +1,30 @@
+// The TCP sockets on which a process listens, from /proc: which ports of ours can be reached from where.
+import { readFile, readdir, readlink } from "node:fs/promises";
+
+/** Local addresses as /proc/net writes them that only this machine reaches: 127.0.0.1, ::1 and ::ffff:127.0.0.1. */
+const loopback = new Set(["0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"]);
+
+export interface Listening {
+  port: number;
+  isLoopback: boolean;
+}
+
+export async function listeningSockets(pid: number): Promise<Listening[]> {
+  const descriptors = await readdir(`/proc/${pid}/fd`);
+  const links = await Promise.all(descriptors.map((name) => readlink(`/proc/${pid}/fd/${name}`).catch(() => "")));
+  const own = new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []));
+  const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/${pid}/net/${name}`, "utf8")));
+  return tables.flatMap((table) =>
+    table
+      .split("\n")
+      .slice(1)
+      .flatMap((line) => {
+        const [, local = "", , state, , , , , , inode = ""] = line.trim().split(/\s+/);
+        const [address = "", port = ""] = local.split(":");
+        // 0A: listening.
+        return state === "0A" && own.has(inode)
+          ? [{ port: Number.parseInt(port, 16), isLoopback: loopback.has(address) }]
+          : [];
+      }),
+  );
+}
