@@ -21,7 +21,7 @@ export function clickhouseUrl(port: number): string {
 /** A file for curl -K, so that the token stands in no command line, where every user of the machine sees it. */
 export function curlConfiguration(port: number, token: string): string {
   return [
-    '# Reads ClickHouse: curl -K clickhouse.curl --data "SELECT count() FROM precedent.requests"',
+    '# Reads ClickHouse: curl -K curlrc --data "SELECT count() FROM precedent.requests"',
     `url = "${clickhouseUrl(port)}/"`,
     'header = "X-ClickHouse-User: reader"',
     `header = "X-ClickHouse-Key: ${tokensOf(token).read}"`,

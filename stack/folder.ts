@@ -23,7 +23,7 @@ export function stackFolder(folder: string): StackFolder {
     data: join(root, "data"),
     logs: join(root, "logs"),
     state: join(root, "stack.json"),
-    curl: join(root, "clickhouse.curl"),
+    curl: join(root, "curlrc"),
     lock: join(root, "supervisor.lock"),
   };
 }

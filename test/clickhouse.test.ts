@@ -1,6 +1,7 @@
 // The embedded ClickHouse and the port over it: migrations, types, who may do what, and that nothing acknowledged is lost. Needs no Kafka.
 import { execFile } from "node:child_process";
-import { access } from "node:fs/promises";
+import { access, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo, type Server } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -175,6 +176,236 @@ describe("with the read token", () => {
     const insert = "INSERT INTO types (id) VALUES (1)";
     expect(await ask(insert, { method: "GET", headers: asWriter() })).toMatchObject({ code: "164" });
     expect(await ask("SELECT 1; SELECT 2", { headers: asWriter() })).toMatchObject({ code: "62" });
+  });
+});
+
+describe("tokens", () => {
+  const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+  const who = "SELECT 1";
+
+  it("nobody is served without one, and learns nothing", async () => {
+    const bare: { search?: string; headers: Record<string, string>; method?: string }[] = [
+      { headers: {} },
+      { headers: {}, method: "GET" },
+      { headers: { "X-ClickHouse-User": "default" } },
+      { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "" } },
+      { headers: { Authorization: basic("reader", "") } },
+      { headers: { Authorization: basic("default", `${facade.token}x`) } },
+      { headers: { Authorization: basic("somebody", facade.token) } },
+      { headers: { Authorization: "Bearer" } },
+      { headers: { Authorization: "Bearer undefined" } },
+      { headers: {}, search: `&user=default&password=${facade.token.slice(0, -1)}` },
+      // What is named first counts: a right password behind a wrong one helps nobody.
+      { headers: asWriter(), search: "&password=" },
+    ];
+    for (const init of bare)
+      for (const query of [who, "SHOW DATABASES", "DESCRIBE TABLE url('file:///etc/hostname', 'LineAsString')", "("]) {
+        const answer = await ask(query, init);
+        expect(answer, JSON.stringify(init)).toMatchObject({ status: 403, code: "516" });
+        expect(answer.text).not.toMatch(/version \d|system|chdb/);
+      }
+    const root = await fetch(facade.url);
+    expect(await root.text()).toBe("Ok.\n");
+  });
+
+  it("may come in every way in which a client sends a password", async () => {
+    const { readToken } = facade;
+    const ways: { search?: string; headers: Record<string, string> }[] = [
+      { headers: { Authorization: basic("reader", readToken) } },
+      { headers: { Authorization: basic("default", readToken) } },
+      { headers: { Authorization: `Bearer ${readToken}` } },
+      { headers: { "X-ClickHouse-Key": readToken } },
+      { headers: {}, search: `&user=reader&password=${readToken}` },
+      { headers: {}, search: `&password=${readToken}` },
+    ];
+    for (const init of ways) {
+      expect(await ask(who, init)).toMatchObject({ status: 200, text: "1\n" });
+      expect(await ask("DROP TABLE types", init)).toMatchObject({ status: 403, code: "164" });
+    }
+    // User reader reads, whatever it could do.
+    const held = { headers: { Authorization: basic("reader", facade.token) } };
+    expect(await ask("DROP TABLE types", held)).toMatchObject({ code: "164" });
+    const { stdout } = await run("curl", ["-s", "-u", `reader:${readToken}`, facade.url, "-d", who]);
+    expect(stdout).toBe("1\n");
+  });
+});
+
+describe("with either token", () => {
+  let canary: Server;
+  let port = 0;
+  let calls = 0;
+  let secret = "";
+  beforeAll(async () => {
+    canary = createServer((socket) => {
+      calls += 1;
+      socket.on("error", () => undefined).end("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n1\n");
+    });
+    await new Promise<void>((resolve) => canary.listen(0, "127.0.0.1", resolve));
+    port = (canary.address() as AddressInfo).port;
+    secret = join(facade.folder, "secret.txt");
+    await writeFile(secret, "the-secret\nsecond\n", { mode: 0o600 });
+    await writer.command("CREATE TABLE IF NOT EXISTS canary (a String, b Int64) ENGINE = MergeTree ORDER BY a");
+  });
+  afterAll(() => canary.close());
+
+  it.each([
+    "DESCRIBE TABLE url('file://SECRET', 'CSVWithNames')",
+    "DESCRIBE TABLE url('http://CANARY/', 'CSVWithNames')",
+    "SELECT * FROM file('SECRET', 'LineAsString')",
+    "SELECT * FROM url('http://CANARY/', 'LineAsString')",
+    "SELECT * FROM s3('http://CANARY/bucket/key', 'CSV', 'a String')",
+    "SELECT * FROM remote('CANARY', 'system', 'one')",
+    "SELECT * FROM mysql('CANARY', 'd', 't', 'u', 'p')",
+    "SELECT * FROM redis('CANARY', 'k', 'k String')",
+    "SELECT * FROM executable('cat', 'TSV', 'a String')",
+    "SELECT * FROM sqlite('SECRET', 't')",
+    "SELECT * FROM cluster('default', system, one)",
+    "SELECT * FROM `SECRET`",
+    "SELECT * FROM default.`SECRET`",
+    "SELECT * FROM 'SECRET'",
+    "SELECT file('SECRET')",
+    "SELECT arrayMap(file, ['SECRET'])",
+    "SELECT arrayMap({f:Identifier}, ['SECRET'])",
+    "SELECT * APPLY(file) FROM (SELECT 'SECRET' AS a)",
+    "WITH a AS (SELECT * FROM URL/**/('file://SECRET', $x$LineAsString$x$)) SELECT * FROM a",
+    "EXPLAIN SELECT * FROM file('SECRET', 'LineAsString')",
+    "SELECT * FROM (EXPLAIN SELECT * FROM file('SECRET', 'LineAsString'))",
+    "INSERT INTO canary (a) SELECT * FROM file('SECRET', 'LineAsString')",
+    "INSERT INTO canary (a) VALUES (file('SECRET'))",
+    "INSERT INTO canary (a) FROM INFILE 'SECRET' FORMAT LineAsString",
+    "INSERT INTO FUNCTION file('SECRET.out', 'CSV', 'a Int8') SELECT 1",
+    "INSERT INTO TABLE FUNCTION url('http://CANARY/', 'CSV', 'a Int8') SELECT 1",
+    "SELECT 1 INTO OUTFILE 'SECRET.out'",
+    "CREATE TABLE f (a String) ENGINE = File(LineAsString, 'SECRET')",
+    "CREATE TABLE f (a String) ENGINE = URL('http://CANARY/', 'CSV')",
+    "CREATE TABLE f AS file('SECRET', 'LineAsString')",
+    "CREATE TABLE f (a String) ENGINE = MergeTree ORDER BY a SETTINGS disk = disk(type = 'local', path = '/tmp/')",
+    "CREATE DATABASE f ENGINE = Filesystem('/')",
+    "CREATE DICTIONARY f (a String) PRIMARY KEY a SOURCE(FILE(path 'SECRET' format 'CSV')) LAYOUT(FLAT()) LIFETIME(0)",
+    "CREATE FUNCTION f AS x -> x",
+    "CREATE USER f",
+    "GRANT ALL ON *.* TO default",
+    "BACKUP TABLE canary TO File('SECRET.out')",
+    "ATTACH TABLE f FROM '/tmp' (a String) ENGINE = File(CSV)",
+    "DETACH TABLE canary",
+    "SYSTEM SHUTDOWN",
+    "KILL QUERY WHERE 1",
+    "SELECT 1 PARALLEL WITH DROP TABLE canary",
+    "SELECT 1; DROP TABLE canary",
+    "SET max_threads = 1",
+  ])("nothing but tables is reached: %s", async (statement) => {
+    const query = statement.replaceAll("SECRET", secret).replaceAll("CANARY", `127.0.0.1:${port}`);
+    for (const headers of [asReader(), asWriter()]) {
+      const answer = await ask(query, { headers, search: "&param_f=file" });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(["164", "497", "62", "60"]).toContain(answer.code);
+      expect(answer.text).not.toContain("the-secret");
+    }
+    expect(calls).toBe(0);
+    await expect(access(`${secret}.out`)).rejects.toThrow();
+    expect(await writer.query("SELECT count() AS rows FROM canary")).toEqual([{ rows: 0 }]);
+  });
+
+  it.each([
+    ["format_csv_delimiter", "x"],
+    ["input_format_csv_skip_first_lines", "3"],
+    ["format_schema", "x"],
+    ["readonly", "0"],
+    ["allow_experimental_eval_table_function", "1"],
+    ["profile", "default"],
+    ["log_comment", "x"],
+    ["max_execution_time", "0"],
+    ["max_execution_time", "100000"],
+    ["max_memory_usage", "99999999999999"],
+    ["max_result_bytes", "0"],
+  ])("setting %s = %s is refused in the statement, in the URL and in a subquery", async (name, value) => {
+    for (const headers of [asReader(), asWriter()]) {
+      const codes = ["164", "497", "452"];
+      expect(codes).toContain((await ask(`SELECT 1 SETTINGS ${name} = '${value}'`, { headers })).code);
+      expect(codes).toContain((await ask(`SELECT * FROM (SELECT 1 SETTINGS max_threads=1, ${name} = '${value}')`)).code);
+      if (name !== "readonly")
+        expect(codes).toContain((await ask("SELECT 1", { headers, search: `&${name}=${value}` })).code);
+    }
+  });
+
+  it("rows of an INSERT are rows, whatever they say", async () => {
+    const insert = async (query: string) => await ask(query, { headers: asWriter() });
+    const json = '{"a":"x; DROP TABLE canary"}\n\n{"a":"y\\n\\nDROP TABLE canary"}\n\n';
+    expect(await insert(`INSERT INTO canary FORMAT JSONEachRow\n${json}`)).toMatchObject({ status: 200 });
+    for (const rows of [
+      `FORMAT JSONEachRow\n{"a":"x"}\n\nDROP TABLE canary`,
+      `FORMAT CSV\n"x",1\n\nDROP TABLE canary`,
+      `FORMAT CSV\n"x\n\n;DROP TABLE canary",1\n`,
+      `FORMAT TSV\nx\t1\n\n\nDROP TABLE canary`,
+      `VALUES ('x', 1); DROP TABLE canary`,
+      `VALUES ('x', (SELECT 1)); SELECT 1`,
+      `FORMAT Values ('x', 1) DROP TABLE canary`,
+    ])
+      expect((await insert(`INSERT INTO canary ${rows}`)).status).toBeGreaterThanOrEqual(400);
+    expect(await insert("INSERT INTO canary VALUES ('it''s -- /* ', -1),\n('\\'', length('abc'));\n")).toMatchObject({
+      status: 200,
+    });
+    expect(await insert('INSERT INTO canary (a) FORMAT CSV\n"line\nbreak"\n')).toMatchObject({ status: 200 });
+    expect(await writer.query("SELECT a, b FROM canary ORDER BY a")).toEqual([
+      { a: "'", b: 3 },
+      { a: "it's -- /* ", b: -1 },
+      { a: "line\nbreak", b: 0 },
+      { a: "x; DROP TABLE canary", b: 0 },
+      { a: "y\n\nDROP TABLE canary", b: 0 },
+    ]);
+  });
+
+  it("says so when a newer engine has functions that nobody has looked at", async () => {
+    // After reading through the new names (may one read a file, open a connection, run a program?), put what may not run into
+    // stack/facade/allowed.ts, and the new figures here.
+    const [known] = await writer.query(
+      "SELECT count() AS functions, hex(cityHash64(arraySort(groupArray(name)))) AS hash FROM system.functions",
+    );
+    expect(known).toEqual({ functions: 1825, hash: "DE04EF4D15DE26D1" });
+  });
+});
+
+describe("a query whose client hung up", () => {
+  const running = async (): Promise<number> => {
+    const [row] = await writer.query<{ n: number }>(
+      "SELECT count() AS n FROM system.processes WHERE query LIKE '%endless%'",
+    );
+    // This query is one of them.
+    return (row?.n ?? 0) - 1;
+  };
+  const until = async (wanted: number): Promise<void> => {
+    const limit = Date.now() + 20_000;
+    while ((await running()) !== wanted) {
+      if (Date.now() > limit) throw new Error(`not ${wanted} but ${await running()} endless queries`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const endless = (signal: AbortSignal, headers = asReader()) =>
+    fetch(facade.url, { method: "POST", body: "SELECT count() AS endless FROM system.numbers", headers, signal }).catch(
+      () => null,
+    );
+
+  it("ends, and those that waited behind it never run", async () => {
+    const gone = new AbortController();
+    const asked = Array.from({ length: 12 }, () => endless(gone.signal));
+    await until(4);
+    // Stages read in a lane of their own meanwhile.
+    expect(await writer.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+    gone.abort();
+    await Promise.all(asked);
+    await until(0);
+    expect(await reader.query("SELECT 1 AS one")).toEqual([{ one: 1 }]);
+  });
+
+  it("ends for a holder of the write token too, and at the time limit while the client waits", async () => {
+    const gone = new AbortController();
+    const asked = Array.from({ length: 4 }, () => endless(gone.signal, asWriter()));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    gone.abort();
+    await Promise.all(asked);
+    await until(0);
+    const limited = await ask("SELECT count() FROM system.numbers", { search: "&max_execution_time=1" });
+    expect(limited).toMatchObject({ status: 408, code: "159" });
   });
 });
 

@@ -1,6 +1,6 @@
 // The embedded stack keeps to this machine and to its owner: what it listens on, who may read its files, and what another user gets.
 import { execFile } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -49,8 +49,18 @@ it("leaves nothing in its folder that others may read", async () => {
   const { mode } = await stat(stackFolder(folder).state);
   expect(mode & 0o777).toBe(0o600);
   expect((await readdir(folder)).sort()).toEqual(
-    expect.arrayContaining(["clickhouse.curl", "data", "logs", "stack.json"]),
+    expect.arrayContaining(["curlrc", "data", "logs", "stack.json"]),
   );
+});
+
+it("writes its tokens into no log", async () => {
+  const { folder, clickhouse } = testStack();
+  const { write, read } = tokensOf(clickhouse.password);
+  const { logs } = stackFolder(folder);
+  for (const name of await readdir(logs)) {
+    const text = await readFile(join(logs, name), "utf8");
+    expect(text.includes(write) || text.includes(read), name).toBe(false);
+  }
 });
 
 it("takes the rights of others from what an older version left", async () => {

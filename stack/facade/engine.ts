@@ -82,6 +82,7 @@ export function createEngine(config: EngineConfig): Engine {
     throw new Error(
       `${config.path}: the engine did not take our access control; refusing to serve files of this machine`,
     );
+  const formatter = createFormatter();
   const ender = createEnder(() => new Session(config.path), config.stuck);
   const lanes = {
     readers: createLane(config.readers, config.maxQueued),
@@ -100,9 +101,9 @@ export function createEngine(config: EngineConfig): Engine {
     const session = new Session(config.path);
     const ended = ender.watch(tag, stop);
     try {
+      const sql = await allowed(formatter(session), statement.sql, permission);
       if (statement.database) await session.queryAsync(`USE ${identifier(statement.database)}`);
       await session.queryAsync(before);
-      const sql = await allowed(session, statement.sql, permission);
       if (readOnly) await session.queryAsync("SET readonly = 2");
       stop.throwIfAborted();
       const result = await session.queryAsync(sql, { format: statement.format });
@@ -134,17 +135,33 @@ export function createEngine(config: EngineConfig): Engine {
 }
 
 /** The text that runs: one statement in the formatter's form, checked, with its rows where it is an INSERT that has any. */
-async function allowed(session: Session, sql: string, permission: Permission): Promise<string> {
+async function allowed(format: (sql: string) => Promise<string>, sql: string, permission: Permission): Promise<string> {
   const insert = firstKeyword(sql) === "INSERT" ? splitInsert(sql) : undefined;
-  const formatted = await normalise(session, insert?.head ?? sql);
+  const formatted = await format(insert?.head ?? sql);
   checkStatement(formatted, permission);
   if (insert === undefined) return formatted;
-  const format = / FORMAT (\w+)$/.exec(formatted)?.[1];
-  if (format === undefined)
+  const name = / FORMAT (\w+)$/.exec(formatted)?.[1];
+  if (name === undefined)
     throw badArguments("INSERT takes its rows after FORMAT name, after VALUES, or from a SELECT.");
-  const data = insertData(format, insert.data);
+  const data = insertData(name, insert.data);
   checkExpressions(data.expressions, permission);
   return `${formatted}\n${data.text}`;
+}
+
+/** Stages send the same few statements over and over: what the formatter made of the last ones is kept. */
+function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
+  const kept = new Map<string, string>();
+  return (session) => async (sql) => {
+    const known = kept.get(sql);
+    if (known !== undefined) return known;
+    const formatted = await normalise(session, sql);
+    if (sql.length <= 8_192) {
+      kept.set(sql, formatted);
+      const oldest = kept.keys().next();
+      if (kept.size > 256 && oldest.done !== true) kept.delete(oldest.value);
+    }
+    return formatted;
+  };
 }
 
 /** The statement on one line without comments; rejects with SYNTAX_ERROR where it is none or more than one. */
@@ -156,6 +173,8 @@ async function normalise(session: Session, sql: string): Promise<string> {
     return result.text().trimEnd();
   } catch (cause) {
     const error = toDatabaseError(cause);
+    // An error that quotes odd characters of the statement is cut off there.
+    if (/^Code: 62\b/.test(error.message)) throw new DatabaseError(62, "SYNTAX_ERROR", error.message.slice(24));
     throw new DatabaseError(error.code, error.type, error.message.replace(/: In scope SELECT formatQuery[\s\S]*$/, ""));
   }
 }
@@ -166,10 +185,10 @@ function preamble({ format, settings, parameters }: Statement, permission: Permi
   for (const [name, value] of Object.entries(settings)) checkSetting(name, value, permission);
   // How many threads are best is the engine's to say; only a caller may want fewer.
   const { max_threads: _, ...limits } = permission.limits;
-  const all = Object.entries({ ...limits, ...settings, log_comment: tag });
+  const all = { ...limits, ...settings, log_comment: tag };
   const given = Object.entries(parameters).map(([name, value]) => {
     if (!/^[A-Za-z0-9_]+$/.test(name)) throw badArguments(`"${name}" is no name of a parameter.`);
-    return `SET param_${name} = ${quote(value)}`;
+    return `param_${name} = ${quote(value)}`;
   });
-  return [...all.map(([name, value]) => `SET ${name} = ${quote(String(value))}`), ...given].join("; ");
+  return `SET ${[...Object.entries(all).map(([name, value]) => `${name} = ${quote(String(value))}`), ...given].join(", ")}`;
 }

@@ -75,7 +75,7 @@ export function authenticate(url: URL, headers: IncomingHttpHeaders, tokens: Tok
   if ((user !== "default" && user !== "reader") || (!isWrite && !isRead))
     throw authenticationFailed(
       'The user must be "default" or "reader", with a token of the stack as the password: ' +
-        '"precedent stack token" prints it, and the file clickhouse.curl in the stack\'s folder holds it for curl -K.',
+        '"precedent stack token" prints it, and the file curlrc in the stack\'s folder holds it for curl -K.',
     );
   return isWrite && user === "default" ? "writer" : "reader";
 }
