@@ -38,14 +38,31 @@ export function insertData(format: string, data: string): { text: string; expres
     const text = values(data);
     return { text, expressions: text };
   }
-  const text = data.replace(/^\s*\n/, "").replace(/[\r\n]+$/, "");
   // JSON has no line ends within strings, so blank lines stand between rows.
-  const joined = format.startsWith("JSON") ? text.replace(/\n[ \t\r\n]*\n/g, "\n") : text;
-  if (/\n\r?\n/.test(joined))
+  const joined = format.startsWith("JSON")
+    ? data
+        .split("\n")
+        .filter((line) => line.trim() !== "")
+        .join("\n")
+    : data.slice(beginOf(data), endOf(data, "\r\n"));
+  if (joined.includes("\n\n") || joined.includes("\n\r\n"))
     throw notImplemented(
       `Rows in ${format} with a blank line among them can't be inserted here (it would end them): send JSONEachRow.`,
     );
   return { text: joined, expressions: "" };
+}
+
+/** Behind the blank rest of the line on which the head ends. */
+function beginOf(data: string): number {
+  const line = data.indexOf("\n");
+  return line >= 0 && data.slice(0, line).trim() === "" ? line + 1 : 0;
+}
+
+/** Where the characters at the end begin. */
+function endOf(data: string, characters: string): number {
+  let end = data.length;
+  while (end > 0 && characters.includes(data.charAt(end - 1))) end -= 1;
+  return end;
 }
 
 /** Tuples as they were, from their tokens: no comment, no semicolon and nothing behind them. */
@@ -55,7 +72,7 @@ function values(data: string): string {
   let text = "";
   let depth = 0;
   let end = 0;
-  for (const token of tokensOf(data.replace(/[;\s]+$/, ""))) {
+  for (const token of tokensOf(data.slice(0, endOf(data, "; \t\r\n")))) {
     if (token.kind === "symbol" && token.text === "(") depth += 1;
     else if (depth === 0 && token.text !== ",")
       throw new DatabaseError(62, "SYNTAX_ERROR", `VALUES are rows in brackets: ${token.text.slice(0, 40)} is none.`);

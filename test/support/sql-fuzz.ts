@@ -30,7 +30,7 @@ export function sqlFuzz(random: Random, { secret, out, canary }: FuzzTargets): (
       () => text,
       () => text,
       () => text.toUpperCase(),
-      () => [...text].map((letter) => (chance(0.5) ? letter.toUpperCase() : letter)).join(""),
+      () => text.replace(/./g, (letter) => (chance(0.5) ? letter.toUpperCase() : letter)),
       () => `\`${text}\``,
       () => `"${text}"`,
       () => `“${text}”`,
