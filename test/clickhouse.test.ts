@@ -322,7 +322,9 @@ describe("with either token", () => {
     for (const headers of [asReader(), asWriter()]) {
       const codes = ["164", "497", "452"];
       expect(codes).toContain((await ask(`SELECT 1 SETTINGS ${name} = '${value}'`, { headers })).code);
-      expect(codes).toContain((await ask(`SELECT * FROM (SELECT 1 SETTINGS max_threads=1, ${name} = '${value}')`)).code);
+      expect(codes).toContain(
+        (await ask(`SELECT * FROM (SELECT 1 SETTINGS max_threads=1, ${name} = '${value}')`)).code,
+      );
       if (name !== "readonly")
         expect(codes).toContain((await ask("SELECT 1", { headers, search: `&${name}=${value}` })).code);
     }

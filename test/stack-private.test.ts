@@ -48,9 +48,7 @@ it("leaves nothing in its folder that others may read", async () => {
   expect(await openToOthers(folder)).toEqual([]);
   const { mode } = await stat(stackFolder(folder).state);
   expect(mode & 0o777).toBe(0o600);
-  expect((await readdir(folder)).sort()).toEqual(
-    expect.arrayContaining(["curlrc", "data", "logs", "stack.json"]),
-  );
+  expect((await readdir(folder)).sort()).toEqual(expect.arrayContaining(["curlrc", "data", "logs", "stack.json"]));
 });
 
 it("writes its tokens into no log", async () => {
