@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
-import { migrate } from "../connections/clickhouse/migrate.ts";
+import { migrate, readMigrations } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { recordedTopics, tableOf } from "../operators/decode/rows.ts";
 import { testingRecords } from "../operators/decode/testing-records.ts";
@@ -111,6 +111,61 @@ describe("record on ClickHouse", () => {
     expect(await clickhouse.query("SELECT source, metadata FROM outcomes")).toEqual([
       { source: "generated", metadata: { team: "ops" } },
     ]);
+  });
+
+  it.each(["first", "last"])(
+    "of two requests with one id in two partitions the first by time counts, whichever is stored %s, and both are on record",
+    async (stored) => {
+      const request = { ...testingRecords.requests, id: "same" };
+      const early = { ...request, createdAt, metadata: { which: "early" } };
+      const late = { ...request, createdAt: createdAt + 5, metadata: { which: "late" } };
+      const other = { ...request, createdAt: createdAt + 9, tenant: "other", metadata: { which: "another tenant's" } };
+      // The later one has the lower offset.
+      const feeds = [
+        ["requests", 1, 900, [early]],
+        ["requests", 0, 3, [late, other]],
+        ["responses", 0, 0, [{ ...testingRecords.responses, requestId: "same", tenant: request.tenant }]],
+      ] as const;
+      for (const one of stored === "first" ? feeds : feeds.toReversed()) {
+        const { stage, feed } = await startRecord();
+        await feed(one[0], one[1], one[2], one[3]);
+        await stage.stop();
+      }
+      const check = async () => {
+        const rows = await clickhouse.query(
+          "SELECT tenant, metadata['which'] AS which, answered FROM outcomes WHERE request_id = 'same' ORDER BY tenant",
+        );
+        expect(rows).toEqual([
+          { tenant: request.tenant, which: "early", answered: true },
+          { tenant: "other", which: "another tenant's", answered: false },
+        ]);
+        expect(await count("requests")).toBe(2);
+        expect(await count("request_arrivals")).toBe(3);
+      };
+      await check();
+      await clickhouse.command(`OPTIMIZE TABLE ${database}.requests FINAL`);
+      await check();
+      expect(await clickhouse.query("SELECT count() AS rows FROM requests")).toEqual([{ rows: 2 }]);
+    },
+  );
+
+  it("a request stored before migration 13 stays the first", async () => {
+    const admin = createClickHouse({ url: facade.url, username: "default", password: facade.token });
+    const older = `${database}_older`;
+    await migrate(admin, { database: older, ttlDays: 0 }, (await readMigrations()).slice(0, 12));
+    const insert = (which: string, minute: number, offset: number) =>
+      admin.command(
+        `INSERT INTO ${older}.requests (request_id, tenant, metadata, created_at, topic, kafka_partition, kafka_offset)
+         VALUES ('same', 'acme', map('which', '${which}'), '2026-03-01 12:0${minute}:00', 't.requests', ${minute}, ${offset})`,
+      );
+    await insert("before", 1, 5_000_000);
+    await migrate(admin, { database: older, ttlDays: 0 });
+    await insert("after", 2, 3);
+    const first = `SELECT metadata['which'] AS which FROM ${older}.requests FINAL`;
+    expect(await admin.query(first)).toEqual([{ which: "before" }]);
+    await admin.command(`OPTIMIZE TABLE ${older}.requests FINAL`);
+    expect(await admin.query(first)).toEqual([{ which: "before" }]);
+    await admin.close();
   });
 
   it("an evicted example loses its texts and stays evicted", async () => {

@@ -38,6 +38,18 @@ export function requestRow(record: Request, place: Place): Row {
   };
 }
 
+/** Every record of requests, repeats of an id too: requests keeps the first of them. */
+export function arrivalRow(record: Request, place: Place): Row {
+  const request = identify(record, place, place.timestamp);
+  return {
+    request_id: request.id,
+    tenant: request.tenant,
+    request_hash: requestHash(record),
+    created_at: time(clientTime(record.createdAt, place)),
+    ...at(place),
+  };
+}
+
 const armColumn = (score: ArmScore): object => ({
   arm: score.arm,
   model: score.model,

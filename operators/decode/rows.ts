@@ -3,7 +3,7 @@
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
-import { decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
+import { arrivalRow, decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
 import { exampleRow, exampleTrialRows, exampleUseRows, sourceColumns } from "./example-rows.ts";
 import {
   at,
@@ -59,7 +59,10 @@ const single =
 
 /** How every recorded topic becomes rows. */
 export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
-  requests: single(tableOf.requests, requestRow),
+  requests: (record, place) => [
+    { table: "request_arrivals", rows: [arrivalRow(record, place)] },
+    { table: tableOf.requests, rows: [requestRow(record, place)] },
+  ],
   decisions: (record, place) => [
     { table: "example_uses", rows: exampleUseRows(record, place) },
     { table: "example_trials", rows: exampleTrialRows(record, place) },
