@@ -143,6 +143,7 @@ export async function startCurate(session: Session, instance: string): Promise<R
     instance,
     sessionTimeoutMs,
     transactionalId: `${group}.writer`,
+    outputs: [topic("examples")],
     kafka,
     task,
     log,

@@ -69,6 +69,7 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
     instance,
     sessionTimeoutMs,
     transactionalId: policyWriterId(prefix),
+    outputs: [topic("policies")],
     drainMs: config.limits.drainMs,
     kafka,
     task,

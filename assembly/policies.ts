@@ -2,10 +2,12 @@
 // keeps only the newest version of each.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { PLACEMENT } from "../operators/place/placement.ts";
+import { learn } from "../pipelines/learn.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../operators/publish/policy-log.ts";
 import type { Policy } from "../schemas/types.ts";
 import { isLinkPolicy } from "./link-history.ts";
 import type { Session } from "./session.ts";
+import { groupName } from "./stage.ts";
 
 /** 0 when the table has none. */
 export async function highestPolicyVersion(clickhouse: Pick<ClickHouse, "query">, name: string): Promise<number> {
@@ -47,7 +49,10 @@ export async function policyHistory(
 
 /** As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it soon. */
 export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: Session, name: string): PolicyLog {
-  const producer = kafka.transactionalProducer(policyWriterId(config.kafka.prefix));
+  const { prefix } = config.kafka;
+  // The learner has the same id, and commits offsets of its group.
+  const reach = { groups: [groupName(prefix, learn.name)], topics: [topic("policies")] };
+  const producer = kafka.transactionalProducer(policyWriterId(prefix), () => reach);
   const policies = createPolicyLog({
     producer: {
       initialise: producer.initialise,

@@ -50,6 +50,7 @@ export async function runReplay(session: Session, run: ReplayRun): Promise<Repla
       instance: run.runId,
       sessionTimeoutMs: session.config.kafka.sessionTimeoutMs,
       transactionalId: `${group}.writer`,
+      outputs: [session.topic("replays"), session.topic("examples")],
       kafka: session.kafka,
       log: session.log,
       async task(lease) {

@@ -33,6 +33,10 @@ export const stageName = (pipeline: string, arm?: string): string =>
 
 export const groupName = (prefix: string, pipeline: string, arm?: string): string => prefix + stageName(pipeline, arm);
 
+/** Full names: work has a topic an arm. */
+const topicsOf = ({ arms, topic }: Session, output: TopicName): string[] =>
+  output === "work" ? arms.configured().map(({ name }) => topic(output, name)) : [topic(output)];
+
 export function assembleStage<N extends TopicName>(session: Session, assembly: StageAssembly<N>): Stage {
   const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;
   const { config, kafka, codec } = session;
@@ -48,6 +52,7 @@ export function assembleStage<N extends TopicName>(session: Session, assembly: S
     group,
     topics: [session.topic(description.source, arm)],
     transactionalId: `${group}.${instance}`,
+    outputs: () => description.outputs.flatMap((output) => topicsOf(session, output)),
     instance,
     sessionTimeoutMs: config.kafka.sessionTimeoutMs,
     limits: { ...config.limits, ...limits },

@@ -153,6 +153,33 @@ describe("adoption", () => {
     expect(consumer.calls).toEqual(["seek in/0 5", "resume in/0"]);
   });
 
+  test("a partition that can't be read holds up no other, and is taken when it can", async () => {
+    const { consumer, adoption, onAdopt, onReady, held } = setUp();
+    consumer.positions.set("in/0", new Error("unstable"));
+    consumer.positions.set("in/1", { offset: 7 });
+    adoption.join(memberOf(1), [at(0), at(1), at(2)]);
+    await settled();
+    expect(held()).toEqual(["in/1", "in/2"]);
+    expect(onAdopt).toHaveBeenCalledExactlyOnceWith([at(1), at(2)]);
+    expect(consumer.calls).toEqual(["seek in/1 7", "seek in/2 0", "resume in/1", "resume in/2"]);
+    consumer.positions.set("in/0", { offset: 5 });
+    await vi.waitFor(() => expect(held()).toEqual(["in/1", "in/2", "in/0"]));
+    expect(onAdopt).toHaveBeenLastCalledWith([at(0)]);
+    expect(onReady).toHaveBeenCalledTimes(2);
+    expect(consumer.calls.slice(4)).toEqual(["seek in/0 5", "resume in/0"]);
+  });
+
+  test("what waits when the next join comes is given up, what was taken is kept", async () => {
+    const onForsaken = vi.fn<NonNullable<AdoptionOptions["onForsaken"]>>();
+    const { consumer, adoption, held } = setUp({ onForsaken });
+    consumer.positions.set("in/0", new Error("unstable"));
+    adoption.join(memberOf(1), [at(0), at(1)]);
+    await settled();
+    adoption.join(memberOf(2), [at(1)]);
+    await vi.waitFor(() => expect(onForsaken.mock.calls).toEqual([[at(0)]]));
+    expect(held()).toEqual(["in/1"]);
+  });
+
   test("anew: everything is dropped, paused and read again", async () => {
     const { consumer, adoption, onDropped } = setUp();
     adoption.join(memberOf(1), [at(0), at(1)]);

@@ -1,9 +1,11 @@
 // Who holds which partition, and from where: on every join, keep what the same member held in the generation before, let the
-// rest go, and read the rest's positions stably before a record of it is taken (spec 05, point 3).
+// rest go, and read the rest's positions stably before a record of it is taken (spec 05, point 3). Each partition is adopted as soon as its own
+// position can be read: one that can't be holds up no other.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
+import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { decodeFinished } from "./finished-offsets.ts";
+import { rarely } from "./rarely.ts";
 import { createPartition, drop, partitionKey, type PartitionState } from "./partition.ts";
 import { outcomeOf, type Attempt } from "./reconcile.ts";
 import { createResults } from "./results.ts";
@@ -42,6 +44,8 @@ export interface Adoption {
 }
 
 const retryMs = { first: 50, limit: 1_000 };
+/** Warnings of what waits. */
+const warnMs = { first: 1_000, limit: 30_000 };
 
 export function createAdoption(options: AdoptionOptions): Adoption {
   const { consumer, onAdopt, onDropped, onForsaken, onReady, log } = options;
@@ -63,40 +67,47 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   };
 
   const adopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
-    await tryToAdopt(join, wanted);
-    if (join === joins) return;
-    const now = new Set(assigned.map(partitionKey));
-    for (const partition of wanted) if (!now.has(partitionKey(partition))) onForsaken?.(partition);
-  };
-
-  const tryToAdopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
+    let remaining = wanted;
+    const due = rarely(warnMs, Date.now);
+    const complain = (why: object): void =>
+      log[due() ? "warn" : "debug"](why, "positions are not to be had yet, trying again");
     for (let wait = retryMs.first; join === joins; wait = Math.min(2 * wait, retryMs.limit)) {
       try {
-        const positions = await consumer.committed(wanted);
-        if (join !== joins) return;
-        await onAdopt(wanted);
-        if (join !== joins) return;
-        const states = positions.map(({ topic, partition, offset, metadata, beginning }) => {
-          // Nothing committed, or retention has overtaken us: what the broker still has is what there is.
-          const gone = offset !== undefined && offset < beginning;
-          if (gone)
-            log.warn({ topic, partition, offset, beginning }, "retention removed records before they were taken");
-          const base = offset === undefined || gone ? beginning : offset;
-          const finished = gone ? [] : decodeFinished(metadata).map((relative) => relative + base);
-          const state = createPartition({ topic, partition }, base, finished, { offset, metadata });
-          results.restore(state);
-          held.set(partitionKey(state), state);
-          consumer.seek(state, base);
-          return state;
-        });
-        consumer.resume(wanted);
-        onReady(states);
-        return;
+        const { known, waiting } = await consumer.committedNow(remaining);
+        if (join !== joins) break;
+        if (known.length > 0) {
+          await onAdopt(known.map(({ topic, partition }) => ({ topic, partition })));
+          if (join !== joins) break;
+          take(known);
+          remaining = waiting.map(({ topic, partition }) => ({ topic, partition }));
+        }
+        if (waiting.length === 0) return;
+        complain({ waiting });
       } catch (error) {
-        log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "positions are not to be had yet, trying again");
-        await sleep(wait);
+        if (join !== joins) break;
+        complain({ err: error });
       }
+      await sleep(wait);
     }
+    const now = new Set(assigned.map(partitionKey));
+    for (const partition of remaining) if (!now.has(partitionKey(partition))) onForsaken?.(partition);
+  };
+
+  const take = (positions: readonly CommittedOffset[]): void => {
+    const states = positions.map(({ topic, partition, offset, metadata, beginning }) => {
+      // Nothing committed, or retention has overtaken us: what the broker still has is what there is.
+      const gone = offset !== undefined && offset < beginning;
+      if (gone) log.warn({ topic, partition, offset, beginning }, "retention removed records before they were taken");
+      const base = offset === undefined || gone ? beginning : offset;
+      const finished = gone ? [] : decodeFinished(metadata).map((relative) => relative + base);
+      const state = createPartition({ topic, partition }, base, finished, { offset, metadata });
+      results.restore(state);
+      held.set(partitionKey(state), state);
+      consumer.seek(state, base);
+      return state;
+    });
+    consumer.resume(states);
+    onReady(states);
   };
 
   const readAgain = (states: readonly PartitionState[]): void => {

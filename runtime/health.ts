@@ -11,6 +11,8 @@ export interface StageReport {
   inFlight: number;
   /** Milliseconds since a record was last finished while others were under way; absent: not known or nothing under way. */
   stalledMs?: number;
+  /** What keeps it from working, in its own words. */
+  problems?: readonly string[];
 }
 
 export interface HealthOptions {
@@ -57,9 +59,9 @@ export async function startHealthServer({
   return { url, close: () => server.close() };
 }
 
-function problemOf(name: string, { joined, stalledMs }: StageReport, limit: number): string[] {
+function problemOf(name: string, { joined, stalledMs, problems = [] }: StageReport, limit: number): string[] {
   if (!joined) return [`${name} has not joined its consumer group`];
   if (stalledMs !== undefined && stalledMs > limit)
     return [`${name} has finished nothing for ${Math.round(stalledMs / 1000)} s`];
-  return [];
+  return problems.map((problem) => `${name}: ${problem}`);
 }

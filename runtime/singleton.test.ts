@@ -22,6 +22,7 @@ function setUp(
     instance: "one",
     sessionTimeoutMs: 6_000,
     transactionalId: "policies",
+    outputs: ["policies"],
     drainMs: options.hanging ? 20 : 10_000,
     log,
     kafka: {
@@ -31,6 +32,7 @@ function setUp(
         resume: () => undefined,
         seek: () => undefined,
         committed: () => Promise.resolve([]),
+        committedNow: () => Promise.resolve({ known: [], waiting: [] }),
         commit: () => Promise.resolve(),
         stop: () => Promise.resolve(),
       }),

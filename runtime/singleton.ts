@@ -15,6 +15,8 @@ export interface SingletonOptions {
   sessionTimeoutMs: number;
   /** Shared by everybody who may write what the task writes: initialising one fences the others. */
   transactionalId: string;
+  /** Full names of the topics that the task writes to. */
+  outputs: readonly string[];
   kafka: Pick<Kafka, "groupConsumer" | "transactionalProducer">;
   /** How long stop() waits for the task, milliseconds; 10,000 by default. */
   drainMs?: number;
@@ -64,13 +66,14 @@ export function createSingleton({
   group,
   topic,
   transactionalId,
+  outputs,
   task,
   log,
   drainMs = 10_000,
   ...options
 }: SingletonOptions): Singleton {
   const consumer = kafka.groupConsumer({ group, topics: [topic], ...options });
-  const producer = kafka.transactionalProducer(transactionalId);
+  const producer = kafka.transactionalProducer(transactionalId, () => ({ groups: [group], topics: outputs }));
   let joined = false;
   let member: GroupMember | undefined;
   let running: { controller: AbortController; done: Promise<void> } | undefined;

@@ -3,9 +3,10 @@
 // readers, under crashes, zombies, rebalances and broker restarts (spec 05).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
+import type { HangingSearch, Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
+import { watchHanging, type HangingWatch } from "./hanging-watch.ts";
 import type { StageMetrics } from "./metrics.ts";
 import { windowOffsets } from "./finished-offsets.ts";
 import { deliver, forget, type PartitionState, type TaskEntry } from "./partition.ts";
@@ -26,6 +27,8 @@ export interface StageOptions {
   topics: readonly string[];
   transactionalId: string;
   instance: string;
+  /** Full names of the topics that it writes to, in this life or a former one. */
+  outputs?: () => readonly string[];
   sessionTimeoutMs: number;
   limits: PlaceLimits & { drainMs: number };
   /** Whose a record is (its tenant): places are shared between flows by weight. Absent: first come, first served. */
@@ -48,6 +51,8 @@ export interface StageHealth {
   joined: boolean;
   partitions: number;
   inFlight: number;
+  /** What keeps it from working, and what to do about it. */
+  problems?: readonly string[];
 }
 
 export interface Stage {
@@ -71,7 +76,9 @@ const settleMs = 1_000;
 export function createStage(options: StageOptions): Stage {
   const { name, group, limits, kafka, process, metrics, log } = options;
   const consumer = kafka.groupConsumer(options);
-  const producer = kafka.transactionalProducer(options.transactionalId);
+  const outputs = (): readonly string[] => options.outputs?.() ?? [];
+  const producer = kafka.transactionalProducer(options.transactionalId, () => ({ groups: [group], topics: outputs() }));
+  let hanging: HangingWatch | undefined;
   const places = createPlaces(options);
   const waitingRecords = options.flowOf === undefined ? waitingLimit.records : waitingLimit.recordsOfFlows;
   let joined = false;
@@ -244,6 +251,12 @@ export function createStage(options: StageOptions): Stage {
       // Before joining: ends a predecessor's open transaction, which would stall its readers and our adoption.
       await initialise();
       settling = setInterval(committer.settle, settleMs);
+      const search = (): HangingSearch => ({
+        groups: [group],
+        topics: [...options.topics, ...outputs()],
+        idPrefix: group,
+      });
+      hanging = watchHanging({ kafka, search, log });
       await consumer.run({
         onJoin(member, partitions) {
           joined = true;
@@ -273,6 +286,7 @@ export function createStage(options: StageOptions): Stage {
     async stop() {
       stopping = true;
       clearInterval(settling);
+      hanging?.stop();
       schedule();
       consumer.pause(adoption.assigned());
       const end = Date.now() + limits.drainMs;
@@ -284,6 +298,11 @@ export function createStage(options: StageOptions): Stage {
       adoption.stop();
       await Promise.all([consumer.stop(), producer.close()]);
     },
-    health: () => ({ joined, partitions: [...adoption.states()].length, inFlight: places.inFlight() }),
+    health: () => ({
+      joined,
+      partitions: [...adoption.states()].length,
+      inFlight: places.inFlight(),
+      ...(hanging === undefined || hanging.problems().length === 0 ? {} : { problems: hanging.problems() }),
+    }),
   };
 }

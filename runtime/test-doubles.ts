@@ -4,6 +4,7 @@ import type {
   CommittedOffset,
   GroupConsumer,
   GroupMember,
+  Positions,
   RawRecord,
   TopicPartition,
   Transaction,
@@ -25,7 +26,7 @@ export const rawRecord = (offset: number, value: string | null = `v${offset}`): 
 export interface FakeConsumer extends GroupConsumer {
   /** What was asked of it, in order: "pause in/0", "seek in/0 5", "resume in/0". */
   calls: string[];
-  /** Answers of committed(), by partition; an Error rejects. */
+  /** Answers of committed() and committedNow(), by partition; an Error rejects, or is waited for. */
   positions: Map<string, Partial<CommittedOffset> | Error>;
   /** While set, committed() waits. */
   gate: Promise<void> | undefined;
@@ -56,11 +57,22 @@ export function fakeConsumer(): FakeConsumer {
         return { ...partition, offset: undefined, metadata: "", beginning: 0, ...found };
       });
     },
+    async committedNow(partitions) {
+      await fake.gate;
+      const answer: Positions = { known: [], waiting: [] };
+      for (const partition of partitions) {
+        const found = fake.positions.get(partitionKey(partition)) ?? {};
+        if (found instanceof Error) answer.waiting.push({ ...partition, why: unstable });
+        else answer.known.push({ ...partition, offset: undefined, metadata: "", beginning: 0, ...found });
+      }
+      return answer;
+    },
     commit: () => Promise.resolve(),
     stop: () => Promise.resolve(),
   };
   return fake;
 }
+const unstable = "an open transaction is about to move it";
 
 export interface FakeProducer extends TransactionalProducer {
   /** Transactions that were committed. */

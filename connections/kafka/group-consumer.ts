@@ -7,7 +7,7 @@ import { createAssigner } from "./assigner.ts";
 import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";
 import { toRawRecord } from "./messages.ts";
 import { within } from "./within.ts";
-import type { CommittedOffset, FetchPatience, GroupConsumer, GroupHandlers, TopicPartition } from "./port.ts";
+import type { FetchPatience, GroupConsumer, GroupHandlers, Positions, TopicPartition } from "./port.ts";
 
 export interface GroupConsumerOptions {
   client: KafkaClient;
@@ -107,6 +107,35 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       },
     });
 
+  const committedNow = async (partitions: readonly TopicPartition[]): Promise<Positions> => {
+    const client = await admin();
+    const names = [...new Set(partitions.map(({ topic }) => topic))];
+    const [committed, ...ends] = await Promise.all([
+      client.fetchOffsets({ groupId: group, topics: names }),
+      ...names.map((topic) => client.fetchTopicOffsets(topic)),
+    ]);
+    const found: Positions = { known: [], waiting: [] };
+    for (const { topic, partition } of partitions) {
+      const entry = committed.find((c) => c.topic === topic)?.partitions.find((p) => p.partition === partition);
+      const low = ends[names.indexOf(topic)]?.find((p) => p.partition === partition)?.low;
+      if (entry === undefined || low === undefined)
+        found.waiting.push({ topic, partition, why: "the broker does not know it" });
+      else if (entry.offset === unstableOffset)
+        found.waiting.push({ topic, partition, why: "an open transaction is about to move it" });
+      else {
+        const offset = Number(entry.offset);
+        found.known.push({
+          topic,
+          partition,
+          offset: offset < 0 ? undefined : offset,
+          metadata: entry.metadata ?? "",
+          beginning: Number(low),
+        });
+      }
+    }
+    return found;
+  };
+
   return {
     run(handlers) {
       const joined = new Promise<void>((resolve) => {
@@ -154,28 +183,12 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
     },
     seek: ({ topic, partition }, offset) => consumer.seek({ topic, partition, offset: String(offset) }),
 
+    committedNow,
     async committed(partitions) {
-      const client = await admin();
-      const names = [...new Set(partitions.map(({ topic }) => topic))];
-      const [committed, ...ends] = await Promise.all([
-        client.fetchOffsets({ groupId: group, topics: names }),
-        ...names.map((topic) => client.fetchTopicOffsets(topic)),
-      ]);
-      return partitions.map(({ topic, partition }): CommittedOffset => {
-        const entry = committed.find((c) => c.topic === topic)?.partitions.find((p) => p.partition === partition);
-        const low = ends[names.indexOf(topic)]?.find((p) => p.partition === partition)?.low;
-        if (entry === undefined || low === undefined) throw new Error(`${topic}-${partition} is unknown to the broker`);
-        if (entry.offset === unstableOffset)
-          throw new Error(`an open transaction is about to move ${topic}-${partition}`);
-        const offset = Number(entry.offset);
-        return {
-          topic,
-          partition,
-          offset: offset < 0 ? undefined : offset,
-          metadata: entry.metadata ?? "",
-          beginning: Number(low),
-        };
-      });
+      const { known, waiting } = await committedNow(partitions);
+      const [first] = waiting;
+      if (first !== undefined) throw new Error(`no position of ${first.topic}-${first.partition} yet: ${first.why}`);
+      return known;
     },
     commit: (positions) => consumer.commitOffsets(positions.map((p) => ({ ...p, offset: String(p.offset) }))),
     async stop() {

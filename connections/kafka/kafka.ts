@@ -9,15 +9,19 @@ import { Partitioners } from "./kafkajs.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
 import { openCluster } from "./kafkajs-cluster.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
+import { endHanging, findHanging } from "./hanging.ts";
 import { brokerLevels, describeAffected } from "./lost-markers.ts";
 import { groupByTopic } from "./messages.ts";
 import type { Kafka, PartitionEnds, PlainProducer, StuckPartition } from "./port.ts";
+import { createSweep } from "./sweep.ts";
 import { followTopic } from "./topic-follower.ts";
 import { topicEnds } from "./topic-ends.ts";
 import { readTopic, tailTopic } from "./topic-reader.ts";
 import { ensureTopics } from "./topics.ts";
 import { createTransactionalProducer } from "./transactional-producer.ts";
+import { createTransactions } from "./transactions.ts";
 import { within } from "./within.ts";
+import { createWire } from "./wire.ts";
 
 export interface KafkaOptions {
   brokers: readonly string[];
@@ -52,11 +56,17 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     followers.add(stuck);
     return () => void followers.delete(stuck);
   };
+  const wire = createWire(client);
+  const transactions = createTransactions(wire);
 
   return {
     groupConsumer: (options) => createGroupConsumer({ client, admin, log, ...options }),
-    transactionalProducer: (transactionalId) =>
-      createTransactionalProducer(client, { transactionalId, transactionTimeoutMs: config.transactionTimeoutMs }),
+    transactionalProducer: (transactionalId, reach) =>
+      createTransactionalProducer(client, {
+        transactionalId,
+        transactionTimeoutMs: config.transactionTimeoutMs,
+        sweep: reach && createSweep({ transactions, transactionalId, reach, log }),
+      }),
     plainProducer: () => createPlainProducer(),
     readTopic: (topic, onRecords) => readTopic({ client, admin, topic, ends, watched, log }, onRecords),
     followTopic: (topic, handlers) => followTopic({ client, admin, topic, ends, watched, log }, handlers),
@@ -92,6 +102,9 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
         return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata };
       });
     },
+    hangingTransactions: (search) => findHanging(transactions, search),
+    endTransactions: (hanging) => endHanging(transactions, hanging),
+    groups: async () => (await (await admin()).listGroups()).groups.map(({ groupId }) => groupId),
     async members(group) {
       const connected = await admin();
       const { groups } = await connected.describeGroups([group]);
@@ -102,7 +115,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     brokerProblem: async () => describeAffected(await brokerLevels(cluster)),
     async close() {
       const made = await connecting?.catch(() => undefined);
-      await within(disconnectMs, Promise.all([cluster.close(), made?.disconnect()]));
+      await within(disconnectMs, Promise.all([cluster.close(), wire.close(), made?.disconnect()]));
     },
   };
 

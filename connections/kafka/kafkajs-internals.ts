@@ -29,7 +29,7 @@ export interface ProtocolModule<Arguments> {
   protocol: (choice: { version: string | number }) => (options: Arguments) => unknown;
 }
 
-interface EncoderLike {
+export interface EncoderLike {
   writeUVarIntBytes(value?: Buffer | null): EncoderLike;
   writeUVarIntString(value: string | null): EncoderLike;
   writeUVarIntArray(value: EncoderLike[]): EncoderLike;
@@ -86,6 +86,44 @@ export interface CoordinatorQuestion {
 export interface ClusterLike {
   findGroupCoordinatorMetadata(question: CoordinatorQuestion): Promise<unknown>;
 }
+/** Where a broker listens. */
+export interface BrokerAddress {
+  nodeId: number;
+  host: string;
+  port: number;
+  rack?: string | null;
+}
+/** A broker and its connections. */
+export interface BrokerLike {
+  connectionPool: { send(protocol: unknown): Promise<unknown> };
+  /** By API key; null until it is connected. */
+  versions: Record<number, { minVersion: number; maxVersion: number }> | null;
+  isConnected(): boolean;
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  findGroupCoordinator(question: CoordinatorQuestion): Promise<{ coordinator: BrokerAddress }>;
+  addOffsetsToTxn(options: ProducerOfTransaction & { groupId: string }): Promise<unknown>;
+  addPartitionsToTxn(
+    options: ProducerOfTransaction & { topics: { topic: string; partitions: number[] }[] },
+  ): Promise<unknown>;
+  endTxn(options: ProducerOfTransaction & { transactionResult: boolean }): Promise<unknown>;
+}
+export interface ProducerOfTransaction {
+  transactionalId: string;
+  producerId: string;
+  producerEpoch: number;
+}
+/** What every client, producer and consumer of kafkajs has inside. */
+export interface ConnectedCluster {
+  rootLogger: unknown;
+  connectionPoolBuilder: { build(address: Omit<BrokerAddress, "nodeId">): Promise<unknown> };
+  brokerPool: {
+    seedBroker: BrokerLike;
+    createBroker(options: { connectionPool: unknown; logger: unknown; nodeId: number }): BrokerLike;
+  };
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+}
 /** A broker's connection: one socket after the other. */
 export interface ConnectionLike {
   socket?: Socket;
@@ -108,6 +146,9 @@ interface ProtocolErrors {
   failure(code: number): boolean;
   createErrorFromCode(code: number): Error;
 }
+
+/** A cluster object of one's own, with its brokers and connections. */
+export const clusterOf = (client: object): ConnectedCluster => createCluster(client) as unknown as ConnectedCluster;
 
 /** What its own admin, producers and consumers are made with. */
 function createCluster(client: object): QueryClusterLike {

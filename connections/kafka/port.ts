@@ -16,6 +16,11 @@ export interface CommittedOffset extends TopicPartition {
   beginning: number;
 }
 
+export interface Positions {
+  known: CommittedOffset[];
+  waiting: (TopicPartition & { why: "an open transaction is about to move it" | "the broker does not know it" })[];
+}
+
 /** A record as it lies in the log. */
 export interface RawRecord {
   offset: number;
@@ -77,8 +82,10 @@ export interface GroupConsumer {
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   seek(partition: TopicPartition, offset: number): void;
-  /** Committed offsets once no transaction of the group is open on them; rejects while the broker is away. */
+  /** Committed offsets once no transaction of the group is open on them; rejects while one is, and while the broker is away. */
   committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
+  /** The same partition by partition: what can be told now, and what can't. Rejects while the broker is away. */
+  committedNow(partitions: readonly TopicPartition[]): Promise<Positions>;
   /** Plain commits, outside transactions. */
   commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
   /** Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end then, too. */
@@ -113,8 +120,49 @@ export interface Transaction {
   messages: readonly OutgoingMessage[];
 }
 
+/** Where a transactional producer may have written, in this life or a former one. */
+export interface Reach {
+  /** Consumer groups whose offsets it commits. */
+  groups: readonly string[];
+  /** Full names. */
+  topics: readonly string[];
+}
+
+/** Where to look for transactions that hang: in the topics whosever they are, in the groups' offsets those of our producers. */
+export interface HangingSearch extends Reach {
+  /** What the transactional ids of our producers begin with: one partition holds the offsets of many groups. */
+  idPrefix: string;
+}
+
+/** A transaction that is open in a partition and that its coordinator will not end: readers and positions wait for ever. */
+export interface HangingTransaction {
+  topic: string;
+  partition: number;
+  producerId: string;
+  epoch: number;
+  /** Offset of its first record there, and the time of its last, milliseconds since the epoch. */
+  openSince: number;
+  lastTimestamp: number;
+  coordinatorEpoch: number;
+  /** undefined: the id has expired, or we may not see it. */
+  transactionalId: string | undefined;
+  /** What the coordinator has on record of the id now, e.g. CompleteAbort. */
+  state: string | undefined;
+  /** How the transaction ended for its coordinator; undefined: that is not on record any more. */
+  outcome: "commit" | "abort" | undefined;
+}
+
+export interface EndedTransaction {
+  transaction: HangingTransaction;
+  /** Why it still hangs; undefined: it was ended. */
+  refused: string | undefined;
+}
+
 export interface TransactionalProducer {
-  /** Fences a predecessor with the same id and ends its open transaction; also the way back after an unknown outcome. */
+  /**
+   * Fences a predecessor with the same id and ends its open transaction, and whatever else of it is open within the reach; also the way back
+   * after an unknown outcome.
+   */
   initialise(): Promise<void>;
   /** Rejects with TransactionAborted or TransactionOutcomeUnknown (errors.ts). One at a time. */
   transact(transaction: Transaction): Promise<void>;
@@ -189,7 +237,8 @@ export interface Kafka {
     sessionTimeoutMs: number;
     fetch?: FetchPatience;
   }): GroupConsumer;
-  transactionalProducer(transactionalId: string): TransactionalProducer;
+  /** Without a reach nothing is looked for that a predecessor's coordinator has forgotten. */
+  transactionalProducer(transactionalId: string, reach?: () => Reach): TransactionalProducer;
   plainProducer(): PlainProducer;
   /** Reads whole topics without a group of their own and follows them; onRecords is awaited, records keep their partition's order. */
   readTopic(topic: string, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>): TopicReader;
@@ -216,6 +265,12 @@ export interface Kafka {
     group: string,
     topic: string,
   ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string }[]>;
+  /** Rejects while a leader or a coordinator is away. */
+  hangingTransactions(search: HangingSearch): Promise<HangingTransaction[]>;
+  /** Ends those whose outcome is on record, with that outcome; the others are refused. Needs ClusterAction. */
+  endTransactions(hanging: readonly HangingTransaction[]): Promise<EndedTransaction[]>;
+  /** Names of all consumer groups that the broker shows us. */
+  groups(): Promise<string[]>;
   /** Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the broker is away. */
   members(group: string): Promise<number>;
   /** The ends of every partition of a topic. Rejects while a broker is away. */

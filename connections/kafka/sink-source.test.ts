@@ -22,6 +22,7 @@ function setUp(stored: Record<number, number | undefined> = {}) {
     seek: ({ partition }, offset) => void calls.push(`seek ${partition} ${offset}`),
     committed: (partitions) =>
       Promise.resolve(partitions.map((p) => ({ ...p, offset: committed[p.partition], metadata: "", beginning: 2 }))),
+    committedNow: () => Promise.reject(new Error("sinks commit outside transactions")),
     commit: (positions) => {
       for (const { partition, offset } of positions) calls.push(`commit ${partition} ${offset}`);
       return Promise.resolve();

@@ -8,6 +8,7 @@ import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutc
 import { groupByTopic } from "./messages.ts";
 import { within } from "./within.ts";
 import type { FencedTopics, Transaction, TransactionalProducer } from "./port.ts";
+import type { Sweep } from "./sweep.ts";
 
 /** The previous transaction's markers are still being written: milliseconds, as a rule. */
 const concurrentRetryMs = 2;
@@ -21,11 +22,13 @@ export interface ProducerOptions {
   transactionalId: string;
   /** After this an open transaction of a dead process stops stalling read-committed readers. */
   transactionTimeoutMs: number;
+  /** Ends what former lives left open. */
+  sweep?: Sweep | undefined;
 }
 
 export function createTransactionalProducer(
   client: KafkaClient,
-  { transactionalId, transactionTimeoutMs }: ProducerOptions,
+  { transactionalId, transactionTimeoutMs, sweep }: ProducerOptions,
 ): TransactionalProducer {
   let producer: Producer | undefined;
 
@@ -62,8 +65,10 @@ export function createTransactionalProducer(
     });
     try {
       await next.connect();
+      await sweep?.before();
       // Begin asks for the producer id, which ends a predecessor's transaction at once instead of at its timeout.
       await (await next.transaction()).abort();
+      await sweep?.after();
     } catch (error) {
       await disconnect(next);
       throw error;

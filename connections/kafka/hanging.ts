@@ -1,0 +1,72 @@
+// Finds transactions that hang in any of our partitions, whoever's they are, and ends those whose outcome is on record. One that its coordinator
+// will end by itself (its producer is at work, its timeout has not come, a leader is away) is left alone: it is no finding.
+import { isClaimed, recordedOutcome, type OpenTransaction } from "./open-transactions.ts";
+import type { EndedTransaction, HangingSearch, HangingTransaction } from "./port.ts";
+import type { TransactionDescription } from "./protocol/describe-transactions.ts";
+import { internalTopics } from "./wire.ts";
+import type { Transactions } from "./transactions.ts";
+
+/** A broker's longest transaction, by default: what has no known holder may belong to an id that we may not see. */
+const longestMs = 900_000;
+
+export async function findHanging(
+  transactions: Transactions,
+  search: HangingSearch,
+  now = Date.now(),
+): Promise<HangingTransaction[]> {
+  if (!(await transactions.available())) return [];
+  const { open } = await transactions.look(search);
+  if (open.length === 0) return [];
+  const holders = await transactions.holders([...new Set(open.map(({ producerId }) => producerId))]);
+  const recorded = new Map<string, TransactionDescription>();
+  for (const id of new Set(holders.values())) {
+    const found = await transactions.describe(id);
+    if (found !== undefined) recorded.set(id, found);
+  }
+  const suspects = open.flatMap((transaction): HangingTransaction[] => {
+    const transactionalId = holders.get(transaction.producerId);
+    const foreign = transactionalId !== undefined && !transactionalId.startsWith(search.idPrefix);
+    if (foreign && transaction.topic === internalTopics.offsets) return [];
+    const known = transactionalId === undefined ? undefined : recorded.get(transactionalId);
+    if (known === undefined ? now - transaction.lastTimestamp < longestMs : isClaimed(transaction, known)) return [];
+    return [
+      {
+        ...transaction,
+        transactionalId,
+        state: known?.state,
+        outcome: known && recordedOutcome(transaction, known),
+      },
+    ];
+  });
+  return suspects.length === 0 ? [] : stillOpen(transactions, suspects);
+}
+
+/** What was open before its coordinator was asked and is open after it, with nothing on record in between, has nobody to end it. */
+async function stillOpen(
+  transactions: Transactions,
+  suspects: readonly HangingTransaction[],
+): Promise<HangingTransaction[]> {
+  const { open } = await transactions.lookAt(suspects);
+  const keyOf = ({ topic, partition, producerId, epoch, openSince }: OpenTransaction | HangingTransaction): string =>
+    [topic, partition, producerId, epoch, openSince].join("/");
+  const keys = new Set(open.map(keyOf));
+  return suspects.filter((suspect) => keys.has(keyOf(suspect)));
+}
+
+export async function endHanging(
+  transactions: Transactions,
+  hanging: readonly HangingTransaction[],
+): Promise<EndedTransaction[]> {
+  const results: EndedTransaction[] = [];
+  for (const transaction of await stillOpen(transactions, hanging)) {
+    const { transactionalId, outcome } = transaction;
+    // Its producer may have begun another one meanwhile, which a marker would end as well.
+    const known = transactionalId === undefined ? undefined : await transactions.describe(transactionalId);
+    if (outcome === undefined || known === undefined)
+      results.push({ transaction, refused: "its outcome is not on record any more" });
+    else if (recordedOutcome(transaction, known) !== outcome)
+      results.push({ transaction, refused: "its producer has gone on: look again" });
+    else results.push({ transaction, refused: (await transactions.end(transaction, outcome)).refused });
+  }
+  return results;
+}

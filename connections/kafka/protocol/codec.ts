@@ -1,0 +1,74 @@
+// Requests that kafkajs 2.2.4 does not have, in the flexible encoding that they have alone (compact strings and arrays, tagged fields).
+import { internals, type DecoderLike, type EncoderLike } from "../kafkajs-internals.ts";
+
+const { Encoder, Decoder } = internals;
+
+/** What a kafkajs connection sends, and how it reads the answer. */
+export interface Protocol<Answer> {
+  request: { apiKey: number; apiVersion: number; apiName: string; encode(): Promise<EncoderLike> };
+  response: {
+    decode(raw: Buffer): Promise<Answer>;
+    parse(answer: Answer): Promise<Answer>;
+  };
+  /** Refusals are told by whoever asked. */
+  logResponseError: false;
+}
+
+export interface RequestHead {
+  apiKey: number;
+  apiVersion: number;
+  apiName: string;
+}
+
+/** kafkajs writes the header up to the client id; its tagged fields, and those of the body, are none. */
+export function flexible<Answer>(
+  head: RequestHead,
+  write: (body: EncoderLike) => void,
+  read: (body: DecoderLike) => Answer,
+): Protocol<Answer> {
+  return {
+    request: {
+      ...head,
+      encode() {
+        const body = new Encoder().writeUVarIntBytes();
+        write(body);
+        return Promise.resolve(body.writeUVarIntBytes());
+      },
+    },
+    response: {
+      decode(raw) {
+        const decoder = new Decoder(raw);
+        decoder.readTaggedFields();
+        const answer = read(decoder);
+        decoder.readTaggedFields();
+        return Promise.resolve(answer);
+      },
+      parse: (answer) => Promise.resolve(answer),
+    },
+    logResponseError: false,
+  };
+}
+
+/** One entry of an array: what write puts, and no tagged fields. */
+export function entry(write: (encoder: EncoderLike) => unknown): EncoderLike {
+  const encoder = new Encoder();
+  write(encoder);
+  return encoder.writeUVarIntBytes();
+}
+
+export const int32s = (values: readonly number[]): EncoderLike[] =>
+  values.map((value) => new Encoder().writeInt32(value));
+export const int64s = (values: readonly string[]): EncoderLike[] =>
+  values.map((value) => new Encoder().writeInt64(value));
+export const strings = (values: readonly string[]): EncoderLike[] =>
+  values.map((value) => new Encoder().writeUVarIntString(value));
+
+/** An array whose entries end with tagged fields. A null array is an empty one. */
+export function entries<T>(decoder: DecoderLike, read: (decoder: DecoderLike) => T): T[] {
+  const found = decoder.readUVarIntArray((d) => {
+    const value = read(d);
+    d.readTaggedFields();
+    return value;
+  }) as T[] | null;
+  return found ?? [];
+}

@@ -1,0 +1,163 @@
+// Ends what a producer's former lives left open, each transaction as its coordinator recorded it: by a marker where this principal may write one
+// (ClusterAction), else by an empty transaction of the new life with the same outcome. Without this, offsets stay unstable, and the next
+// transaction of the producer would end them with its own outcome: publish what was aborted, or take back what was committed. In the normal case
+// nothing is found, and it costs four round trips.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { classifyKafkaError } from "./errors.ts";
+import {
+  abortCommand,
+  isSettled,
+  recordedOutcome,
+  type OpenTransaction,
+  type Outcome,
+  type RecordedTransaction,
+} from "./open-transactions.ts";
+import type { Reach } from "./port.ts";
+import type { Look, Transactions, Unseen } from "./transactions.ts";
+
+export interface SweepOptions {
+  transactions: Transactions;
+  transactionalId: string;
+  /** What the producer may have written to. */
+  reach: () => Reach;
+  log: Logger;
+}
+
+export interface Sweep {
+  /** Before the id is initialised, which erases the record: ends what can be ended by then. */
+  before(): Promise<void>;
+  /** Once it is initialised, before anything is sent. */
+  after(): Promise<void>;
+}
+
+/** Leaders and coordinators that are away are waited for this long; a partition whose leader stays away is not. */
+const patienceMs = 10_000;
+const retryMs = { first: 20, limit: 500 };
+
+interface Leftover {
+  transaction: OpenTransaction;
+  outcome: Outcome;
+}
+
+export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions): Sweep {
+  /** Of the last life that was not swept; kept over attempts that failed, for the coordinator forgets it at the initialisation. */
+  let former: RecordedTransaction | undefined;
+  /** What only the new life can end. */
+  let left: { outcome: Outcome; places: (OpenTransaction | Unseen)[] }[] = [];
+  /** Whether the partitions have to be looked at once more. */
+  let due = false;
+
+  /** A look at every partition that has a leader, or gets one in time. */
+  const look = async (): Promise<Look> => {
+    const until = Date.now() + patienceMs;
+    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+      const seen = await transactions.look(reach());
+      const leaderless = seen.unseen.filter(({ why }) => why === "no leader");
+      if (leaderless.length === 0) return seen;
+      if (Date.now() > until) {
+        const partitions = leaderless.map(({ topic, partition }) => `${topic}-${partition}`);
+        log.warn(
+          { transactionalId, partitions },
+          "no leader: what a former producer left open there is not looked for",
+        );
+        return { open: seen.open, unseen: seen.unseen.filter(({ why }) => why !== "no leader") };
+      }
+      await sleep(wait);
+    }
+  };
+
+  /** Ends what is open of the former life; what this principal may not end stays for the new one. */
+  const clear = async (recorded: RecordedTransaction, still: () => Promise<boolean>): Promise<void> => {
+    const { open, unseen } = await look();
+    const found: Leftover[] = open
+      .filter(({ producerId }) => producerId === recorded.producerId)
+      // Without a record nobody was ever told that it was committed.
+      .map((transaction) => ({ transaction, outcome: recordedOutcome(transaction, recorded) ?? "abort" }));
+    if (found.length > 0 && !(await still())) return;
+    const refused: Leftover[] = [];
+    for (const leftover of found) {
+      const { transaction, outcome } = leftover;
+      const { refused: why } = await transactions.end(transaction, outcome);
+      log.warn(
+        { transactionalId, ...transaction, outcome, recorded: recorded.state, refused: why },
+        why === undefined ? ended : notYet,
+      );
+      if (why !== undefined) refused.push(leftover);
+    }
+    // Where we may not look, the new life does what would be right if there were something.
+    const blind = recordedOutcome({ ...recorded, lastTimestamp: recorded.startedAt }, recorded) ?? "abort";
+    left = (["commit", "abort"] as const)
+      .map((outcome) => ({
+        outcome,
+        places: [
+          ...refused.filter((leftover) => leftover.outcome === outcome).map(({ transaction }) => transaction),
+          ...(blind === outcome ? unseen : []),
+        ],
+      }))
+      .filter(({ places }) => places.length > 0);
+    due = false;
+  };
+
+  const patiently = async (attempt: () => Promise<void>): Promise<void> => {
+    const until = Date.now() + patienceMs;
+    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+      try {
+        if (await transactions.available()) await attempt();
+        return;
+      } catch (error) {
+        // A cluster that does not let us look must not keep the producer from working.
+        if (classifyKafkaError(error) !== "retriable")
+          return log.warn({ err: error, transactionalId }, "what a former producer left open can't be looked for");
+        if (Date.now() > until) throw error;
+        log.debug({ err: error, transactionalId }, "transactions can't be looked at yet");
+        await sleep(wait);
+      }
+    }
+  };
+
+  return {
+    before: () =>
+      patiently(async () => {
+        const recorded = await transactions.describe(transactionalId);
+        if (recorded === undefined) return;
+        // An attempt that failed after the initialisation knows more than the coordinator does now.
+        if (former?.producerId !== recorded.producerId || recorded.state !== "Empty") former = recorded;
+        due = true;
+        if (!isSettled(recorded)) return;
+        await clear(former, async () => {
+          const now = await transactions.describe(transactionalId);
+          return now?.state === recorded.state && now.epoch === recorded.epoch && now.startedAt === recorded.startedAt;
+        });
+      }),
+    after: () =>
+      patiently(async () => {
+        // Whoever had the id before is fenced: nothing changes any more.
+        if (due && former !== undefined) await clear(former, () => Promise.resolve(true));
+        for (let next = left[0]; next !== undefined; next = left[0]) {
+          await transactions.endByOwn(transactionalId, reach(), next.places, next.outcome);
+          await confirm(next.places);
+          left.shift();
+        }
+        former = undefined;
+      }),
+  };
+
+  /** Says what to do about a transaction that not even the new life's could end (its producer id was exhausted). */
+  async function confirm(places: readonly (OpenTransaction | Unseen)[]): Promise<void> {
+    const expected = places.filter((place): place is OpenTransaction => "openSince" in place);
+    if (expected.length === 0) return;
+    const { open } = await transactions.look(reach());
+    for (const transaction of expected) {
+      const { topic, partition, producerId, openSince } = transaction;
+      const same = (o: OpenTransaction): boolean =>
+        o.topic === topic && o.partition === partition && o.producerId === producerId && o.openSince === openSince;
+      if (open.some(same))
+        log.error({ transactionalId, ...transaction, command: abortCommand(transaction) }, "a transaction stays open");
+      else log.warn({ transactionalId, ...transaction }, "ended by an empty transaction of the same producer");
+    }
+  }
+}
+
+const ended = "a transaction of a former producer was still open: ended";
+const notYet = "a transaction of a former producer is still open, and no marker may be written";

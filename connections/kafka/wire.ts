@@ -1,0 +1,143 @@
+// Requests to a broker of one's choice: a partition's leader, a coordinator, every broker. kafkajs chooses by itself, and refuses to know any
+// partition while one of them has no leader; here each answers for itself. Connections are made when they are needed and kept.
+import type { Kafka as KafkaClient } from "kafkajs";
+import {
+  clusterOf,
+  internals,
+  type BrokerAddress,
+  type BrokerLike,
+  type ConnectedCluster,
+} from "./kafkajs-internals.ts";
+import type { Protocol } from "./protocol/codec.ts";
+import { within } from "./within.ts";
+
+export interface PartitionLeader {
+  topic: string;
+  partition: number;
+  /** undefined: it has none now. */
+  leader: number | undefined;
+}
+
+export interface Wire {
+  /** Whether the brokers know all these requests. */
+  speaks(apiKeys: readonly number[]): Promise<boolean>;
+  /** Partitions of the topics that exist and that we may describe, as the broker knows them now. */
+  leaders(topics: readonly string[]): Promise<PartitionLeader[]>;
+  coordinator(of: { group: string } | { transactionalId: string }): Promise<BrokerLike>;
+  send<Answer>(node: number | BrokerLike, protocol: Protocol<Answer>): Promise<Answer>;
+  everywhere<Answer>(protocol: Protocol<Answer>): Promise<Answer[]>;
+  close(): Promise<void>;
+}
+
+interface Metadata {
+  brokers: BrokerAddress[];
+  topicMetadata: {
+    topic: string;
+    partitionMetadata: { partitionErrorCode: number; partitionId: number; leader: number }[];
+  }[];
+}
+
+/** The lowest with which topics are not made by asking; kafkajs has it. */
+const metadataVersion = 5;
+const disconnectMs = 2_000;
+
+export function createWire(client: KafkaClient): Wire {
+  let cluster: ConnectedCluster | undefined;
+  const brokers = new Map<number, { at: string; broker: Promise<BrokerLike> }>();
+  let addresses: readonly BrokerAddress[] = [];
+
+  const seed = async (): Promise<BrokerLike> => {
+    cluster ??= clusterOf(client);
+    await cluster.connect();
+    const { seedBroker } = cluster.brokerPool;
+    if (!seedBroker.isConnected()) await seedBroker.connect();
+    return seedBroker;
+  };
+
+  const make = async ({ nodeId, host, port, rack }: BrokerAddress): Promise<BrokerLike> => {
+    cluster ??= clusterOf(client);
+    const connectionPool = await cluster.connectionPoolBuilder.build({ host, port, rack: rack ?? null });
+    return cluster.brokerPool.createBroker({ connectionPool, logger: cluster.rootLogger, nodeId });
+  };
+
+  const connected = async (address: BrokerAddress): Promise<BrokerLike> => {
+    const at = `${address.host}:${address.port}`;
+    let known = brokers.get(address.nodeId);
+    if (known?.at !== at) {
+      known?.broker.then((former) => former.disconnect()).catch(() => undefined);
+      known = { at, broker: make(address) };
+      brokers.set(address.nodeId, known);
+    }
+    const broker = await known.broker;
+    if (!broker.isConnected()) await broker.connect();
+    return broker;
+  };
+
+  const send = async <Answer>(broker: BrokerLike, protocol: Protocol<Answer>): Promise<Answer> => {
+    try {
+      return (await broker.connectionPool.send(protocol)) as Answer;
+    } catch (error) {
+      // As kafkajs does it: the next request makes another connection.
+      if ((error as Error).name === "KafkaJSConnectionClosedError") await broker.disconnect();
+      throw error;
+    }
+  };
+
+  const metadata = async (topics: readonly string[]): Promise<Metadata> => {
+    const ask = internals.requests<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>("metadata");
+    const { request, response } = ask.protocol({ version: metadataVersion })({
+      topics,
+      allowAutoTopicCreation: false,
+    }) as Protocol<Metadata>;
+    const answer = await send(await seed(), {
+      request,
+      // kafkajs' own reading throws for the first topic or partition that has anything.
+      response: { decode: response.decode, parse: (data) => Promise.resolve(data) },
+      logResponseError: false,
+    });
+    addresses = answer.brokers;
+    return answer;
+  };
+
+  const nodeAt = async (node: number): Promise<BrokerLike> => {
+    const address = addresses.find(({ nodeId }) => nodeId === node);
+    if (address === undefined) throw new internals.ConnectionError(`broker ${node} is not in the cluster's metadata`);
+    return connected(address);
+  };
+
+  return {
+    async speaks(apiKeys) {
+      const { versions } = await seed();
+      return apiKeys.every((key) => versions?.[key] !== undefined);
+    },
+    async leaders(topics) {
+      if (topics.length === 0) return [];
+      const { topicMetadata } = await metadata(topics);
+      return topicMetadata.flatMap(({ topic, partitionMetadata }) =>
+        partitionMetadata.map(({ partitionId, leader }) => ({
+          topic,
+          partition: partitionId,
+          leader: leader < 0 ? undefined : leader,
+        })),
+      );
+    },
+    async coordinator(of) {
+      const [groupId, coordinatorType] = "group" in of ? [of.group, 0] : [of.transactionalId, 1];
+      const { coordinator } = await (await seed()).findGroupCoordinator({ groupId, coordinatorType });
+      return connected(coordinator);
+    },
+    send: async (node, protocol) => send(typeof node === "number" ? await nodeAt(node) : node, protocol),
+    async everywhere(protocol) {
+      await metadata([internalTopics.transactions]);
+      return Promise.all(addresses.map(async (address) => send(await connected(address), protocol)));
+    },
+    async close() {
+      const all = [...brokers.values()].map(({ broker }) => broker.then((made) => made.disconnect()));
+      brokers.clear();
+      await within(disconnectMs, Promise.allSettled([...all, cluster?.disconnect()]));
+      cluster = undefined;
+    },
+  };
+}
+
+export const internalTopics = { transactions: "__transaction_state", offsets: "__consumer_offsets" };

@@ -1,0 +1,67 @@
+// Looks now and then whether a transaction hangs in the group's offsets or in a topic of the stage: positions stay unstable and read-committed
+// readers stop there, for ever. One that is still there at the next look is ended as its coordinator recorded it; one that can't be is told, once,
+// with what to do about it, and makes the stage unhealthy.
+import type { Logger } from "pino";
+import { abortCommand } from "../connections/kafka/open-transactions.ts";
+import type { HangingSearch, HangingTransaction, Kafka } from "../connections/kafka/port.ts";
+
+export interface HangingWatchOptions {
+  kafka: Pick<Kafka, "hangingTransactions" | "endTransactions">;
+  search: () => HangingSearch;
+  log: Logger;
+  /** Several transaction timeouts: what is there at two looks is nobody's to end but ours. */
+  everyMs?: number;
+}
+
+export interface HangingWatch {
+  /** What hangs and can't be ended by us; none as a rule. */
+  problems(): readonly string[];
+  stop(): void;
+}
+
+const keyOf = ({ topic, partition, producerId, openSince }: HangingTransaction): string =>
+  [topic, partition, producerId, openSince].join("/");
+
+export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWatchOptions): HangingWatch {
+  let before = new Set<string>();
+  let problems = new Map<string, string>();
+  let looking = false;
+
+  const look = async (): Promise<void> => {
+    const found = await kafka.hangingTransactions(search());
+    const again = found.filter((transaction) => before.has(keyOf(transaction)));
+    before = new Set(found.map(keyOf));
+    const still = new Map<string, string>();
+    // What was refused is not tried again; whoever ends it makes it healthy.
+    const tried = again.filter((transaction) => problems.has(keyOf(transaction)));
+    for (const key of tried.map(keyOf)) still.set(key, problems.get(key) ?? "");
+    const fresh = again.filter((transaction) => !problems.has(keyOf(transaction)));
+    const results = fresh.length === 0 ? [] : await kafka.endTransactions(fresh);
+    for (const { transaction, refused } of results) {
+      if (refused === undefined) log.warn(transaction, "a transaction hung: ended as its coordinator recorded it");
+      else {
+        const { topic, partition, transactionalId = "unknown" } = transaction;
+        const remedy = remedyOf(transaction);
+        log.error({ ...transaction, refused, remedy }, "a transaction hangs, and readers with it");
+        still.set(keyOf(transaction), `a transaction of ${transactionalId} hangs in ${topic}-${partition}: ${remedy}`);
+      }
+    }
+    problems = still;
+  };
+
+  const timer = setInterval(() => {
+    if (looking) return;
+    looking = true;
+    look()
+      .catch((error: unknown) => log.debug({ err: error }, "hanging transactions can't be looked for now"))
+      .finally(() => (looking = false));
+  }, everyMs);
+  timer.unref();
+  return { problems: () => [...problems.values()], stop: () => clearInterval(timer) };
+}
+
+/** Kafka's own program can only abort: what was committed has to be ended by us. */
+const remedyOf = (transaction: HangingTransaction): string =>
+  transaction.outcome === undefined
+    ? abortCommand(transaction)
+    : "precedent doctor --repair, as a principal with ClusterAction";

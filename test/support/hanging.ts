@@ -1,0 +1,56 @@
+// Transactions that hang, made without a kill: records and offsets are written that the coordinator was never told of, which a broker allows while
+// it does not verify. A broker that forgets markers (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
+import { createRequire } from "node:module";
+import type { Kafka as KafkaClient } from "kafkajs";
+
+const brokerResource = 4;
+const { prototype } = createRequire(import.meta.url)("kafkajs/src/broker") as {
+  prototype: { addOffsetsToTxn(): Promise<unknown>; addPartitionsToTxn(): Promise<unknown> };
+};
+
+/** Whether the broker verifies what producers claim; undefined: as it is set up. */
+export async function verification(client: KafkaClient, value?: "false"): Promise<void> {
+  const admin = client.admin();
+  await admin.connect();
+  const configEntries = value === undefined ? [] : [{ name: "transaction.partition.verification.enable", value }];
+  await admin.alterConfigs({ validateOnly: false, resources: [{ type: brokerResource, name: "1", configEntries }] });
+  await admin.disconnect();
+}
+
+async function untold<T>(work: () => Promise<T>): Promise<T> {
+  const { addOffsetsToTxn, addPartitionsToTxn } = prototype;
+  Object.assign(prototype, { addOffsetsToTxn: () => Promise.resolve(), addPartitionsToTxn: () => Promise.resolve() });
+  try {
+    return await work();
+  } finally {
+    Object.assign(prototype, { addOffsetsToTxn, addPartitionsToTxn });
+  }
+}
+
+export interface Left {
+  client: KafkaClient;
+  /** Transactional id. */
+  id: string;
+  group: string;
+  /** Of which the group commits offset 1, in partition 0. */
+  input: string;
+  /** Gets a record "hung", in partition 0. */
+  output: string;
+  /** A topic that the coordinator is told of, with how the transaction ends for it; none: it ends nothing. */
+  told?: { topic: string; outcome: "commit" | "abort" };
+}
+
+/** A producer that goes away for good, and leaves a transaction in the group's offsets and in the output. */
+export async function leaveHanging({ client, id, group, input, output, told }: Left): Promise<void> {
+  const producer = client.producer({ transactionalId: id, idempotent: true, maxInFlightRequests: 1 });
+  await producer.connect();
+  const transaction = await producer.transaction();
+  if (told !== undefined) await transaction.send({ topic: told.topic, messages: [{ key: "told", value: "told" }] });
+  await untold(async () => {
+    const topics = [{ topic: input, partitions: [{ partition: 0, offset: "1" }] }];
+    await transaction.sendOffsets({ consumerGroupId: group, topics });
+    await transaction.send({ topic: output, messages: [{ key: "hung", value: "hung", partition: 0 }] });
+  });
+  if (told !== undefined) await transaction[told.outcome]();
+  await producer.disconnect();
+}
