@@ -14,12 +14,14 @@ import { stackStatus } from "../stack/attach.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
+import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;
 /** Topics, subjects and tables are made by whoever starts first. */
 const comes = "precedent up makes it";
 
-export async function connectionChecks(config: Config): Promise<Check[]> {
+/** repair: transactions that hang are ended where their outcome is on record. */
+export async function connectionChecks(config: Config, { repair = false } = {}): Promise<Check[]> {
   const checks: Check[] = [];
   if (isEmbedded(config)) {
     const { ready, running, folder, failure, servers } = await stackStatus(config.stack.folder);
@@ -44,7 +46,11 @@ export async function connectionChecks(config: Config): Promise<Check[]> {
     inTime("registry", connections.registry.url, () => checkRegistry(config, connections)),
     inTime("clickhouse", connections.clickhouse.url, () => checkClickHouse(connections)),
   ]);
-  return [...checks, kafka, registry, clickhouse];
+  if (kafka.state === "missing") return [...checks, kafka, registry, clickhouse];
+  const transactions = await inTime("transactions", connections.kafka.brokers.join(","), () =>
+    checkTransactions(config, connections, { topics: topicsOf(config), repair }),
+  );
+  return [...checks, kafka, transactions, registry, clickhouse];
 }
 
 /** A server that does not answer is a finding, not a failure of ours. */

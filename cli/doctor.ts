@@ -1,4 +1,4 @@
-// precedent doctor: what is there, what is missing, and how to get it. Starts and changes nothing.
+// precedent doctor: what is there, what is missing, and how to get it. Starts nothing, and changes nothing without --repair.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { loadConfig } from "../config/load.ts";
@@ -12,20 +12,21 @@ export function addDoctor(program: Command, io: Io): void {
     .command("doctor")
     .description("what is there, what is missing and how to get it; exit code 1 when something needed is missing")
     .option("--json", "as JSON")
-    .action(async ({ json }: { json?: boolean }, command: Command) => {
-      const checks = await examine(command.optsWithGlobals<{ config?: string }>().config, io);
+    .option("--repair", "end transactions that hang, as their coordinators recorded them (needs ClusterAction)")
+    .action(async ({ json, repair = false }: { json?: boolean; repair?: boolean }, command: Command) => {
+      const checks = await examine(command.optsWithGlobals<{ config?: string }>().config, io, repair);
       io.out(json === true ? `${JSON.stringify(checks, null, 2)}\n` : describeChecks(checks));
       const missing = checks.filter(({ state }) => state === "missing");
       if (missing.length > 0) throw new CommandError(`missing: ${missing.map(({ name }) => name).join(", ")}`);
     });
 }
 
-async function examine(file: string | undefined, io: Io): Promise<Check[]> {
+async function examine(file: string | undefined, io: Io, repair: boolean): Promise<Check[]> {
   try {
     const { config, file: found } = loadConfig({ file, cwd: io.cwd, environment: io.environment });
     const arms = config.arms.map(({ name, type }) => `${name} (${type})`).join(", ");
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
-    return [good, ...(await machineChecks(config, io.environment)), ...(await connectionChecks(config))];
+    return [good, ...(await machineChecks(config, io.environment)), ...(await connectionChecks(config, { repair }))];
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return [

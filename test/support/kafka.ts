@@ -39,8 +39,8 @@ export const message = (topic: string, key: string, partition = 0, value = key):
   partition,
 });
 
-export function createTestKafka(): TestKafka {
-  const { brokers } = testStack();
+/** On the shared stack, or on one of the test's own. */
+export function createTestKafka(brokers: readonly string[] = testStack().brokers): TestKafka {
   const log = createLog({ level: "silent" });
   const config = configSchema.shape.kafka.parse({});
   const kafka = createKafka({ brokers, clientId: "delivery", config, log });

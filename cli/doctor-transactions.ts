@@ -1,0 +1,68 @@
+// Transactions that hang in our topics and in the offsets of our groups: nobody ends them by themselves, and readers and positions wait for ever.
+// Only looks, unless it is told to end them: then as their coordinators recorded it.
+import type { Config } from "../config/schema.ts";
+import { createKafka } from "../connections/kafka/kafka.ts";
+import { abortCommand } from "../connections/kafka/open-transactions.ts";
+import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";
+import { createLog } from "../runtime/log.ts";
+import type { ResolvedConnections } from "../stack/resolve.ts";
+import type { Check } from "./doctor-check.ts";
+
+type Finding = Omit<Check, "name">;
+
+export async function checkTransactions(
+  config: Config,
+  { kafka: { brokers, ssl, sasl } }: Pick<ResolvedConnections, "kafka">,
+  { topics, repair }: { topics: readonly string[]; repair: boolean },
+): Promise<Finding> {
+  const { prefix } = config.kafka;
+  const kafka = createKafka({
+    brokers,
+    clientId: "precedent-doctor",
+    config: { ...config.kafka, ssl, sasl },
+    log: createLog({ level: "silent" }),
+  });
+  try {
+    const existing = new Set(await kafka.topics());
+    const hanging = await kafka.hangingTransactions({
+      groups: (await kafka.groups()).filter((group) => group.startsWith(prefix)),
+      topics: topics.filter((topic) => existing.has(topic)),
+      idPrefix: prefix,
+    });
+    const ended = repair ? await kafka.endTransactions(hanging) : hanging.map(untouched);
+    return describeHanging(ended, brokers[0] ?? "<broker>");
+  } finally {
+    await kafka.close();
+  }
+}
+
+const untouched = (transaction: HangingTransaction): EndedTransaction => ({ transaction, refused: "" });
+
+/** What was found, one a line; with its remedies where something still hangs. */
+export function describeHanging(ended: readonly EndedTransaction[], broker: string): Finding {
+  const hanging = ended.filter(({ refused }) => refused !== undefined);
+  const repaired = ended.length - hanging.length;
+  const done = repaired === 0 ? [] : [`${repaired} ended as their coordinators recorded them`];
+  if (hanging.length === 0) return { state: "fine", detail: done[0] ?? "none hangs" };
+  const lines = hanging.map(({ transaction, refused }) => {
+    const { topic, partition, transactionalId, producerId, epoch, openSince, lastTimestamp, state } = transaction;
+    const since = lastTimestamp < 0 ? "" : `, last written ${new Date(lastTimestamp).toISOString()}`;
+    const why = refused === undefined || refused === "" ? "" : `; not ended: ${refused}`;
+    return (
+      `${topic}-${partition} from offset ${openSince}${since}: producer ${producerId}, epoch ${epoch}, of ` +
+      `${transactionalId ?? "a transactional id that has expired"}; its coordinator says ${state ?? "nothing"}${why}`
+    );
+  });
+  const known = hanging.some(({ transaction }) => transaction.outcome !== undefined);
+  const commands = hanging
+    .filter(({ transaction }) => transaction.outcome === undefined)
+    .map(({ transaction }) => `${abortCommand(transaction, broker)} (what it wrote is lost)`);
+  return {
+    state: "missing",
+    detail: [`${hanging.length} hang, and whoever reads committed waits behind them`, ...lines, ...done].join("\n"),
+    remedy: [
+      ...(known ? ["precedent doctor --repair, as a principal that may do ClusterAction on the cluster"] : []),
+      ...commands,
+    ].join("\n"),
+  };
+}
