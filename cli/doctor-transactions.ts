@@ -2,7 +2,6 @@
 // Only looks, unless it is told to end them: then as their coordinators recorded it.
 import type { Config } from "../config/schema.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
-import { abortCommand } from "../connections/kafka/open-transactions.ts";
 import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";
 import { createLog } from "../runtime/log.ts";
 import type { ResolvedConnections } from "../stack/resolve.ts";
@@ -30,7 +29,7 @@ export async function checkTransactions(
       idPrefix: prefix,
     });
     const ended = repair ? await kafka.endTransactions(hanging) : hanging.map(untouched);
-    return describeHanging(ended, brokers[0] ?? "<broker>");
+    return describeHanging(ended);
   } finally {
     await kafka.close();
   }
@@ -39,7 +38,7 @@ export async function checkTransactions(
 const untouched = (transaction: HangingTransaction): EndedTransaction => ({ transaction, refused: "" });
 
 /** What was found, one a line; with its remedies where something still hangs. */
-export function describeHanging(ended: readonly EndedTransaction[], broker: string): Finding {
+export function describeHanging(ended: readonly EndedTransaction[]): Finding {
   const hanging = ended.filter(({ refused }) => refused !== undefined);
   const repaired = ended.length - hanging.length;
   const done = repaired === 0 ? [] : [`${repaired} ended as their coordinators recorded them`];
@@ -53,16 +52,9 @@ export function describeHanging(ended: readonly EndedTransaction[], broker: stri
       `${transactionalId ?? "a transactional id that has expired"}; its coordinator says ${state ?? "nothing"}${why}`
     );
   });
-  const known = hanging.some(({ transaction }) => transaction.outcome !== undefined);
-  const commands = hanging
-    .filter(({ transaction }) => transaction.outcome === undefined)
-    .map(({ transaction }) => `${abortCommand(transaction, broker)} (what it wrote is lost)`);
   return {
     state: "missing",
     detail: [`${hanging.length} hang, and whoever reads committed waits behind them`, ...lines, ...done].join("\n"),
-    remedy: [
-      ...(known ? ["precedent doctor --repair, as a principal that may do ClusterAction on the cluster"] : []),
-      ...commands,
-    ].join("\n"),
+    remedy: [...new Set(hanging.map(({ transaction }) => transaction.remedy))].join("\n"),
   };
 }

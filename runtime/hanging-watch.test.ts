@@ -13,7 +13,7 @@ const hung = (more: Partial<HangingTransaction> = {}): HangingTransaction => ({
     lastTimestamp: 1_000,
     coordinatorEpoch: 0,
   },
-  ...{ transactionalId: "g.one", state: "CompleteCommit", outcome: "commit" },
+  ...{ transactionalId: "g.one", state: "CompleteCommit", outcome: "commit", remedy: "repair it" },
   ...more,
 });
 beforeEach(() => vi.useFakeTimers());
@@ -45,12 +45,12 @@ test("what hangs at two looks is ended, what is gone at the second was none", as
 
 test("what is refused is told once, with what to do, until it is gone", async () => {
   const { endTransactions, find, watch } = setUp("CLUSTER_AUTHORIZATION_FAILED");
-  find([hung(), hung({ topic: "__consumer_offsets", outcome: undefined })]);
+  find([hung(), hung({ topic: "__consumer_offsets", outcome: undefined, remedy: "abort it" })]);
   await looks(5);
   expect(endTransactions).toHaveBeenCalledTimes(1);
   const [committed, unrecorded] = watch.problems();
-  expect(committed).toMatch(/of g\.one hangs in out-0: precedent doctor --repair/);
-  expect(unrecorded).toMatch(/__consumer_offsets-0: kafka-transactions\.sh .*--start-offset 10/);
+  expect(committed).toMatch(/of g\.one hangs in out-0: repair it/);
+  expect(unrecorded).toMatch(/__consumer_offsets-0: abort it/);
   find([]);
   await looks(1);
   expect(watch.problems()).toEqual([]);

@@ -2,7 +2,6 @@
 // readers stop there, for ever. One that is still there at the next look is ended as its coordinator recorded it; one that can't be is told, once,
 // with what to do about it, and makes the stage unhealthy.
 import type { Logger } from "pino";
-import { abortCommand } from "../connections/kafka/open-transactions.ts";
 import type { HangingSearch, HangingTransaction, Kafka } from "../connections/kafka/port.ts";
 
 export interface HangingWatchOptions {
@@ -40,9 +39,8 @@ export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWa
     for (const { transaction, refused } of results) {
       if (refused === undefined) log.warn(transaction, "a transaction hung: ended as its coordinator recorded it");
       else {
-        const { topic, partition, transactionalId = "unknown" } = transaction;
-        const remedy = remedyOf(transaction);
-        log.error({ ...transaction, refused, remedy }, "a transaction hangs, and readers with it");
+        const { topic, partition, transactionalId = "unknown", remedy } = transaction;
+        log.error({ ...transaction, refused }, "a transaction hangs, and readers with it");
         still.set(keyOf(transaction), `a transaction of ${transactionalId} hangs in ${topic}-${partition}: ${remedy}`);
       }
     }
@@ -59,9 +57,3 @@ export function watchHanging({ kafka, search, log, everyMs = 15_000 }: HangingWa
   timer.unref();
   return { problems: () => [...problems.values()], stop: () => clearInterval(timer) };
 }
-
-/** Kafka's own program can only abort: what was committed has to be ended by us. */
-const remedyOf = (transaction: HangingTransaction): string =>
-  transaction.outcome === undefined
-    ? abortCommand(transaction)
-    : "precedent doctor --repair, as a principal with ClusterAction";

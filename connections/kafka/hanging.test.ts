@@ -43,7 +43,11 @@ describe("transactions that hang", () => {
     transactions.open = [openTransaction({ lastTimestamp: now - 1_000 })];
     expect(await findHanging(transactions, search, now)).toEqual([]);
     expect(await findHanging(transactions, search, now + 900_000)).toMatchObject([
-      { transactionalId: undefined, outcome: undefined },
+      {
+        ...{ transactionalId: undefined, outcome: undefined },
+        remedy:
+          "kafka-transactions.sh --bootstrap-server <broker> abort --topic out --partition 0 --start-offset 10 (what it wrote is lost)",
+      },
     ]);
   });
 

@@ -1,6 +1,6 @@
 // Finds transactions that hang in any of our partitions, whoever's they are, and ends those whose outcome is on record. One that its coordinator
 // will end by itself (its producer is at work, its timeout has not come, a leader is away) is left alone: it is no finding.
-import { isClaimed, recordedOutcome, type OpenTransaction } from "./open-transactions.ts";
+import { abortCommand, isClaimed, recordedOutcome, type OpenTransaction } from "./open-transactions.ts";
 import type { EndedTransaction, HangingSearch, HangingTransaction } from "./port.ts";
 import type { TransactionDescription } from "./protocol/describe-transactions.ts";
 import { internalTopics } from "./wire.ts";
@@ -34,11 +34,24 @@ export async function findHanging(
         ...transaction,
         transactionalId,
         state: known?.state,
-        outcome: known && recordedOutcome(transaction, known),
+        ...endOf(transaction, known),
       },
     ];
   });
   return suspects.length === 0 ? [] : stillOpen(transactions, suspects);
+}
+
+/** Kafka's own program can only abort, which may take back what was committed: it is for what has no record any more. */
+function endOf(
+  transaction: OpenTransaction,
+  known: TransactionDescription | undefined,
+): Pick<HangingTransaction, "outcome" | "remedy"> {
+  const outcome = known && recordedOutcome(transaction, known);
+  const repair = "precedent doctor --repair, as a principal that may do ClusterAction on the cluster";
+  return {
+    outcome,
+    remedy: outcome === undefined ? `${abortCommand(transaction)} (what it wrote is lost)` : repair,
+  };
 }
 
 /** What was open before its coordinator was asked and is open after it, with nothing on record in between, has nobody to end it. */

@@ -150,6 +150,8 @@ export interface HangingTransaction {
   state: string | undefined;
   /** How the transaction ended for its coordinator; undefined: that is not on record any more. */
   outcome: "commit" | "abort" | undefined;
+  /** What ends it where a stage may not. */
+  remedy: string;
 }
 
 export interface EndedTransaction {

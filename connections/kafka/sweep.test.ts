@@ -107,7 +107,7 @@ describe("the sweep of a producer that initialises", () => {
     await sweep.before();
     initialise();
     await sweep.after();
-    const { command } = error.mock.calls[0]?.[0] as unknown as { command: string };
+    const { command } = (error.mock.calls as unknown as [{ command: string }][])[0]![0];
     expect(command).toBe(
       "kafka-transactions.sh --bootstrap-server <broker> abort --topic out --partition 0 --start-offset 10",
     );

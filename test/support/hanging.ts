@@ -2,8 +2,8 @@
 // it does not verify. A broker that forgets markers (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
 import { createRequire } from "node:module";
 import type { Kafka as KafkaClient } from "kafkajs";
+import { ConfigResourceTypes } from "../../connections/kafka/kafkajs.ts";
 
-const brokerResource = 4;
 const { prototype } = createRequire(import.meta.url)("kafkajs/src/broker") as {
   prototype: { addOffsetsToTxn(): Promise<unknown>; addPartitionsToTxn(): Promise<unknown> };
 };
@@ -13,7 +13,10 @@ export async function verification(client: KafkaClient, value?: "false"): Promis
   const admin = client.admin();
   await admin.connect();
   const configEntries = value === undefined ? [] : [{ name: "transaction.partition.verification.enable", value }];
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type: brokerResource, name: "1", configEntries }] });
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: ConfigResourceTypes.BROKER, name: "1", configEntries }],
+  });
   await admin.disconnect();
 }
 
