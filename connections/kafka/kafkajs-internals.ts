@@ -93,8 +93,8 @@ export interface BrokerAddress {
   port: number;
   rack?: string | null;
 }
-/** A broker and its connections. */
-export interface BrokerLike {
+/** A broker with its connections, as a transaction's coordinator and for requests of our own. */
+export interface AddressedBroker {
   connectionPool: { send(protocol: unknown): Promise<unknown> };
   /** By API key; null until it is connected. */
   versions: Record<number, { minVersion: number; maxVersion: number }> | null;
@@ -118,8 +118,8 @@ export interface ConnectedCluster {
   rootLogger: unknown;
   connectionPoolBuilder: { build(address: Omit<BrokerAddress, "nodeId">): Promise<unknown> };
   brokerPool: {
-    seedBroker: BrokerLike;
-    createBroker(options: { connectionPool: unknown; logger: unknown; nodeId: number }): BrokerLike;
+    seedBroker: AddressedBroker;
+    createBroker(options: { connectionPool: unknown; logger: unknown; nodeId: number }): AddressedBroker;
   };
   connect(): Promise<void>;
   disconnect(): Promise<void>;

@@ -5,7 +5,7 @@ import {
   clusterOf,
   internals,
   type BrokerAddress,
-  type BrokerLike,
+  type AddressedBroker,
   type ConnectedCluster,
 } from "./kafkajs-internals.ts";
 import type { Protocol } from "./protocol/codec.ts";
@@ -23,8 +23,8 @@ export interface Wire {
   speaks(apiKeys: readonly number[]): Promise<boolean>;
   /** Partitions of the topics that exist and that we may describe, as the broker knows them now. */
   leaders(topics: readonly string[]): Promise<PartitionLeader[]>;
-  coordinator(of: { group: string } | { transactionalId: string }): Promise<BrokerLike>;
-  send<Answer>(node: number | BrokerLike, protocol: Protocol<Answer>): Promise<Answer>;
+  coordinator(of: { group: string } | { transactionalId: string }): Promise<AddressedBroker>;
+  send<Answer>(node: number | AddressedBroker, protocol: Protocol<Answer>): Promise<Answer>;
   everywhere<Answer>(protocol: Protocol<Answer>): Promise<Answer[]>;
   close(): Promise<void>;
 }
@@ -43,10 +43,10 @@ const disconnectMs = 2_000;
 
 export function createWire(client: KafkaClient): Wire {
   let cluster: ConnectedCluster | undefined;
-  const brokers = new Map<number, { at: string; broker: Promise<BrokerLike> }>();
+  const brokers = new Map<number, { at: string; broker: Promise<AddressedBroker> }>();
   let addresses: readonly BrokerAddress[] = [];
 
-  const seed = async (): Promise<BrokerLike> => {
+  const seed = async (): Promise<AddressedBroker> => {
     cluster ??= clusterOf(client);
     await cluster.connect();
     const { seedBroker } = cluster.brokerPool;
@@ -54,13 +54,13 @@ export function createWire(client: KafkaClient): Wire {
     return seedBroker;
   };
 
-  const make = async ({ nodeId, host, port, rack }: BrokerAddress): Promise<BrokerLike> => {
+  const make = async ({ nodeId, host, port, rack }: BrokerAddress): Promise<AddressedBroker> => {
     cluster ??= clusterOf(client);
     const connectionPool = await cluster.connectionPoolBuilder.build({ host, port, rack: rack ?? null });
     return cluster.brokerPool.createBroker({ connectionPool, logger: cluster.rootLogger, nodeId });
   };
 
-  const connected = async (address: BrokerAddress): Promise<BrokerLike> => {
+  const connected = async (address: BrokerAddress): Promise<AddressedBroker> => {
     const at = `${address.host}:${address.port}`;
     let known = brokers.get(address.nodeId);
     if (known?.at !== at) {
@@ -73,7 +73,7 @@ export function createWire(client: KafkaClient): Wire {
     return broker;
   };
 
-  const send = async <Answer>(broker: BrokerLike, protocol: Protocol<Answer>): Promise<Answer> => {
+  const send = async <Answer>(broker: AddressedBroker, protocol: Protocol<Answer>): Promise<Answer> => {
     try {
       return (await broker.connectionPool.send(protocol)) as Answer;
     } catch (error) {
@@ -99,7 +99,7 @@ export function createWire(client: KafkaClient): Wire {
     return answer;
   };
 
-  const nodeAt = async (node: number): Promise<BrokerLike> => {
+  const nodeAt = async (node: number): Promise<AddressedBroker> => {
     const address = addresses.find(({ nodeId }) => nodeId === node);
     if (address === undefined) throw new internals.ConnectionError(`broker ${node} is not in the cluster's metadata`);
     return connected(address);
