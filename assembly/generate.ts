@@ -5,16 +5,18 @@ import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { publishInventory } from "./inventory.ts";
 import { createLinkHistory } from "./link-history.ts";
+import { followPartitionCount } from "./partition-count.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, stageName, type RunningStage } from "./stage.ts";
 
 export async function startGenerate(session: Session, instance: string, config: ArmConfig): Promise<RunningStage> {
   const log = session.log.child({ stage: stageName("generate", config.name) });
-  const { limits, kafka, stack } = session.config;
+  const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
   const arm = await createArm(config, { log, kvFolder: join(stack.folder, "kv"), history });
-  const pipeline = generate.bind({ arm, limits, partitions: kafka.partitions, clock: Date.now });
+  const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
+  const pipeline = generate.bind({ arm, limits, partitions: replies.now, clock: Date.now });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });
@@ -22,6 +24,7 @@ export async function startGenerate(session: Session, instance: string, config: 
     name: stage.name,
     health: stage.health,
     async stop() {
+      replies.stop();
       await Promise.all([stage.stop(), inventory.stop()]);
       await arm.close();
       await history.close();

@@ -20,6 +20,7 @@ import { holdExamples, type HeldExamples } from "./examples.ts";
 import { holdDocuments } from "./documents.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
 import { followInventories } from "./inventory.ts";
+import { followPartitionCount } from "./partition-count.ts";
 import type { Session } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
 
@@ -83,10 +84,11 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   const { set: onRead } = createLoadMetrics(session.metrics, config.routing);
   const load = createLoadMonitor({ kafka, arms: () => monitoredArms(session), now: clock, onRead, log });
 
+  const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
   const pipeline = plan.bind({
     documents: documents.table,
     limits: config.limits,
-    partitions: config.kafka.partitions,
+    partitions: replies.now,
     arms: session.arms.routed,
     clock,
     seen,
@@ -138,6 +140,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
     async stop() {
       await stage.stop();
       load.stop();
+      replies.stop();
       await documents.stop();
       await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
     },

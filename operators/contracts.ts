@@ -7,7 +7,7 @@ import { refusedResponse, replyPartition } from "./refusal.ts";
 export interface ContractDependencies {
   limits: { deadlineMs: number; maxDeadlineMs?: number };
   /** Partitions of the responses topic. */
-  partitions: number;
+  partitions: () => number;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -17,7 +17,7 @@ export function planContract({ limits, partitions, clock }: ContractDependencies
     deadline: ({ record, timestamp }) =>
       deadlineOf({ allow: record.allow, createdAt: timestamp }, limits.deadlineMs, limits.maxDeadlineMs),
     id: ({ record, position, timestamp }) => identify(record, position, timestamp).id,
-    answer: (received, problem: Problem) => [refusedResponse(received, problem, clock(), partitions)],
+    answer: (received, problem: Problem) => [refusedResponse(received, problem, clock(), partitions())],
   };
 }
 
@@ -32,7 +32,9 @@ export function generateContract({ partitions, clock }: ContractDependencies): S
       const now = clock();
       const failure = { kind: "failure", code, message, attempts: 0, retriable: false } as const;
       const response = { ...failedResponse(record, requestId, failure, { called: now, finished: now }), status };
-      return [{ output: "responses", key: requestId, record: response, ...replyPartition(record.request, partitions) }];
+      return [
+        { output: "responses", key: requestId, record: response, ...replyPartition(record.request, partitions()) },
+      ];
     },
   };
 }

@@ -44,7 +44,7 @@ async function run({ work, request, result = answer, at = [30, 50], aborted = fa
   };
   const taken = aTaken({ request: aRequest(request), ...work });
   const linked: Linked = { ...taken, prompt: { pieces: taken.record.pieces } };
-  const call = createCall({ arm, clock, ...(partitions === undefined ? {} : { partitions }) });
+  const call = createCall({ arm, clock, ...(partitions === undefined ? {} : { partitions: () => partitions }) });
   const outcome = await call(linked, { ...aContext(), signal: controller.signal });
   return { outcome, calls, linked };
 }

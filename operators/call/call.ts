@@ -12,12 +12,12 @@ export interface CallDependencies {
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
-  partitions?: number;
+  partitions?: () => number;
 }
 
 const timerMs = 2;
 
-export function createCall({ arm, clock, partitions = Infinity }: CallDependencies): Step<Linked, Called> {
+export function createCall({ arm, clock, partitions = () => Infinity }: CallDependencies): Step<Linked, Called> {
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
@@ -43,7 +43,7 @@ export function createCall({ arm, clock, partitions = Infinity }: CallDependenci
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, result, times);
-    const to = replyPartition(request, partitions);
+    const to = replyPartition(request, partitions());
     const emits: Emit[] = [{ output: "responses", key: requestId, record: response, ...to }];
     const kept = keptAnswer(work, response);
     // On the request's partition: there its repeats are planned, if they come with the same key.

@@ -19,7 +19,7 @@ const first: FirstResponse = {
   degraded: [],
 };
 const recallWith = (find: FirstResponses["find"]) =>
-  createRecall({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: 8 });
+  createRecall({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: () => 8 });
 const never: FirstResponses["find"] = () => Promise.reject(new Error("must not be asked"));
 
 describe("recall", () => {

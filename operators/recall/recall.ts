@@ -17,7 +17,7 @@ export interface RecallDependencies {
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Partitions of the responses topic. */
-  partitions: number;
+  partitions: () => number;
 }
 
 /** What a repeat is told when no more may wait for a first answer. Marked as a repeat: the first answer is still to come. */
@@ -70,7 +70,7 @@ export function createRecall({
       output: "responses",
       key: request.id,
       record: copyOf(response, sanitised, clock()),
-      ...replyPartition(request, partitions),
+      ...replyPartition(request, partitions()),
     });
   };
 }

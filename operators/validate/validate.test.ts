@@ -7,7 +7,7 @@ import { createValidate } from "./validate.ts";
 const validate = createValidate({
   limits: { maxPromptBytes: 1_000, deadlineMs: 120_000 },
   arms: () => [{ name: "cheap" }, { name: "dear" }],
-  partitions: 8,
+  partitions: () => 8,
 });
 const outcome = (change: Partial<Request>) => validate(received(aRequest(change)), aContext());
 const base = aRequest();

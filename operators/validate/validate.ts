@@ -11,8 +11,8 @@ export interface ValidateDependencies {
   limits: { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
   /** The arms as configured now. */
   arms: () => readonly { name: string }[];
-  /** Partitions of the responses topic: the range of replyPartition. */
-  partitions: number;
+  /** Partitions of the responses topic, as the brokers say: the range of replyPartition. */
+  partitions: () => number;
 }
 
 const lastUserTurn = (messages: readonly Message[]): string =>
@@ -45,8 +45,8 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
 
     const problem = parameterProblem(record);
     if (problem !== null) return refuse("invalid_params", `Out of range: ${problem}.`);
-    if (record.replyPartition !== null && record.replyPartition >= partitions)
-      return refuse("invalid_params", `Out of range: replyPartition: there are ${partitions} partitions, from 0.`);
+    if (record.replyPartition !== null && record.replyPartition >= partitions())
+      return refuse("invalid_params", `Out of range: replyPartition: there are ${partitions()} partitions, from 0.`);
 
     const request = identify(record, received.position, received.timestamp);
     return ok({

@@ -1,0 +1,32 @@
+// How many partitions a topic has by the brokers, not by the configuration: it may have been made by somebody else, or got more since.
+import type { Logger } from "pino";
+import type { Kafka } from "../connections/kafka/port.ts";
+import { untilReachable } from "../connections/kafka/retry.ts";
+
+/** New partitions are known so soon. */
+const lookEveryMs = 10_000;
+
+export interface PartitionCount {
+  /** As last seen. */
+  now(): number;
+  stop(): void;
+}
+
+/** Resolves when the brokers have said it for the first time; `everyMs` between two looks. Waits while they are away. */
+export async function followPartitionCount(
+  kafka: Pick<Kafka, "spans">,
+  { topic, log, everyMs = lookEveryMs }: { topic: string; log: Logger; everyMs?: number },
+): Promise<PartitionCount> {
+  let count = (await untilReachable(() => kafka.spans(topic), log))?.length ?? 0;
+  const look = async (): Promise<void> => {
+    const found = (await kafka.spans(topic)).length;
+    // A topic that is gone has none; what is under way then waits for it.
+    if (found === 0 || found === count) return;
+    log.warn({ topic, from: count, to: found }, "the number of partitions has changed");
+    count = found;
+  };
+  const timer = setInterval(() => {
+    look().catch((error: unknown) => log.debug({ err: error, topic }, "the number of partitions is not to be had"));
+  }, everyMs).unref();
+  return { now: () => count, stop: () => clearInterval(timer) };
+}
