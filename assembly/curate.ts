@@ -1,5 +1,6 @@
 // What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
 import { createAdmit, type ExampleChange, type Shelf } from "../operators/admit/admit.ts";
+import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
 import { createRemember } from "../operators/admit/remember.ts";
 import { createEvict } from "../operators/evict/evict.ts";
@@ -82,6 +83,28 @@ export async function startCurate(session: Session, instance: string): Promise<R
       signal: lease.signal,
       log,
     });
+    const admitting = createAdmit({
+      shelf,
+      rules: { ...admit, ttlMs: admit.ttlDays === 0 ? null : admit.ttlDays * dayMs },
+      personalData,
+      clock,
+    });
+    // A text that nobody asked about before, so that no cache answers; the pool is asked as well.
+    let asked = 0;
+    const works = async (): Promise<boolean> => {
+      try {
+        const { embedder, pool } = await shelf();
+        await pool.nearest(
+          "precedent/probe",
+          await embedder.embed(`Does deciding work? ${clock()} ${asked++}`),
+          1,
+          clock(),
+        );
+        return true;
+      } catch {
+        return false;
+      }
+    };
     const pass = curate.bind({
       place: place.pass,
       candidates: createCandidates({
@@ -90,12 +113,7 @@ export async function startCurate(session: Session, instance: string): Promise<R
         limit: candidatesAtOnce,
         overlapMs,
       }),
-      admit: createAdmit({
-        shelf,
-        rules: { ...admit, ttlMs: admit.ttlDays === 0 ? null : admit.ttlDays * dayMs },
-        personalData,
-        clock,
-      }),
+      decide: createDecide({ admit: admitting, works, signal: lease.signal, log }),
       evict: createEvict({
         clickhouse,
         rules: { ...evict, graceMs: evict.graceHours * 3_600_000 },

@@ -8,12 +8,18 @@ const change = { id: "e1", domain: "t/d", value: null };
 const admission: Admission = { outcome: "admitted", reason: null, exampleId: "e1", quality: 1, changes: [change] };
 const cursor = { source: "rewards", partition: 0, position: 5 };
 
-function setUp(options: { publish?: () => Promise<void>; found?: Candidate[]; evictEveryMs?: number } = {}) {
+function setUp(
+  options: { publish?: () => Promise<void>; found?: Candidate[]; evictEveryMs?: number; waiting?: number } = {},
+) {
   const done: string[] = [];
   const signal = new AbortController();
   const pass = curate.bind({
     candidates: () => Promise.resolve({ candidates: options.found ?? [candidate], cursors: [cursor], more: false }),
-    admit: () => ({ decide: () => Promise.resolve(admission) }),
+    decide: (found) =>
+      Promise.resolve({
+        decided: found.map((one) => ({ candidate: one, admission })),
+        waiting: options.waiting ?? 0,
+      }),
     evict: () => Promise.resolve([{ ...change, id: "e2", reason: "expired" as const }]),
     place: () => Promise.resolve({ mode: "global", placed: 0, copied: 0, more: false }),
     async publish(changes) {
@@ -38,6 +44,11 @@ describe("a pass of curate", () => {
     await pass();
     await pass();
     expect(done).toEqual(["publish e1", "remember 1 1", "publish e2", "publish e1", "remember 1 1"]);
+  });
+  it("leaves its cursors before what waits, and goes on with the rest of the pass", async () => {
+    const { pass, done } = setUp({ waiting: 1 });
+    expect((await pass()).evicted).toHaveLength(1);
+    expect(done).toEqual(["publish e1", "remember 1 0", "publish e2"]);
   });
   it("remembers nothing when publishing failed", async () => {
     const { pass, done } = setUp({ publish: () => Promise.reject(new Error("fenced")) });

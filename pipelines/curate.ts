@@ -3,13 +3,14 @@
 // off anywhere is done again, and finds as examples what it had published already.
 import type { Admission, ExampleChange } from "../operators/admit/admit.ts";
 import type { Candidate, CandidateBatch, Cursor } from "../operators/admit/candidates.ts";
+import type { Decided } from "../operators/admit/decide.ts";
 import type { Eviction } from "../operators/evict/evict.ts";
 import type { Placed } from "../operators/place/place.ts";
 
 export interface CurateDependencies {
   candidates: () => Promise<CandidateBatch>;
-  /** Decides on one batch. */
-  admit: () => { decide(candidate: Candidate): Promise<Admission> };
+  /** Decides on one batch; what fails is left for later and holds no other up. */
+  decide: (candidates: readonly Candidate[]) => Promise<Decided>;
   evict: () => Promise<Eviction[]>;
   /** After everything else of a pass, so that what it has published is on its way. */
   place: () => Promise<Placed>;
@@ -41,7 +42,7 @@ export const curate = {
   /** The function that does one pass. */
   bind({
     candidates,
-    admit,
+    decide,
     evict,
     place,
     publish,
@@ -60,18 +61,12 @@ export const curate = {
     };
     return async () => {
       const { candidates: found, cursors, more } = await candidates();
-      const decided = await timed("admit", async () => {
-        const batch = admit();
-        const all: { candidate: Candidate; admission: Admission }[] = [];
-        for (const candidate of found) {
-          signal.throwIfAborted();
-          all.push({ candidate, admission: await batch.decide(candidate) });
-        }
-        return all;
-      });
+      signal.throwIfAborted();
+      const { decided, waiting } = await timed("admit", () => decide(found));
       const changes = decided.flatMap(({ admission }) => admission.changes);
       if (changes.length > 0) await publish(changes);
-      await remember(decided, cursors);
+      // What waits must be read again: the cursor stays before it.
+      await remember(decided, waiting > 0 ? [] : cursors);
       let evicted: Eviction[] = [];
       if (now() - evictedAt >= evictEveryMs) {
         evicted = await timed("evict", evict);
@@ -83,7 +78,7 @@ export const curate = {
         decided: decided.map(({ admission }) => admission),
         evicted,
         placed,
-        more: more || placed.more,
+        more: (more && waiting === 0) || placed.more,
       };
     };
   },

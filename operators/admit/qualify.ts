@@ -23,7 +23,9 @@ export type Refusal =
   | "too_large"
   | "unrated"
   | "quality"
-  | "near_duplicate";
+  | "near_duplicate"
+  // Deciding on it failed again and again (decide.ts).
+  | "failed";
 
 /** The question that the answer is to; null where it is no single question, which alone would say too little. */
 export function questionOf({ messages }: Pick<Candidate, "messages">): string | null {
