@@ -11,6 +11,7 @@ import { createPolicyLog } from "../operators/publish/policy-log.ts";
 import { curate } from "../pipelines/curate.ts";
 import { record } from "../pipelines/record.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
+import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type FencedProducer, type Lease } from "../runtime/singleton.ts";
 import { exampleMessages } from "./example-messages.ts";
@@ -35,6 +36,8 @@ export async function startCurate(session: Session, instance: string): Promise<R
   const metrics = createStageMetrics(session.metrics, curate.name);
   const clock = Date.now;
   const group = groupName(prefix, curate.name);
+
+  const passes = watchPasses(config.health);
 
   const task = async (lease: Lease): Promise<void> => {
     let held: Promise<HeldExamples> | undefined;
@@ -141,9 +144,10 @@ export async function startCurate(session: Session, instance: string): Promise<R
           if (admitted + evicted.length > 0) log.info({ admitted, evicted: evicted.length }, "examples changed");
           return more;
         },
-        { everyMs, signal: lease.signal, log },
+        { everyMs, signal: lease.signal, log, health: passes.of("examples") },
       );
     } finally {
+      passes.clear();
       await Promise.all([
         place.stop(),
         policies.close(),
@@ -167,7 +171,7 @@ export async function startCurate(session: Session, instance: string): Promise<R
     log,
   });
   await singleton.start();
-  return { name: curate.name, health: singleton.health, stop: singleton.stop };
+  return { name: curate.name, health: () => ({ ...singleton.health(), ...passes.report() }), stop: singleton.stop };
 }
 
 const placeRules = ({ selection: { pool, shareAbove } }: Session["config"]): Omit<PlaceRules, "countEveryMs"> => ({

@@ -8,6 +8,7 @@ import { THRESHOLD } from "../operators/publish/threshold-policy.ts";
 import { ROUTER } from "../operators/route/policy.ts";
 import { learn } from "../pipelines/learn.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
+import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
@@ -21,6 +22,8 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
   const { everyMs, threshold, proxy } = config.learn;
   const log = session.log.child({ stage: learn.name });
   const metrics = createStageMetrics(session.metrics, learn.name);
+
+  const passes = watchPasses(config.health);
 
   const task = async (lease: Lease): Promise<void> => {
     const policies = createPolicyLogs({
@@ -47,8 +50,12 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
     const timing = { signal: lease.signal, log };
     const learning = { session, policies, metrics, log };
     const loops = [
-      repeat(opened(routerPass(learning)), { ...timing, everyMs }),
-      repeat(opened(thresholdPass(learning)), { ...timing, everyMs: threshold.everyMs }),
+      repeat(opened(routerPass(learning)), { ...timing, everyMs, health: passes.of("router") }),
+      repeat(opened(thresholdPass(learning)), {
+        ...timing,
+        everyMs: threshold.everyMs,
+        health: passes.of("threshold"),
+      }),
     ];
     if (proxy.everyHours !== undefined) {
       const hours = proxy.everyHours * 3_600_000;
@@ -59,6 +66,7 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
     try {
       await Promise.all(loops);
     } finally {
+      passes.clear();
       await policies.close();
     }
   };
@@ -76,7 +84,7 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
     log,
   });
   await singleton.start();
-  return { name: learn.name, health: singleton.health, stop: singleton.stop };
+  return { name: learn.name, health: () => ({ ...singleton.health(), ...passes.report() }), stop: singleton.stop };
 }
 
 function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {

@@ -11,6 +11,7 @@ import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
 import { deadLetterRecord } from "../runtime/dead-letter.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
+import { reportOf, watchProgress } from "../runtime/progress.ts";
 import type { Source } from "../runtime/rows.ts";
 import { createSink } from "../runtime/sink.ts";
 import type { Session } from "./session.ts";
@@ -69,8 +70,18 @@ export async function startRecord(session: Session, instance: string): Promise<R
       else log.error(what, "ClickHouse refuses a dead letter twice: its bytes are on the topic alone");
     },
   });
+  const source = createSinkSource(consumer, log);
+  const progress = watchProgress({
+    ...{ assigned: source.assigned, progress: source.progress, ends: kafka.ends, log },
+    stalledAfterMs: config.health.stalledAfterMs,
+    slowestMs: 0,
+    remedies: {
+      unadopted: "ClickHouse or Kafka does not say where to go on: see that both answer",
+      uncommitted: "rows are not stored: see that ClickHouse answers and takes them; nothing is skipped meanwhile",
+    },
+  });
   const sink = createSink({
-    source: createSinkSource(consumer, log),
+    source,
     decode({ topic: from, partition, record: raw }, signal) {
       const name = recordOf(from);
       const { offset, timestamp } = raw;
@@ -94,8 +105,14 @@ export async function startRecord(session: Session, instance: string): Promise<R
   joined = true;
   return {
     name: record.name,
-    health: () => ({ joined, partitions, inFlight: 0 }),
+    health() {
+      const { problems = [], ...stall } = reportOf(progress);
+      const broken = sink.problem();
+      const all = broken === undefined ? problems : [broken, ...problems];
+      return { joined, partitions, inFlight: 0, ...stall, ...(all.length > 0 ? { problems: all } : {}) };
+    },
     async stop() {
+      progress.stop();
       await sink.stop();
       await letters.close();
     },

@@ -58,6 +58,8 @@ export function assembleStage<N extends TopicName>(session: Session, assembly: S
     limits: { ...config.limits, ...limits },
     flowOf: ({ value }) => (value === null ? "" : codec.tenantOf(description.source, value)),
     weightOf: (tenant) => (Object.hasOwn(tenantWeights, tenant) ? tenantWeights[tenant] : undefined) ?? 1,
+    // A request may say how long it may take, up to maxDeadlineMs.
+    health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: config.limits.maxDeadlineMs },
     kafka,
     metrics,
     log,

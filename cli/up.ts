@@ -51,7 +51,13 @@ async function runUntilStopped(
         log.error({ err: error }, "the arms stay as they are");
       }
     };
-    const health = await startHealthServer({ ...config.http, registry: session.metrics, stages: running.reports });
+    const health = await startHealthServer({
+      ...config.http,
+      registry: session.metrics,
+      stages: running.reports,
+      stuck: session.kafka.stuck,
+      stalledAfterMs: config.health.stalledAfterMs,
+    });
     log.info({ stages, metrics: `${health.url}/metrics`, health: `${health.url}/healthz` }, "running");
     process.on("SIGHUP", () => {
       void reload();

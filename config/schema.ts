@@ -33,6 +33,11 @@ const limits = z.strictObject({
   drainMs: milliseconds.default(10_000),
 });
 
+const health = z.strictObject({
+  /** A stage that got nowhere for so long though there was something to do is unhealthy; a request under way may take its deadline. */
+  stalledAfterMs: milliseconds.default(180_000),
+});
+
 export const configSchema = z
   .strictObject({
     kafka: kafka.prefault({}),
@@ -56,6 +61,7 @@ export const configSchema = z
     log: z
       .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
       .prefault({}),
+    health: health.prefault({}),
     /** /metrics and /healthz; port 0 takes a free one. */
     http: z
       .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })

@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
+import { createHealthMetrics } from "../runtime/health.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
 import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 
@@ -106,6 +107,7 @@ it("operations.md names the metrics that there are", async () => {
   const registry = createMetricsRegistry();
   createStageMetrics(registry, "plan");
   createPolicyMetrics(registry);
+  createHealthMetrics(registry, () => ({}), 1);
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));

@@ -10,6 +10,8 @@ export interface Flusher {
   room(withinMs: number): Promise<void>;
   /** Resolves when nothing is gathered and nothing under way. */
   drain(): Promise<void>;
+  /** Why nothing is sent any more; null while it works. */
+  broken(): Error | null;
   close(): void;
 }
 
@@ -79,6 +81,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
         check();
       }
     },
+    broken: () => (signal.aborted ? null : broken),
     close() {
       if (timer) clearTimeout(timer);
     },

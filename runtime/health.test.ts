@@ -1,13 +1,13 @@
 import { afterEach, expect, it } from "vitest";
-import { startHealthServer, type HealthServer, type StageReport } from "./health.ts";
+import { startHealthServer, type HealthOptions, type HealthServer, type StageReport } from "./health.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 
 let server: HealthServer | undefined;
 afterEach(() => server?.close());
 
-async function start(stages: Record<string, StageReport>) {
+async function start(stages: Record<string, StageReport>, more: Partial<HealthOptions> = {}) {
   const registry = createMetricsRegistry();
-  server = await startHealthServer({ host: "127.0.0.1", port: 0, registry, stages: () => stages });
+  server = await startHealthServer({ host: "127.0.0.1", port: 0, registry, stages: () => stages, ...more });
   return { url: server.url, registry };
 }
 
@@ -42,4 +42,27 @@ it("is not while a stage has not joined, sits on its records, or none is there",
     status: "unavailable",
     problems: ["plan has not joined its consumer group", "generate.cheap has finished nothing for 400 s"],
   });
+});
+
+it("tells what stages say of themselves, a table that waits for long, and both as metrics", async () => {
+  const stages: Record<string, StageReport> = {
+    plan: { joined: true, partitions: 8, inFlight: 1, stalledMs: 4_000 },
+    record: { joined: true, partitions: 8, inFlight: 0, stalledMs: 200_000, problems: ["rows are not stored"] },
+  };
+  const at = (partition: number, seconds: number) => ({
+    ...{ topic: "answers", partition, stable: 7, high: 12, since: Date.now() - 1_000 * seconds },
+  });
+  const { url } = await start(stages, { stalledAfterMs: 180_000, stuck: () => [at(3, 400), at(4, 20)] });
+  const response = await fetch(`${url}/healthz`);
+  expect(response.status).toBe(503);
+  expect((await response.json()) as object).toMatchObject({
+    problems: [
+      "record: rows are not stored",
+      expect.stringMatching(/^table answers\/3: no progress for 400 s .* keeps 5 offsets from 7 on/),
+    ],
+  });
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain('precedent_healthy{stage="plan"} 1');
+  expect(metrics).toContain('precedent_healthy{stage="record"} 0');
+  expect(metrics).toContain('precedent_stalled_seconds{stage="plan"} 4');
 });

@@ -1,17 +1,19 @@
 // /metrics for Prometheus and /healthz for whoever restarts us. Healthy means: every stage of this process has joined its
-// group and does not sit on records that it never finishes. Being without partitions is healthy (there may be more
-// processes than partitions).
+// group, has adopted what it was assigned and gets on while there is something to do (progress.ts), and no table waits for long
+// behind an open transaction. Being without partitions is healthy (there may be more processes than partitions).
 import fastify from "fastify";
-import type { Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
+import type { StuckPartition } from "../connections/kafka/port.ts";
+import { describeStall } from "./progress.ts";
 
 /** What a stage says about itself; the stages of stage.ts fit. */
 export interface StageReport {
   joined: boolean;
   partitions: number;
   inFlight: number;
-  /** Milliseconds since a record was last finished while others were under way; absent: not known or nothing under way. */
+  /** Milliseconds without progress while there was something to do, beyond what is legal; absent: nothing to do, or it gets on. */
   stalledMs?: number;
-  /** What keeps it from working, in its own words. */
+  /** What keeps it from working, since when, and what to do about it. */
   problems?: readonly string[];
 }
 
@@ -21,7 +23,9 @@ export interface HealthOptions {
   port: number;
   registry: Registry;
   stages: () => Readonly<Record<string, StageReport>>;
-  /** Milliseconds without progress that are ill. */
+  /** Partitions of tables that wait behind an open transaction. */
+  stuck?: () => readonly StuckPartition[];
+  /** Milliseconds without progress that are unhealthy. */
   stalledAfterMs?: number;
 }
 
@@ -36,8 +40,10 @@ export async function startHealthServer({
   port,
   registry,
   stages,
+  stuck = () => [],
   stalledAfterMs = 300_000,
 }: HealthOptions): Promise<HealthServer> {
+  createHealthMetrics(registry, stages, stalledAfterMs);
   const server = fastify({ logger: false, forceCloseConnections: true });
 
   server.get("/metrics", async (_request, reply) => {
@@ -46,6 +52,7 @@ export async function startHealthServer({
   server.get("/healthz", async (_request, reply) => {
     const reports = Object.entries(stages());
     const ill = reports.flatMap(([name, report]) => problemOf(name, report, stalledAfterMs));
+    ill.push(...stuckTables(stuck(), stalledAfterMs));
     if (reports.length === 0) ill.push("no stage runs yet");
     const body = {
       status: ill.length === 0 ? "ok" : "unavailable",
@@ -61,7 +68,48 @@ export async function startHealthServer({
 
 function problemOf(name: string, { joined, stalledMs, problems = [] }: StageReport, limit: number): string[] {
   if (!joined) return [`${name} has not joined its consumer group`];
+  if (problems.length > 0) return problems.map((problem) => `${name}: ${problem}`);
   if (stalledMs !== undefined && stalledMs > limit)
     return [`${name} has finished nothing for ${Math.round(stalledMs / 1000)} s`];
-  return problems.map((problem) => `${name}: ${problem}`);
+  return [];
+}
+
+function stuckTables(stuck: readonly StuckPartition[], limit: number): string[] {
+  const now = Date.now();
+  return stuck
+    .filter(({ since }) => now - since > limit)
+    .map(({ topic, partition, stable, high, since }) =>
+      describeStall(
+        [`table ${topic}/${partition}`],
+        since,
+        now,
+        `a transaction that is open keeps ${high - stable} offsets from ${stable} on from readers: precedent doctor tells whose`,
+      ),
+    );
+}
+
+/** Read when somebody scrapes. */
+export function createHealthMetrics(registry: Registry, stages: HealthOptions["stages"], limit: number): void {
+  const labelNames = ["stage"] as const;
+  new Gauge({
+    name: "precedent_healthy",
+    help: "1 while the stage is healthy, as /healthz tells.",
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [stage, report] of Object.entries(stages()))
+        this.set({ stage }, problemOf(stage, report, limit).length === 0 ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "precedent_stalled_seconds",
+    help: "How long the stage has got nowhere though there was something to do; 0: it gets on.",
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [stage, { stalledMs = 0 }] of Object.entries(stages())) this.set({ stage }, stalledMs / 1000);
+    },
+  });
 }

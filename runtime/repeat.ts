@@ -8,6 +8,8 @@ export interface RepeatOptions {
   everyMs: number;
   /** Longest pause after failures. */
   maxBackoffMs?: number;
+  /** Told how every pass ended. */
+  health?: { passed(): void; failed(error: unknown): void };
   signal: AbortSignal;
   log: Logger;
 }
@@ -15,7 +17,7 @@ export interface RepeatOptions {
 /** The pass resolves to whether there is more to do at once. */
 export async function repeat(
   pass: () => Promise<boolean>,
-  { everyMs, maxBackoffMs = 30_000, signal, log }: RepeatOptions,
+  { everyMs, maxBackoffMs = 30_000, health, signal, log }: RepeatOptions,
 ): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
@@ -24,9 +26,11 @@ export async function repeat(
       if (await pass()) pause = 0;
       if (failures > 0) log.info({ failures }, "going on");
       failures = 0;
+      health?.passed();
     } catch (error) {
       if (signal.aborted) return;
       failures++;
+      health?.failed(error);
       pause = Math.min(everyMs * 2 ** Math.min(failures - 1, 20), Math.max(maxBackoffMs, everyMs));
       log.warn({ err: error, failures, pause }, "a pass failed: nothing is lost, trying again");
     }

@@ -133,6 +133,7 @@ describe("sink", () => {
     });
     await expect(feed(0, 100)).rejects.toThrow("a bug");
     await expect(feed(100, 100)).rejects.toThrow("a bug");
+    expect(sink.problem()).toMatch(/a flush failed .*a bug.*start this process again/);
     expect(calls).toBe(1);
     await expect(sink.stop()).rejects.toThrow("a bug");
   });

@@ -12,6 +12,8 @@ export interface Sink {
   run(): Promise<void>;
   /** Leaves the group, then stores what was gathered if it can be done in time; the rest is read again by whoever comes. */
   stop(): Promise<void>;
+  /** Why it stores nothing any more, and what to do; undefined while it works. */
+  problem(): string | undefined;
 }
 
 /** How often a wait for room looks whether its partition is still ours, milliseconds. */
@@ -63,6 +65,11 @@ export function createSink(dependencies: SinkDependencies): Sink {
         onRecords,
         onLag: (topic, partition, records) => metrics.lag(topic, partition, records),
       }),
+    problem() {
+      const broken = flusher.broken();
+      if (broken === null) return undefined;
+      return `a flush failed and nothing is stored since (${broken.message}): start this process again, nothing is lost`;
+    },
     async stop() {
       const limit = setTimeout(() => stopping.abort(), dependencies.drainMs);
       try {

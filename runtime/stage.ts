@@ -9,6 +9,7 @@ import { createCommitter } from "./committer.ts";
 import { watchHanging, type HangingWatch } from "./hanging-watch.ts";
 import type { StageMetrics } from "./metrics.ts";
 import { windowOffsets } from "./finished-offsets.ts";
+import { progressOf, reportOf, watchProgress, type ProgressLimits } from "./progress.ts";
 import { deliver, forget, type PartitionState, type TaskEntry } from "./partition.ts";
 import { createPlaces, type PlaceLimits, type Turn } from "./places.ts";
 import type { Place, Position } from "./step.ts";
@@ -35,6 +36,8 @@ export interface StageOptions {
   flowOf?: (record: RawRecord) => string;
   /** 1 by default. */
   weightOf?: (flow: string) => number;
+  /** Absent: nobody watches whether it gets on. */
+  health?: ProgressLimits;
   kafka: Kafka;
   process: Process;
   /** Outputs for a record whose own the broker refuses for good. */
@@ -51,7 +54,9 @@ export interface StageHealth {
   joined: boolean;
   partitions: number;
   inFlight: number;
-  /** What keeps it from working, and what to do about it. */
+  /** Milliseconds of its longest stall so far (progress.ts); absent: none. */
+  stalledMs?: number;
+  /** What keeps it from working, since when, and what to do about it; absent: nothing. */
   problems?: readonly string[];
 }
 
@@ -232,6 +237,25 @@ export function createStage(options: StageOptions): Stage {
     }
   }
 
+  const progress =
+    options.health &&
+    watchProgress({
+      ...options.health,
+      assigned: adoption.assigned,
+      progress(topic, partition) {
+        const state = adoption.state(topic, partition);
+        return state && progressOf(state);
+      },
+      ends: kafka.ends,
+      log,
+    });
+
+  const problemsNow = (): Pick<StageHealth, "stalledMs" | "problems"> => {
+    const { problems: stalls = [], ...stall } = progress === undefined ? {} : reportOf(progress);
+    const problems = [...(hanging?.problems() ?? []), ...stalls];
+    return { ...stall, ...(problems.length > 0 ? { problems } : {}) };
+  };
+
   async function initialise(): Promise<void> {
     for (let wait = 100; ; wait = Math.min(2 * wait, 5_000)) {
       try {
@@ -287,6 +311,7 @@ export function createStage(options: StageOptions): Stage {
       stopping = true;
       clearInterval(settling);
       hanging?.stop();
+      progress?.stop();
       schedule();
       consumer.pause(adoption.assigned());
       const end = Date.now() + limits.drainMs;
@@ -299,10 +324,8 @@ export function createStage(options: StageOptions): Stage {
       await Promise.all([consumer.stop(), producer.close()]);
     },
     health: () => ({
-      joined,
-      partitions: [...adoption.states()].length,
-      inFlight: places.inFlight(),
-      ...(hanging === undefined || hanging.problems().length === 0 ? {} : { problems: hanging.problems() }),
+      ...{ joined, partitions: [...adoption.states()].length, inFlight: places.inFlight() },
+      ...problemsNow(),
     }),
   };
 }

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../assembly/session.ts";
 import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
+import { startHealthServer } from "../runtime/health.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";
@@ -17,6 +18,7 @@ import { createWorkers, type Workers } from "./support/workers.ts";
 
 const outageMs = 1_000 * Number(process.env.PRECEDENT_OUTAGE_SECONDS ?? 20);
 const perSecond = 40;
+const stalledMs = 4_000;
 
 let folder: string;
 let system: Session;
@@ -32,7 +34,7 @@ beforeAll(async () => {
   await writeFile(file, JSON.stringify({ request: "What time is it?", response: "date" }));
   const stack = await attachStack(folder, { start: true });
   const arms = [{ name: "cheap", type: "recorded", file, latencySpreadMs: 200 }];
-  const config = testConfig({ arms, limits: { drainMs: 5_000 } }, folder, stack);
+  const config = testConfig({ arms, limits: { drainMs: 5_000 }, health: { stalledAfterMs: stalledMs } }, folder, stack);
   const log = createLog({ level: config.log.level });
   system = await openSession(config, { log, start: false });
   stages = await startStages(system);
@@ -179,6 +181,42 @@ test("the broker is killed twice under load: nothing is lost, nothing comes twic
   await issued;
   await expectAllOnce();
 });
+
+test(
+  "health tells of a broker that is away, with the reason, and is well again after",
+  { timeout: 400_000 },
+  async () => {
+    const health = await startHealthServer({
+      ...{ host: "127.0.0.1", port: 0, registry: system.metrics, stages: stages.reports, stuck: system.kafka.stuck },
+      stalledAfterMs: stalledMs,
+    });
+    const look = async (): Promise<{ code: number; problems: string[] }> => {
+      const answer = await fetch(`${health.url}/healthz`);
+      return { code: answer.status, problems: ((await answer.json()) as { problems: string[] }).problems };
+    };
+    const until = (code: number, withinMs: number) =>
+      eventually(`health ${code}`, async () => ((await look()).code === code ? look() : undefined), withinMs);
+    try {
+      await until(200, 60_000);
+      await without("kafka", async () => {
+        await until(503, 5 * stalledMs);
+        const told = async (stage: string): Promise<true | undefined> => {
+          const reason = new RegExp(`^${stage}: .*no progress for \\d+ s \\(since 20.*broker`);
+          return (await look()).problems.some((problem) => reason.test(problem)) || undefined;
+        };
+        for (const stage of ["plan", "generate.cheap", "record"])
+          await eventually(`the reason of ${stage}`, () => told(stage), 3 * stalledMs);
+      });
+      await until(200, 60_000);
+      const metrics = await (await fetch(`${health.url}/metrics`)).text();
+      expect(metrics).toContain('precedent_healthy{stage="plan"} 1');
+    } finally {
+      await health.close();
+    }
+    await oracle.issue(50, perSecond);
+    await expectAllOnce();
+  },
+);
 
 test("processes end when they are asked to, while the broker is away", { timeout: 400_000 }, async () => {
   const late = stageNames.map((stage) => ({ stage, instance: `${stage}-late` }));

@@ -212,6 +212,19 @@ export interface PartitionSpan {
   end: number;
 }
 
+/** How far a partition is; undefined of one that is assigned and not adopted yet. */
+export interface PartitionProgress {
+  /** The position as last committed, and how many records beyond it are finished and committed as well. */
+  committed: number;
+  finished: number;
+  /** Offset behind the last record that was fetched. */
+  next: number;
+  /** Records that are finished and not committed, under way, and not begun. */
+  uncommitted: number;
+  running: number;
+  unstarted: number;
+}
+
 /** A partition of which an open transaction keeps what is behind it from readers. */
 export interface StuckPartition {
   topic: string;

@@ -2,7 +2,7 @@
 // then lets records through. Commits to Kafka are for the eyes of lag monitors alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { GroupConsumer, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
+import type { GroupConsumer, PartitionProgress, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
 /** How far a partition was read: control markers take up offsets, and an idle group must show no lag for them. */
 interface Progress extends TopicPartition {
@@ -17,8 +17,15 @@ interface Progress extends TopicPartition {
 /** How soon an idle group's lag drops to 0 after control markers. */
 const settleMs = 1_000;
 
-export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSource {
+/** A source that says how far it is. */
+export interface WatchedSource extends SinkSource {
+  assigned(): readonly TopicPartition[];
+  progress(topic: string, partition: number): PartitionProgress | undefined;
+}
+
+export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedSource {
   let joins = 0;
+  let assigned: readonly TopicPartition[] = [];
   let progress = new Map<string, Progress>();
   let settling: NodeJS.Timeout | undefined;
   const progressOf = (topic: string, partition: number): Progress | undefined => progress.get(`${topic}/${partition}`);
@@ -60,6 +67,7 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSour
       return consumer.run({
         onJoin(_member, partitions) {
           progress = new Map();
+          assigned = partitions;
           void adopt(++joins, partitions, handlers);
         },
         async onBatch(topic, partition, records, { next }, isStale) {
@@ -80,13 +88,23 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): SinkSour
     async commit(stored) {
       // Of a partition that went away meanwhile the position is another's to tell.
       const positions = stored.filter(({ topic, partition }) => progressOf(topic, partition) !== undefined);
+      // They are stored whatever Kafka says to that; what it was not told now is settled later.
+      for (const { topic, partition, offset } of positions) {
+        const reached = progressOf(topic, partition);
+        if (reached !== undefined) reached.stored = Math.max(reached.stored, offset);
+      }
       await consumer.commit(positions);
       for (const { topic, partition, offset } of positions) {
         const reached = progressOf(topic, partition);
-        if (reached === undefined) continue;
-        reached.stored = Math.max(reached.stored, offset);
-        reached.committed = Math.max(reached.committed, offset);
+        if (reached !== undefined) reached.committed = Math.max(reached.committed, offset);
       }
+    },
+    assigned: () => assigned,
+    progress(topic, partition) {
+      const reached = progressOf(topic, partition);
+      if (reached === undefined) return undefined;
+      const { stored, handed, next } = reached;
+      return { committed: stored, next, finished: 0, uncommitted: handed - stored, running: 0, unstarted: 0 };
     },
     async stop() {
       joins++;

@@ -1,0 +1,192 @@
+// Whether a stage gets on, and if not, why: looked at every second, partition by partition. A partition that is assigned and not
+// adopted, records that are finished and not committed, records that wait though nothing is under way, records in the broker that do
+// not come: each is legal for a while and a stall beyond it. A record under way is legal as long as the slowest request may take.
+// Its own partitions show only what was fetched, so the ends of the topics are asked for as well.
+import type { Logger } from "pino";
+import type { PartitionEnds, PartitionProgress, TopicPartition } from "../connections/kafka/port.ts";
+import { partitionKey } from "./partition.ts";
+import type { Window } from "./window.ts";
+
+export interface ProgressLimits {
+  /** Milliseconds without progress that are a stall. */
+  stalledAfterMs: number;
+  /** How long a single record may legally be under way. */
+  slowestMs: number;
+}
+
+export interface ProgressOptions extends ProgressLimits {
+  assigned: () => readonly TopicPartition[];
+  progress: (topic: string, partition: number) => PartitionProgress | undefined;
+  /** In place of what is said of a kind otherwise. */
+  remedies?: Partial<Record<Kind, string>>;
+  ends: (topic: string) => Promise<PartitionEnds[]>;
+  log: Logger;
+  now?: () => number;
+}
+
+export interface Progress {
+  /** Longest stall beyond what is legal for its kind so far; 0: none. */
+  stalledMs(): number;
+  /** Stalls beyond the limit, each with its partitions, since when, and what to do. */
+  problems(): string[];
+  /** Looks at once; every second by itself. */
+  look(): void;
+  /** Asks for the ends; by itself every few seconds. */
+  ask(): Promise<void>;
+  stop(): void;
+}
+
+/** What a stage says about itself because of it. */
+export function reportOf(progress: Progress): { stalledMs?: number; problems?: string[] } {
+  const [stalledMs, problems] = [progress.stalledMs(), progress.problems()];
+  return { ...(stalledMs > 0 ? { stalledMs } : {}), ...(problems.length > 0 ? { problems } : {}) };
+}
+
+const lookMs = 1_000;
+
+export type Kind = "away" | "unadopted" | "uncommitted" | "unstarted" | "unfetched" | "held" | "running";
+
+const describe: Readonly<Record<Kind, string>> = {
+  away: "the broker does not answer: see that it runs and can be reached",
+  unadopted: "assigned, but its position can't be read or its state not restored: the log says what it waits for",
+  uncommitted: "records are finished and can't be committed: see the broker, and the log for why transactions fail",
+  unstarted: "records wait and none is begun: a bug, restart this process and report it",
+  unfetched: "records wait in the broker and none comes: see the broker and the log, then restart this process",
+  held: "a transaction that is open on it keeps its records from readers: precedent doctor tells whose",
+  running: "a record has been under way for longer than any request may take: restart this process",
+};
+
+interface Watched {
+  /** Changes with everything that is committed. */
+  reached: string;
+  since: Partial<Record<Kind, number>>;
+  /** As the broker said last of the offset that was the next one then, and since when it has been that one. */
+  behind?: { next: number; kind: "unfetched" | "held"; since: number };
+}
+
+export function watchProgress({ assigned, progress, ends, log, ...options }: ProgressOptions): Progress {
+  const remedies = { ...describe, ...options.remedies };
+  const { stalledAfterMs, slowestMs, now = Date.now } = options;
+  const watched = new Map<string, Watched>();
+  const askMs = Math.max(lookMs, Math.min(15_000, stalledAfterMs / 4));
+  let answeredAt = now();
+  let asking: Promise<void> | undefined;
+
+  /** Which kind of stall the partition would be in, if it lasts. */
+  const kindsOf = (key: string, at: TopicPartition, anyRunning: boolean): Kind[] => {
+    const held = progress(at.topic, at.partition);
+    if (held === undefined) return ["unadopted"];
+    const { uncommitted, running, unstarted, next } = held;
+    const kinds: Kind[] = [];
+    if (uncommitted > 0) kinds.push("uncommitted");
+    if (running > 0) kinds.push("running");
+    if (unstarted > 0 && !anyRunning) kinds.push("unstarted");
+    const behind = watched.get(key)?.behind;
+    if (kinds.length === 0 && behind?.next === next) kinds.push(behind.kind);
+    return kinds;
+  };
+
+  const look = (): void => {
+    const time = now();
+    const partitions = assigned();
+    const keys = new Set(partitions.map(partitionKey));
+    for (const key of watched.keys()) if (!keys.has(key)) watched.delete(key);
+    const anyRunning = partitions.some(({ topic, partition }) => (progress(topic, partition)?.running ?? 0) > 0);
+    for (const at of partitions) {
+      const key = partitionKey(at);
+      const entry: Watched = watched.get(key) ?? { reached: "", since: {} };
+      watched.set(key, entry);
+      const held = progress(at.topic, at.partition);
+      const reached = held === undefined ? "" : `${held.committed}/${held.finished}`;
+      const moved = reached !== entry.reached;
+      entry.reached = reached;
+      const former = moved ? {} : entry.since;
+      entry.since = Object.fromEntries(
+        kindsOf(key, at, anyRunning).map((kind) => [
+          kind,
+          kind === entry.behind?.kind ? entry.behind.since : (former[kind] ?? time),
+        ]),
+      );
+    }
+  };
+
+  const ask = (): Promise<void> => {
+    if (assigned().length === 0) answeredAt = now(); // nothing to ask for
+    asking ??= (async () => {
+      try {
+        for (const topic of new Set(assigned().map((at) => at.topic))) {
+          for (const { partition, stable, high } of await ends(topic)) {
+            const entry = watched.get(partitionKey({ topic, partition }));
+            const next = progress(topic, partition)?.next;
+            if (entry === undefined || next === undefined) continue;
+            // A transaction that was open only now is over at the next question.
+            const since = entry.behind?.next === next ? entry.behind.since : now();
+            if (next < high) entry.behind = { next, kind: stable <= next ? "held" : "unfetched", since };
+            else delete entry.behind;
+          }
+        }
+        answeredAt = now();
+      } catch (error) {
+        log.debug({ err: error }, "the ends of the input are not known now");
+      } finally {
+        asking = undefined;
+      }
+    })();
+    return asking;
+  };
+
+  /** Every stall with the time beyond what is legal for its kind. */
+  const stalls = (): { kind: Kind; partition?: string; since: number; ms: number }[] => {
+    const time = now();
+    const found = [...watched].flatMap(([partition, { since }]) =>
+      Object.entries(since).map(([name, began]) => {
+        const kind = name as Kind;
+        return { kind, partition, since: began, ms: time - began - (kind === "running" ? slowestMs : 0) };
+      }),
+    );
+    const silent = time - answeredAt;
+    // Between two questions silence says nothing.
+    const away = silent > 2 * askMs && watched.size > 0;
+    return [...found, ...(away ? [{ kind: "away" as const, since: answeredAt, ms: silent }] : [])];
+  };
+
+  const timers = [setInterval(look, lookMs), setInterval(() => void ask(), askMs)];
+  for (const timer of timers) timer.unref();
+
+  return {
+    look,
+    ask,
+    stalledMs: () => Math.max(0, ...stalls().map(({ ms }) => ms)),
+    problems() {
+      const over = stalls().filter(({ ms }) => ms > stalledAfterMs);
+      return [...new Set(over.map(({ kind }) => kind))].map((kind) => {
+        const those = over.filter((stall) => stall.kind === kind);
+        const since = Math.min(...those.map((stall) => stall.since));
+        const partitions = those.flatMap(({ partition }) => partition ?? []);
+        return describeStall(partitions, since, now(), remedies[kind]);
+      });
+    },
+    stop() {
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
+
+/** One line: where, since when, and what to do. */
+export function describeStall(where: readonly string[], since: number, time: number, what: string): string {
+  const listed = where.slice(0, 8).join(", ") + (where.length > 8 ? ` and ${where.length - 8} more` : "");
+  const began = `for ${Math.round((time - since) / 1000)} s (since ${new Date(since).toISOString()})`;
+  return `${listed === "" ? "" : `${listed}: `}no progress ${began}: ${what}`;
+}
+
+/** Of a partition with a window of records that finish in any order. */
+export function progressOf(held: { window: Window<unknown>; committed: number }): PartitionProgress {
+  const counts = { finished: 0, uncommitted: 0, running: 0, unstarted: 0 };
+  for (const { state } of held.window.entries()) {
+    if (state === "committed") counts.finished++;
+    else if (state === "done") counts.uncommitted++;
+    else if (state === "running") counts.running++;
+    else counts.unstarted++;
+  }
+  return { ...counts, committed: held.committed, next: held.window.next() };
+}
