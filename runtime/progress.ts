@@ -110,22 +110,26 @@ export function watchProgress({ assigned, progress, ends, log, ...options }: Pro
     }
   };
 
+  const askOf = async (topic: string): Promise<void> => {
+    const found = await ends(topic);
+    answeredAt = now();
+    for (const { partition, stable, high } of found) {
+      const entry = watched.get(partitionKey({ topic, partition }));
+      const next = progress(topic, partition)?.next;
+      if (entry === undefined || next === undefined) continue;
+      // A transaction that was open only now is over at the next question.
+      const since = entry.behind?.next === next ? entry.behind.since : now();
+      if (next < high) entry.behind = { next, kind: stable <= next ? "held" : "unfetched", since };
+      else delete entry.behind;
+    }
+  };
+
   const ask = (): Promise<void> => {
     if (assigned().length === 0) answeredAt = now(); // nothing to ask for
     asking ??= (async () => {
       try {
-        for (const topic of new Set(assigned().map((at) => at.topic))) {
-          for (const { partition, stable, high } of await ends(topic)) {
-            const entry = watched.get(partitionKey({ topic, partition }));
-            const next = progress(topic, partition)?.next;
-            if (entry === undefined || next === undefined) continue;
-            // A transaction that was open only now is over at the next question.
-            const since = entry.behind?.next === next ? entry.behind.since : now();
-            if (next < high) entry.behind = { next, kind: stable <= next ? "held" : "unfetched", since };
-            else delete entry.behind;
-          }
-        }
-        answeredAt = now();
+        const topics = [...new Set(assigned().map((at) => at.topic))];
+        await Promise.all(topics.map(askOf));
       } catch (error) {
         log.debug({ err: error }, "the ends of the input are not known now");
       } finally {

@@ -195,7 +195,15 @@ test(
       return { code: answer.status, problems: ((await answer.json()) as { problems: string[] }).problems };
     };
     const until = (code: number, withinMs: number) =>
-      eventually(`health ${code}`, async () => ((await look()).code === code ? look() : undefined), withinMs);
+      eventually(
+        `health ${code}`,
+        async () => {
+          const seen = await look();
+          if (seen.code !== code) throw new Error(`health is ${seen.code}: ${seen.problems.join("; ")}`);
+          return seen;
+        },
+        withinMs,
+      );
     try {
       await until(200, 60_000);
       await without("kafka", async () => {
