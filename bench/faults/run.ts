@@ -109,14 +109,20 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
     const load = spent();
     tell(`${clock(spent())}  the load has ended: checking`);
     const used = await resources.stop();
-    const outcome = await check(rig, { undecided: (id) => id.startsWith("large-") });
+    const outcome = await check(rig);
     const answers = await checkAnswers(rig, { endpointArm, poisoned });
     const aggregates = await checkAggregates(rig);
     violations.push(...outcome.violations, ...answers.violations, ...aggregates.violations, ...used.violations);
     return {
       ...{ seed: String(seed), groups, load_minutes: Math.round(load / 6_000) / 10, requests_per_s: perSecond },
       ...{ faults: recoveries.length, stalls: recoveries.filter(({ stalled }) => stalled).length },
-      ...{ lost: outcome.lost, doubled: outcome.doubled, requests: outcome.issued, feedback: rig.load.feedback() },
+      ...{
+        lost: outcome.lost,
+        doubled: outcome.doubled,
+        refused: outcome.refused,
+        requests: outcome.issued,
+        feedback: rig.load.feedback(),
+      },
       ...{ recovery_p50_s: at(recoveries, 0.5), recovery_max_s: at(recoveries, 1) },
       violations: [...new Set(violations)],
       ...{ answers: answers.counts, aggregates: aggregates.rows, looks_at_offsets: outcome.looks },

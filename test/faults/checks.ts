@@ -12,6 +12,8 @@ export interface Outcome {
   lost: number;
   /** Ids with more than one first answer, decision or work, or more answers than times that they were asked. */
   doubled: number;
+  /** Ids whose answer is a refusal: too large on purpose, or too late because nothing ran. */
+  refused: number;
   /** Looks at the committed offsets. */
   looks: number;
   /** Everything that does not hold, in words. */
@@ -21,24 +23,27 @@ export interface Outcome {
 export interface CheckOptions {
   /** Without anything new for so long, it is not waited for any more. */
   stillMs?: number;
-  /** Ids that are refused before anything is decided on; none by default. */
-  undecided?: (id: string) => boolean;
 }
 
 const sample = (ids: Iterable<string>): string => [...ids].slice(0, 5).join(", ");
 
 /** Call it when the load has been stopped. */
-export async function check(
-  rig: Rig,
-  { stillMs = 60_000, undecided = () => false }: CheckOptions = {},
-): Promise<Outcome> {
+export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): Promise<Outcome> {
   const { oracle, session } = rig;
   const violations: string[] = [];
   const says = (error: unknown): void => void violations.push(error instanceof Error ? error.message : String(error));
   await oracle.allAnswered(stillMs).catch(says);
   await oracle.drained(stillMs).catch(says);
   const { issued } = oracle;
-  const decidedOn = issued.filter((id) => !undecided(id));
+  // A refusal may come before any decision: too large, or its deadline passed while nothing ran.
+  const refused = new Set(
+    (
+      await session.clickhouse.query<{ id: string }>(
+        "SELECT request_id AS id FROM responses FINAL WHERE status = 'refused'",
+      )
+    ).map(({ id }) => id),
+  );
+  const decidedOn = issued.filter((id) => !refused.has(id));
   const lost = new Set<string>();
   const doubled = new Set<string>();
 
@@ -95,7 +100,7 @@ export async function check(
   violations.push(...backwards.map((step) => `a committed offset went back: ${step}`));
   violations.push(...rig.workers.ended().map((end) => `a stage process ended by itself: ${end}`));
   violations.push(...(await droppedMarkers(rig)));
-  return { issued: issued.length, lost: lost.size, doubled: doubled.size, looks, violations };
+  return { issued: issued.length, lost: lost.size, doubled: doubled.size, refused: refused.size, looks, violations };
 }
 
 /** KAFKA-20734: a broker that took a partition without a leader for a deleted one and left its transaction open. */
