@@ -9,7 +9,7 @@ const stint = (seconds: readonly (number | null)[], outcome: Partial<Stint["outc
     recovery_s,
     stalled: recovery_s === null || recovery_s > 30,
   })),
-  outcome: { issued: 100, lost: 0, doubled: 0, looks: 9, violations: [], ...outcome },
+  outcome: { issued: 100, lost: 0, doubled: 0, refused: 0, looks: 9, violations: [], ...outcome },
 });
 
 it("adds up the stints", () => {
