@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { deadlineOf, exampleId, identify, sharingDomain } from "./identity.ts";
+import { arrivalOf, deadlineOf, exampleId, identify, sharingDomain, skewMs, workDeadline } from "./identity.ts";
 
 const position = { topic: "precedent.requests", partition: 3, offset: 120 };
 
@@ -38,6 +38,39 @@ describe("deadlineOf", () => {
     const allow = { arms: null, maxCost: null, deadlineMs: null, costWeight: null };
     expect(deadlineOf({ createdAt: 100, allow }, 50)).toBe(150);
     expect(deadlineOf({ createdAt: 100, allow: { ...allow, deadlineMs: 7 } }, 50)).toBe(107);
+  });
+});
+
+describe("when a record came", () => {
+  it("is what the broker says; what a producer says is believed near to now", () => {
+    const now = 1_000_000;
+    expect(arrivalOf({ timestamp: 5, appended: true }, now)).toBe(5);
+    for (const [timestamp, arrival] of [
+      [now - 1, now - 1],
+      [now - skewMs - 1, now - skewMs],
+      [0, now - skewMs],
+      [-1, now - skewMs],
+      [now + 1, now],
+      [Date.UTC(2099, 0, 1), now],
+      [Number.NaN, now],
+    ] as const)
+      expect(arrivalOf({ timestamp }, now)).toBe(arrival);
+    expect(arrivalOf({ timestamp: 5 }, now, Infinity)).toBe(5);
+  });
+
+  it("carries the deadline of work over to a host whose clock differs", () => {
+    const work = { plannedAt: 1_000_000, notAfter: 1_100_000 };
+    expect(workDeadline(work, 1_000_020)).toBe(1_100_000);
+    expect(workDeadline(work, 1_000_000 + 600_000)).toBe(1_700_000);
+    expect(workDeadline(work, 1_000_000 - 600_000)).toBe(500_000);
+  });
+
+  it("a name that is too long is a short one for every stage", () => {
+    const long = { id: "x".repeat(300), createdAt: 1, tenant: "y".repeat(300), domain: null };
+    const named = identify(long, { topic: "t", partition: 0, offset: 0 }, 2);
+    expect(named.id).toMatch(/^sha256:/);
+    expect(named.tenant).toMatch(/^sha256:/);
+    expect(named.domain).toBeNull();
   });
 });
 

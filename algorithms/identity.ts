@@ -1,5 +1,6 @@
 // Who a record is: ids, times and sharing domains, by one function for every stage, so that all of them agree.
 import { createHash } from "node:crypto";
+import { shortName } from "./names.ts";
 import type { Request, Work } from "../schemas/types.ts";
 
 /** Where a record stands; the shape of runtime's Position, which algorithms may not import. */
@@ -11,14 +12,24 @@ export interface RecordPosition {
 
 export const positionText = ({ topic, partition, offset }: RecordPosition): string => `${topic}-${partition}-${offset}`;
 
-/** A request without id (absent or empty) is named by its position, without createdAt dated by the Kafka timestamp. */
-export function identify<R extends Pick<Request, "id" | "createdAt">>(
+/**
+ * A request without id (absent or empty) is named by its position, without createdAt dated by the Kafka timestamp. Names that are too long
+ * have short ones in their place (names.ts): plan refuses such a request, and the refusal must stand under some name.
+ */
+export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<Pick<Request, "tenant" | "domain">>>(
   request: R,
   position: RecordPosition,
   timestamp: number,
 ): R & { id: string; createdAt: number } {
-  const id = request.id === null || request.id === "" ? positionText(position) : request.id;
-  return { ...request, id, createdAt: request.createdAt ?? timestamp };
+  const id = request.id === null || request.id === "" ? positionText(position) : shortName(request.id);
+  const { tenant, domain } = request;
+  return {
+    ...request,
+    id,
+    ...(typeof tenant === "string" ? { tenant: shortName(tenant) } : {}),
+    ...(typeof domain === "string" ? { domain: shortName(domain) } : {}),
+    createdAt: request.createdAt ?? timestamp,
+  };
 }
 
 /** Lone surrogates can't be encoded; Avro strings hold none. */

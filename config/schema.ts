@@ -1,5 +1,6 @@
 // The configuration, whole: composed of its sections, with what one of them may not say beside another. Unknown keys are refused.
 import { z } from "zod";
+import { mostMetadataBytes } from "../algorithms/names.ts";
 import { armSchema } from "./sections/arms.ts";
 import { milliseconds, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
@@ -13,6 +14,10 @@ export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig } fr
 const limits = z.strictObject({
   /** Of a request's messages, and of its messages and documents together. */
   maxPromptBytes: z.number().int().positive().default(1_048_576),
+  /** Messages of a request. */
+  maxMessages: z.number().int().min(1).max(65_536).default(4_096),
+  /** Of a request's metadata, keys and values together. */
+  maxMetadataBytes: z.number().int().min(0).max(mostMetadataBytes).default(16_384),
   /** Time for an answer where the request names no deadline. */
   deadlineMs: milliseconds.default(120_000),
   /** No request is kept longer than this, whatever it asks for: nobody holds a place for days. */
@@ -88,6 +93,8 @@ export const configSchema = z
       );
     if (config.registry.password !== undefined && config.registry.username === undefined)
       refuse(["registry", "password"], "a password without a registry.username");
+    if (config.limits.maxDeadlineMs < config.limits.deadlineMs)
+      refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
     const fallback = config.routing.defaultArm;
     if (fallback !== undefined && !names.includes(fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" is no arm; there are ${names.join(", ")}`);

@@ -1,6 +1,7 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its response. Pure, as rows.ts says.
 import { requestHash } from "../../algorithms/canonical.ts";
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
+import { metadataBytes, mostMetadataBytes } from "../../algorithms/names.ts";
 import type { Row } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
 import { at, clientTime, double, doubleOrNull, ownTime, time, timeOrNull, type Place } from "./values.ts";
@@ -30,7 +31,8 @@ export function requestRow(record: Request, place: Place): Row {
     privacy_fresh: request.privacy.fresh,
     may_ask: request.mayAsk,
     reply_partition: request.replyPartition,
-    metadata: request.metadata,
+    // Refused by plan; its row is there all the same.
+    metadata: metadataBytes(request.metadata) > mostMetadataBytes ? {} : request.metadata,
     created_at: time(clientTime(record.createdAt, place)),
     said_at: timeOrNull(record.createdAt),
     request_hash: requestHash(record),

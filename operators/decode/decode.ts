@@ -3,6 +3,7 @@
 import type { Codec } from "../../connections/registry/port.ts";
 import { decodePatiently } from "../../runtime/patient-decode.ts";
 import type { DecodedRows } from "../../runtime/rows.ts";
+import { boundsProblem } from "./bounds.ts";
 import { evictedExampleRow } from "./example-rows.ts";
 import { rowsOf, type RecordedTopic } from "./rows.ts";
 import type { Place } from "./values.ts";
@@ -30,6 +31,8 @@ export function createDecode({ codec, onWaiting }: DecodeDependencies): Decode {
   ): Promise<DecodedRows> {
     const decoded = await decodePatiently(codec, topic, value, { signal, onWaiting });
     if (!decoded.ok) return decoded;
+    const problem = boundsProblem(topic, decoded.value);
+    if (problem !== null) return { ok: false, code: "out_of_bounds", reason: problem };
     return { ok: true, tables: rowsOf[topic](decoded.value, place) };
   }
 

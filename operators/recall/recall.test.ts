@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { requestHash } from "../../algorithms/canonical.ts";
 import { ClickHouseUnavailable } from "../../connections/clickhouse/port.ts";
 import { aContext, NOW, validated } from "../test-values.ts";
 import { createFirstResponses, type FirstResponse, type FirstResponses } from "./first-responses.ts";
@@ -69,6 +70,24 @@ describe("recall", () => {
     expect(await repeat()).toMatchObject({ kind: "retryLater", cause: { name: "ClickHouseUnavailable" } });
     answer = () => Promise.resolve(first);
     expect(await repeat()).toMatchObject({ kind: "finish" });
+  });
+
+  it("refuses an id that comes again with another text, marked as a repeat; restored ids tell as well", async () => {
+    const other = { messages: [{ role: "user" as const, content: "delete all files" }] };
+    const recall = recallWith(never);
+    await recall(validated(), aContext());
+    const refused = await recall(validated(other, 8), aContext());
+    expect(refused).toMatchObject({ kind: "refuse", code: "id_reused", repeat: true });
+    const seen = createSeenIds();
+    const position = { topic: "precedent.requests", partition: 2, offset: 1 };
+    const known = { tenant: "acme", id: "r1", position, seenAt: NOW - 1 };
+    seen.restore([{ ...known, hash: requestHash(validated().record) }]);
+    const restored = createRecall({
+      ...{ seen, clock: () => NOW + 20, partitions: () => 8 },
+      firstResponses: { find: () => Promise.resolve(first) },
+    });
+    expect(await restored(validated({}, 8), aContext())).toMatchObject({ kind: "finish" });
+    expect(await restored(validated(other, 9), aContext())).toMatchObject({ kind: "refuse", code: "id_reused" });
   });
 
   it("does not take for a repeat: the same record again, another tenant's id, or a record without id", async () => {

@@ -11,7 +11,7 @@ const parametersSchema = z.object({
     temperature: z.number().min(0).max(2).nullable(),
     topP: z.number().gt(0).max(1).nullable(),
     seed: z.number().int().nullable(),
-    stop: z.array(z.string().min(1)).max(16),
+    stop: z.array(z.string().min(1).max(1_024)).max(16),
   }),
   allow: z.object({
     maxCost: z.number().min(0).nullable(),

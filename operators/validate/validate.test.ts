@@ -36,6 +36,17 @@ describe("validate", () => {
 
   it.each([
     ["no_tenant", { tenant: " " }, "tenant"],
+    ["name_too_long", { id: "x".repeat(257) }, "id has 257 bytes"],
+    ["name_too_long", { tenant: "é".repeat(129) }, "tenant has 258 bytes"],
+    ["name_too_long", { domain: "x".repeat(1_000) }, "domain has 1000 bytes"],
+    ["name_too_long", { documents: ["handbook", "x".repeat(300)] }, "documents[1] has 300 bytes"],
+    ["metadata_too_large", { metadata: { note: "x".repeat(16_381) } }, "16385 bytes and the limit is 16384"],
+    [
+      "too_many_messages",
+      { messages: Array.from({ length: 4_097 }, () => ({ role: "user" as const, content: "x" })) },
+      "4097 messages and the limit is 4096",
+    ],
+    ["invalid_params", { params: { ...base.params, stop: ["x".repeat(1_025)] } }, "params.stop"],
     ["no_messages", { messages: [] }, "messages"],
     ["no_messages", { messages: [{ role: "system" as const, content: "be brief" }] }, "messages"],
     ["no_messages", { messages: [{ role: "user" as const, content: " \n " }] }, "messages"],
@@ -66,6 +77,23 @@ describe("validate", () => {
     const result = await outcome(change);
     expect(result).toMatchObject({ kind: "refuse", code });
     expect(result.kind === "refuse" ? result.message : "").toContain(message);
+  });
+
+  it("caps a deadline, and counts it from when the request came, whatever the client's clock says", async () => {
+    const capped = createValidate({
+      limits: { maxPromptBytes: 1_000, deadlineMs: 120_000, maxDeadlineMs: 300_000 },
+      arms: () => [{ name: "cheap" }],
+      partitions: () => 8,
+    });
+    for (const createdAt of [null, 0, NOW - 180_000, Date.UTC(2099, 0, 1)])
+      for (const [deadlineMs, counts] of [
+        [null, 120_000],
+        [1_000, 1_000],
+        [86_400_000, 300_000],
+      ] as const) {
+        const request = aRequest({ createdAt, allow: { ...base.allow, deadlineMs } });
+        expect(await capped(received(request), aContext())).toMatchObject({ value: { deadline: NOW - 1 + counts } });
+      }
   });
 
   it("ends with ok or a refusal for any conversation, and never throws", async () => {

@@ -5,24 +5,31 @@ import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity.t
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
+import { boundsProblem, type RequestBounds } from "./bounds.ts";
 import { parameterProblem } from "./params.ts";
 
 export interface ValidateDependencies {
-  limits: { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
+  limits: RequestBounds & { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
   /** The arms as configured now. */
   arms: () => readonly { name: string }[];
   /** Partitions of the responses topic, as the brokers say: the range of replyPartition. */
   partitions: () => number;
 }
 
+/** What a client said, for a message to it: a part of it tells as much. */
+const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
+
 const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
-/** Refuses with no_tenant, no_messages, prompt_too_large, unknown_arm or invalid_params. */
+/** Refuses with no_tenant, name_too_long, metadata_too_large, too_many_messages, no_messages, prompt_too_large, unknown_arm or invalid_params. */
 export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Received<Request>, Validated> {
   return function validate(received) {
     const { record } = received;
     if (record.tenant.trim() === "") return refuse("no_tenant", "The request names no tenant: set `tenant`.");
+
+    const problem = boundsProblem(record, limits);
+    if (problem !== null) return problem;
 
     const question = lastUserTurn(record.messages);
     if (question === "")
@@ -39,12 +46,12 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
     const unknown = record.allow.arms?.filter((arm) => !known.includes(arm)) ?? [];
     if (unknown.length > 0 || record.allow.arms?.length === 0) {
       const what =
-        unknown.length > 0 ? `allow.arms names ${unknown.join(", ")}, which do not exist` : "allow.arms is empty";
+        unknown.length > 0 ? `allow.arms names ${cut(unknown.join(", "))}, which do not exist` : "allow.arms is empty";
       return refuse("unknown_arm", `${what}; there are ${known.join(", ")}, and null allows any.`);
     }
 
-    const problem = parameterProblem(record);
-    if (problem !== null) return refuse("invalid_params", `Out of range: ${problem}.`);
+    const wrong = parameterProblem(record);
+    if (wrong !== null) return refuse("invalid_params", `Out of range: ${wrong}.`);
     if (record.replyPartition !== null && record.replyPartition >= partitions())
       return refuse("invalid_params", `Out of range: replyPartition: there are ${partitions()} partitions, from 0.`);
 

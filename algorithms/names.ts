@@ -1,0 +1,29 @@
+// How long a name that a client gives may be, and what stands for one that is longer: names are keys of topics, tables and memories.
+import { createHash } from "node:crypto";
+
+/** UTF-8 bytes of an id, a tenant, a domain or whatever else is a name. */
+export const nameBytes = 256;
+
+export const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+/** A UTF-16 unit has three bytes at most, so most names need not be measured. */
+export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes && bytesOf(name) > nameBytes;
+
+/** The name, or one of fixed length made of it: always the same for the same, so that its owner can still be answered. */
+export const shortName = (name: string): string =>
+  isTooLong(name) ? `sha256:${createHash("sha256").update(name).digest("hex")}` : name;
+
+/** Which of these names are too long, said for whoever gave them; null: none. */
+export function nameProblem(names: Readonly<Record<string, string | null | undefined>>): string | null {
+  const long = Object.entries(names).flatMap(([field, name]) =>
+    typeof name === "string" && isTooLong(name) ? [`${field} has ${bytesOf(name)} bytes`] : [],
+  );
+  return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
+}
+
+/** Of metadata at most; limits.maxMetadataBytes may be lower, for requests. */
+export const mostMetadataBytes = 65_536;
+
+/** Bytes of all keys and values. */
+export const metadataBytes = (metadata: Readonly<Record<string, string>>): number =>
+  Object.entries(metadata).reduce((sum, [key, value]) => sum + bytesOf(key) + bytesOf(value), 0);

@@ -1,0 +1,31 @@
+// What of a client's record is too large to be kept: such feedback or observation goes to dead-letters with the reason, for nobody can
+// be answered. A request is not among them: plan refuses it, and its row stands under short names (algorithms/identity.ts).
+import { bytesOf, metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/names.ts";
+import type { RecordOf } from "../../schemas/records.ts";
+import type { RecordedTopic } from "./rows.ts";
+
+/** UTF-8 bytes of a comment or a correction. */
+const textBytes = 1_048_576;
+const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null } = {
+  feedback({ id, requestId, tenant, against, withdraws, text, comment }) {
+    const name = nameProblem({ id, requestId, tenant, against, withdraws });
+    if (name !== null) return name;
+    const long = Object.entries({ text, comment }).find(([, value]) => value !== null && bytesOf(value) > textBytes);
+    return long === undefined ? null : `${long[0]} has ${bytesOf(long[1] ?? "")} bytes, and it may have ${textBytes}.`;
+  },
+  observations({ tenant, domain, source, request }) {
+    const { arm, model, requestId } = source;
+    const name = nameProblem({
+      ...{ tenant, domain, "request.id": request.id, "request.domain": request.domain },
+      ...{ "source.arm": arm, "source.model": model, "source.requestId": requestId },
+    });
+    if (name !== null) return name;
+    const bytes = metadataBytes(request.metadata);
+    return bytes > mostMetadataBytes ? `metadata has ${bytes} bytes, and it may have ${mostMetadataBytes}.` : null;
+  },
+};
+
+/** Null where a record may be kept. */
+export function boundsProblem<N extends RecordedTopic>(topic: N, record: RecordOf[N]): string | null {
+  return problems[topic]?.(record) ?? null;
+}

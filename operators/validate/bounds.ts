@@ -1,0 +1,42 @@
+// How large the parts of a request may be beside its text: names are keys of topics, tables and memories, and metadata is kept with every row.
+import { metadataBytes, nameProblem } from "../../algorithms/names.ts";
+import { refuse, type Refuse } from "../../runtime/step.ts";
+import type { Request } from "../../schemas/types.ts";
+
+export interface RequestBounds {
+  /** 4,096 by default. */
+  maxMessages?: number;
+  /** 16,384 by default. */
+  maxMetadataBytes?: number;
+}
+
+/** Documents that a request may name. */
+const mostDocuments = 256;
+
+/** name_too_long, metadata_too_large, too_many_messages, too_many_documents, or null. */
+export function boundsProblem(
+  { id, tenant, domain, documents, messages, metadata }: Request,
+  { maxMessages = 4_096, maxMetadataBytes = 16_384 }: RequestBounds,
+): Refuse | null {
+  if (documents.length > mostDocuments)
+    return refuse(
+      "too_many_documents",
+      `The request names ${documents.length} documents and the limit is ${mostDocuments}.`,
+    );
+  const names = Object.fromEntries(documents.map((name, index) => [`documents[${index}]`, name]));
+  const long = nameProblem({ id, tenant, domain, ...names });
+  // Its response stands under the sha256 of an id that is too long.
+  if (long !== null) return refuse("name_too_long", `Too long a name: ${long}`);
+  if (messages.length > maxMessages)
+    return refuse(
+      "too_many_messages",
+      `The request has ${messages.length} messages and the limit is ${maxMessages} (limits.maxMessages).`,
+    );
+  const bytes = metadataBytes(metadata);
+  return bytes > maxMetadataBytes
+    ? refuse(
+        "metadata_too_large",
+        `The metadata has ${bytes} bytes and the limit is ${maxMetadataBytes} (limits.maxMetadataBytes): keep it elsewhere and name it here.`,
+      )
+    : null;
+}
