@@ -17,6 +17,7 @@ import { createCodec } from "../connections/registry/codec.ts";
 import { RegistryUnavailable, type Codec, type TenantOf } from "../connections/registry/port.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
 import type { TopicName } from "../schemas/records.ts";
+import { holderOf, isDead } from "../stack/holder.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 
 export interface Session {
@@ -56,6 +57,7 @@ export async function openSession(
     brokers: connections.kafka.brokers,
     clientId,
     config: { ...config.kafka, ssl: connections.kafka.ssl, sasl: connections.kafka.sasl },
+    holders: { mine: holderOf(), isDead },
     log: log.child({ client: "kafka" }),
   });
   const codec = createCodec({ prefix, registry: createRegistry(connections.registry) });

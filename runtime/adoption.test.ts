@@ -59,6 +59,54 @@ describe("adoption", () => {
     expect(deliver(adoption.state("in", 0)!, [rawRecord(105)], 106)).toBe(1);
   });
 
+  test("a position beyond the end is looked at again before it is given up for the end that there is", async () => {
+    const onReset = vi.fn();
+    const { consumer, adoption, onReady } = setUp({ onReset, doubtMs: 100 });
+    consumer.positions.set("in/0", { offset: 60, end: 50 });
+    adoption.join(memberOf(1), [at(0)]);
+    await settled();
+    expect(consumer.calls).toEqual([]);
+    await vi.waitFor(() => expect(onReady).toHaveBeenCalledTimes(1));
+    expect(consumer.calls).toEqual(["seek in/0 50", "resume in/0"]);
+    expect(onReset).toHaveBeenCalledExactlyOnceWith(at(0), "truncated");
+  });
+
+  test("a broker that did not know its end yet costs nothing but the second look", async () => {
+    const onReset = vi.fn();
+    const { consumer, adoption, onReady } = setUp({ onReset });
+    consumer.positions.set("in/0", { offset: 60, end: 50 });
+    adoption.join(memberOf(1), [at(0)]);
+    await settled();
+    consumer.positions.set("in/0", { offset: 60, end: 60 });
+    await vi.waitFor(() => expect(onReady).toHaveBeenCalledTimes(1));
+    expect(consumer.calls).toEqual(["seek in/0 60", "resume in/0"]);
+    expect(onReset).not.toHaveBeenCalled();
+  });
+
+  test("a topic that was made anew under a stage is read from its beginning", async () => {
+    const onReset = vi.fn();
+    const { consumer, adoption, onDropped } = setUp({ onReset });
+    const [first, second] = [
+      { cluster: "c", topicId: "first" },
+      { cluster: "c", topicId: "second" },
+    ];
+    consumer.origin = first;
+    consumer.positions.set("in/0", { offset: 7, origin: first, current: first });
+    adoption.join(memberOf(1), [at(0)]);
+    await settled();
+    await adoption.compareOrigins();
+    expect(onDropped).not.toHaveBeenCalled();
+    consumer.origin = second;
+    consumer.positions.set("in/0", { offset: 7, origin: first, current: second });
+    consumer.calls.length = 0;
+    await adoption.compareOrigins();
+    await settled();
+    expect(consumer.calls).toEqual(["pause in/0", "seek in/0 0", "resume in/0"]);
+    expect(onReset).toHaveBeenCalledExactlyOnceWith(at(0), "another_topic");
+    await adoption.compareOrigins();
+    expect(onDropped).toHaveBeenCalledTimes(1);
+  });
+
   test("an adoption that the next join overtakes touches nothing", async () => {
     const { consumer, adoption, held, onReady } = setUp();
     const first = gate();

@@ -4,11 +4,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
-import { decodeFinished } from "./finished-offsets.ts";
+import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
+import { createDoubts } from "./doubts.ts";
 import { rarely } from "./rarely.ts";
 import { createPartition, drop, partitionKey, type PartitionState } from "./partition.ts";
 import { outcomeOf, type Attempt } from "./reconcile.ts";
 import { createResults } from "./results.ts";
+import { startOf, type Surprise } from "./starting-position.ts";
 
 export interface AdoptionOptions {
   consumer: GroupConsumer;
@@ -18,6 +20,10 @@ export interface AdoptionOptions {
   /** What onAdopt was told of, and another join took away before a record of it was taken. */
   onForsaken?: (partition: TopicPartition) => void;
   onReady: (states: readonly PartitionState[]) => void;
+  /** A partition goes on somewhere else than where it was. */
+  onReset?: (partition: TopicPartition, surprise: Surprise) => void;
+  /** How long a log must seem to have lost its end, milliseconds. */
+  doubtMs?: number;
   /** Results that could not be committed outlive a lost membership (results.ts); not for work that depends on what onAdopt restores. */
   keepResults?: boolean;
   log: Logger;
@@ -32,6 +38,10 @@ export interface Adoption {
    * Finds out what became of a transaction, once the producer is initialised: the attempts that were committed. A partition whose position was
    * moved by somebody else is forgotten and read again. Waits for the broker as long as one of the partitions is held.
    */
+  /** Forgets these partitions and reads their positions again. */
+  readAgain(states: readonly PartitionState[], why: string): void;
+  /** Reads partitions again whose topic was deleted and made again, or is another cluster's by now. Rejects while the broker is away. */
+  compareOrigins(): Promise<void>;
   reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
   /** This member may not commit any more. */
   forget(member: GroupMember): void;
@@ -43,12 +53,20 @@ export interface Adoption {
   stop(): void;
 }
 
+const surprises: Readonly<Record<Surprise, string>> = {
+  retention: "retention removed records before they were taken",
+  truncated:
+    "the log has lost its end, acknowledged records with it: going on at the end that it has now, or what comes next would be passed over",
+  another_topic:
+    "the position is of another topic or cluster with the same name: starting from the beginning of this one",
+};
 const retryMs = { first: 50, limit: 1_000 };
 /** Warnings of what waits. */
 const warnMs = { first: 1_000, limit: 30_000 };
 
 export function createAdoption(options: AdoptionOptions): Adoption {
-  const { consumer, onAdopt, onDropped, onForsaken, onReady, log } = options;
+  const { consumer, onAdopt, onDropped, onForsaken, onReady, onReset, log } = options;
+  const doubts = createDoubts(Date.now, options.doubtMs);
   const results = createResults();
   const held = new Map<string, PartitionState>();
   let assigned: readonly TopicPartition[] = [];
@@ -66,6 +84,32 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     }
   };
 
+  const isDoubtful = (position: CommittedOffset): boolean => {
+    const key = partitionKey(position);
+    if (startOf(position).surprise === "truncated") return !doubts.isSettled(key);
+    doubts.clear(key);
+    return false;
+  };
+
+  const begin = (position: CommittedOffset): PartitionState => {
+    const { topic, partition, offset, metadata, current } = position;
+    const { base, finished, surprise } = startOf(position);
+    if (surprise !== undefined) {
+      const { beginning, end, origin } = position;
+      log[surprise === "retention" ? "warn" : "error"](
+        { topic, partition, committed: offset, goesOnAt: base, beginning, end, origin, current },
+        surprises[surprise],
+      );
+      onReset?.({ topic, partition }, surprise);
+      doubts.clear(partitionKey(position));
+    }
+    const state = createPartition({ topic, partition }, base, finished, { offset, metadata }, current);
+    if (surprise === undefined) results.restore(state);
+    held.set(partitionKey(state), state);
+    consumer.seek(state, base);
+    return state;
+  };
+
   const adopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
     let remaining = wanted;
     const due = rarely(warnMs, Date.now);
@@ -73,8 +117,14 @@ export function createAdoption(options: AdoptionOptions): Adoption {
       log[due() ? "warn" : "debug"](why, "positions are not to be had yet, trying again");
     for (let wait = retryMs.first; join === joins; wait = Math.min(2 * wait, retryMs.limit)) {
       try {
-        const { known, waiting } = await consumer.committedNow(remaining);
+        const found = await consumer.committedNow(remaining);
         if (join !== joins) break;
+        const doubtful = new Set(found.known.filter(isDoubtful));
+        const known = found.known.filter((position) => !doubtful.has(position));
+        const waiting = [
+          ...found.waiting,
+          ...[...doubtful].map(({ topic, partition }) => ({ topic, partition, why: "it ends before its position" })),
+        ];
         if (known.length > 0) {
           await onAdopt(known.map(({ topic, partition }) => ({ topic, partition })));
           if (join !== joins) break;
@@ -94,26 +144,15 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   };
 
   const take = (positions: readonly CommittedOffset[]): void => {
-    const states = positions.map(({ topic, partition, offset, metadata, beginning }) => {
-      // Nothing committed, or retention has overtaken us: what the broker still has is what there is.
-      const gone = offset !== undefined && offset < beginning;
-      if (gone) log.warn({ topic, partition, offset, beginning }, "retention removed records before they were taken");
-      const base = offset === undefined || gone ? beginning : offset;
-      const finished = gone ? [] : decodeFinished(metadata).map((relative) => relative + base);
-      const state = createPartition({ topic, partition }, base, finished, { offset, metadata });
-      results.restore(state);
-      held.set(partitionKey(state), state);
-      consumer.seek(state, base);
-      return state;
-    });
+    const states = positions.map(begin);
     consumer.resume(states);
     onReady(states);
   };
 
-  const readAgain = (states: readonly PartitionState[]): void => {
+  const readAgain = (states: readonly PartitionState[], why: string): void => {
     for (const state of states) {
       held.delete(partitionKey(state));
-      drop(state, new Error("somebody else has moved the partition's position"));
+      drop(state, new Error(why));
       onDropped(state);
     }
     const partitions = states.map(({ topic, partition }) => ({ topic, partition }));
@@ -135,7 +174,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
             return { attempt, outcome: outcomeOf(attempt.position, attempt.state.stored, { offset, metadata }) };
           });
         const moved = told.filter(({ outcome }) => outcome === "unknown").map(({ attempt }) => attempt.state);
-        if (moved.length > 0) readAgain(moved);
+        if (moved.length > 0) readAgain(moved, "somebody else has moved the partition's position");
         return new Set(told.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
       } catch (error) {
         log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "a transaction's outcome is not to be had yet");
@@ -146,6 +185,18 @@ export function createAdoption(options: AdoptionOptions): Adoption {
 
   return {
     reconcile,
+    readAgain,
+    async compareOrigins() {
+      const topics = [...new Set([...held.values()].map(({ topic }) => topic))];
+      if (topics.length === 0) return;
+      const now = await consumer.origins(topics);
+      const others = [...held.values()].filter(
+        ({ topic, origin }) => !sameOrigin(origin, now.get(topic) ?? unknownOrigin),
+      );
+      if (others.length === 0) return;
+      log.error({ partitions: others.map(partitionKey) }, "the topic was made anew while it was read");
+      readAgain(others, "the topic was made anew");
+    },
     join(next, partitions) {
       if (stopped) return;
       const consecutive = member !== undefined && member.id === next.id && next.generation === member.generation + 1;

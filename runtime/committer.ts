@@ -2,6 +2,7 @@
 // partitions concerned and the outputs. Batches form by themselves while a commit is under way; nothing lingers (spec 05, 4-6).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { withOrigin } from "../algorithms/origin.ts";
 import { kafkaErrorType, NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, OutgoingMessage, TransactionalProducer } from "../connections/kafka/port.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
@@ -22,7 +23,7 @@ export interface CommitterOptions {
    * A transaction's outcome is unknown: initialise the producer and find out, before it resolves. The attempts that were committed after all;
    * the other partitions were let go, or nothing of them was committed.
    */
-  onUnknown: (attempts: readonly Attempt[]) => Promise<ReadonlySet<Attempt>>;
+  onUnknown: (attempts: readonly Attempt[], cause: unknown) => Promise<ReadonlySet<Attempt>>;
   /** Outputs that stand in for those the broker will never take (too large); again: it did not take the stand-ins either. */
   rejected: (entry: TaskEntry, state: PartitionState, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   log: Logger;
@@ -94,7 +95,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       const { offset, metadata } = position;
       const list = topics.get(state.topic) ?? [];
       topics.set(state.topic, list);
-      list.push({ partition: state.partition, offset: String(offset), metadata });
+      list.push({ partition: state.partition, offset: String(offset), metadata: withOrigin(state.origin, metadata) });
     }
     await producer.transact({
       group,
@@ -147,7 +148,7 @@ export function createCommitter(options: CommitterOptions): Committer {
   const handle = async (error: unknown, as: GroupMember, shares: AttemptedShare[]): Promise<void> => {
     if (!(error instanceof TransactionAborted)) {
       log.warn({ err: error }, "outcome of a transaction unknown: the committed offsets will tell");
-      const committed = await onUnknown(shares);
+      const committed = await onUnknown(shares, error);
       for (const share of shares) if (committed.has(share) && !share.state.dropped) conclude(share);
       return;
     }

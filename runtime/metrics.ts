@@ -13,6 +13,8 @@ export interface StageMetrics {
   sent(output: string, count: number): void;
   /** One record that went no further; reason is a stable snake_case code, never free text. */
   dropped(reason: string, count?: number): void;
+  /** A partition goes on somewhere else than where it was: its log lost its end, or is another topic's. */
+  reset(reason: string): void;
   /** Time of one operator, in milliseconds; `whole` is the name of the entire pipeline. */
   observe(operator: string, milliseconds: number): void;
   /** Records under way now. */
@@ -36,6 +38,7 @@ interface Instruments {
   received: Counter<"stage">;
   sent: Counter<"stage" | "output">;
   dropped: Counter<"stage" | "reason">;
+  resets: Counter<"stage" | "reason">;
   inFlight: Gauge<"stage">;
   lag: Gauge<"stage" | "topic" | "partition">;
   seconds: Histogram<"stage" | "operator">;
@@ -64,6 +67,9 @@ export function createStageMetrics(registry: Registry, stage: string): StageMetr
     },
     dropped: (reason, count = 1) => {
       instruments.dropped.inc({ stage, reason }, count);
+    },
+    reset: (reason) => {
+      instruments.resets.inc({ stage, reason });
     },
     observe: (operator, milliseconds) => {
       instruments.seconds.observe({ stage, operator }, milliseconds / 1000);
@@ -102,6 +108,12 @@ function instrumentsOf(registry: Registry): Instruments {
     dropped: new Counter({
       name: "precedent_dropped_total",
       help: "Records that went no further, by reason.",
+      labelNames: ["stage", "reason"],
+      registers,
+    }),
+    resets: new Counter({
+      name: "precedent_positions_reset_total",
+      help: "Partitions that could not go on where they were, by reason: retention, truncated, another_topic.",
       labelNames: ["stage", "reason"],
       registers,
     }),

@@ -1,5 +1,6 @@
 // What a stage holds of one assigned partition: its window, what waits in it, and how to let go of it.
 import type { OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
+import { unknownOrigin, type Origin } from "../algorithms/origin.ts";
 import type { Entry, Window } from "./window.ts";
 import { createWindow } from "./window.ts";
 
@@ -35,6 +36,8 @@ export interface PartitionState extends TopicPartition {
   waiting: number;
   /** The position as last committed. */
   committed: number;
+  /** What its offsets belong to. */
+  origin: Origin;
   /** What the broker has of it, unless a transaction is under way. */
   stored: StoredPosition;
   waitingBytes: number;
@@ -52,6 +55,7 @@ export function createPartition(
   base: number,
   finished: Iterable<number>,
   stored: StoredPosition = { offset: undefined, metadata: "" },
+  origin: Origin = unknownOrigin,
 ): PartitionState {
   return {
     topic: at.topic,
@@ -60,6 +64,7 @@ export function createPartition(
     waiting: 0,
     committed: base,
     stored,
+    origin,
     waitingBytes: 0,
     results: new Map(),
     paused: false,

@@ -33,6 +33,8 @@ function setUp(
         seek: () => undefined,
         committed: () => Promise.resolve([]),
         committedNow: () => Promise.resolve({ known: [], waiting: [] }),
+        rivals: () => Promise.resolve([]),
+        origins: () => Promise.resolve(new Map()),
         commit: () => Promise.resolve(),
         stop: () => Promise.resolve(),
       }),

@@ -152,6 +152,25 @@ describe("stage", () => {
     expect(calls.map(({ offset }) => offset)).toEqual([5, 6]);
   });
 
+  test("an offset that the broker does not have is retention, or a log that lost its end", async () => {
+    const { consumer, calls, handlers, deliver, join, stage } = await setUp();
+    consumer.positions.set("in/0", { offset: 60, end: 60 });
+    await join(1, 0);
+    consumer.positions.set("in/0", { offset: 60, beginning: 70, end: 80 });
+    consumer.calls.length = 0;
+    handlers.onOutOfRange?.("in", 0);
+    await settled();
+    expect(consumer.calls).toEqual(["pause in/0", "seek in/0 70", "resume in/0"]);
+    consumer.positions.set("in/0", { offset: 60, end: 50 });
+    consumer.calls.length = 0;
+    handlers.onOutOfRange?.("in", 0);
+    await vi.waitFor(() => expect(consumer.calls.at(-1)).toBe("resume in/0"), 10_000);
+    expect(consumer.calls).toContain("seek in/0 50");
+    deliver([50, 51]);
+    expect(calls.map(({ offset }) => offset)).toEqual([50, 51]);
+    expect(stage.health()).toMatchObject({ resets: 1 });
+  }, 15_000);
+
   test("control markers are passed, whether they come with records or alone", async () => {
     const { producer, calls, handlers, deliver, join } = await setUp();
     await join(1, 0);

@@ -3,15 +3,19 @@
 // readers, under crashes, zombies, rebalances and broker restarts (spec 05).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { isFencing } from "../connections/kafka/errors.ts";
 import type { HangingSearch, Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
+import { sameOrigin } from "../algorithms/origin.ts";
 import { createAdoption } from "./adoption.ts";
 import { createCommitter } from "./committer.ts";
+import { createDoubts } from "./doubts.ts";
 import { watchHanging, type HangingWatch } from "./hanging-watch.ts";
 import type { StageMetrics } from "./metrics.ts";
 import { windowOffsets } from "./finished-offsets.ts";
 import { progressOf, reportOf, watchProgress, type ProgressLimits } from "./progress.ts";
 import { deliver, forget, type PartitionState, type TaskEntry } from "./partition.ts";
 import { createPlaces, type PlaceLimits, type Turn } from "./places.ts";
+import { visibleRivals, waitForRivals, type RivalOptions } from "./rivals.ts";
 import type { Place, Position } from "./step.ts";
 
 /** The work on one record: its outputs. Rejects only when the signal is aborted; everything else ends in outputs. */
@@ -58,6 +62,10 @@ export interface StageHealth {
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it; absent: nothing. */
   problems?: readonly string[];
+  /** How often a partition could not go on where it was: its log lost its end, or is another topic's (the log says more). */
+  resets?: number;
+  /** Why it has stopped by itself. */
+  failure?: string;
 }
 
 export interface Stage {
@@ -78,6 +86,9 @@ const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1
 /** How soon an idle stage's lag drops to 0 after control markers. */
 const settleMs = 1_000;
 
+/** How soon it is noticed that a topic was made anew under a stage whose offsets it has, too. */
+const compareMs = 5_000;
+
 export function createStage(options: StageOptions): Stage {
   const { name, group, limits, kafka, process, metrics, log } = options;
   const consumer = kafka.groupConsumer(options);
@@ -89,11 +100,36 @@ export function createStage(options: StageOptions): Stage {
   let joined = false;
   let stopping = false;
   let settling: NodeJS.Timeout | undefined;
+  let comparing: NodeJS.Timeout | undefined;
+  let resets = 0;
+
+  const rivalry: RivalOptions = { consumer, group, instance: options.instance, log, stopped: () => stopping };
+  let failure: string | undefined;
+
+  /** Another living process has our instance id and our producer: fighting for it would ask every model again and again. */
+  function fail(rival: string): void {
+    failure = `instance "${options.instance}" is running in ${group} as ${rival}, too: this stage has stopped; give each process an id of its own`;
+    log.error({ group, instance: options.instance, rival }, failure);
+    stopping = true;
+    clearInterval(settling);
+    clearInterval(comparing);
+    hanging?.stop();
+    progress?.stop();
+    committer.stop();
+    adoption.stop();
+    Promise.all([consumer.stop(), producer.close()]).catch((error: unknown) =>
+      log.debug({ err: error }, "leaving the group failed"),
+    );
+  }
 
   const adoption = createAdoption({
     consumer,
     log,
     onAdopt: options.onAdopt ?? (() => Promise.resolve()),
+    onReset(_partition, surprise) {
+      resets++;
+      metrics.reset(surprise);
+    },
     keepResults: options.onAdopt === undefined,
     onDropped(state) {
       places.drop(state);
@@ -124,7 +160,11 @@ export function createStage(options: StageOptions): Stage {
       }
       schedule();
     },
-    async onUnknown(attempts) {
+    async onUnknown(attempts, cause) {
+      if (!stopping && isFencing(cause)) {
+        const [rival] = await visibleRivals(rivalry);
+        if (rival !== undefined) fail(rival);
+      }
       // Whoever comes next finds out; there is no time left for it.
       if (stopping) adoption.stop();
       else await initialise();
@@ -213,16 +253,29 @@ export function createStage(options: StageOptions): Stage {
       }),
   });
 
-  /** A batch from ahead of us: a leftover of a former position, or retention has removed what lies between. */
-  async function closeGap(state: PartitionState, from: number): Promise<void> {
+  /**
+   * The broker does not have what we ask for next: a batch from ahead of us (a leftover of a former position), retention that has removed what lies
+   * between, a log that has lost its end, or a topic that was made anew.
+   */
+  async function closeGap(state: PartitionState, from?: number): Promise<void> {
     const at = { topic: state.topic, partition: state.partition };
+    const doubts = createDoubts(Date.now);
     consumer.pause([state]);
     for (let wait = 50; !state.dropped && !stopping; wait = Math.min(2 * wait, 1_000)) {
       try {
-        const beginning = (await consumer.committed([at]))[0]?.beginning ?? 0;
+        const [{ beginning, end, current } = { beginning: 0, end: 0, current: state.origin }] =
+          await consumer.committed([at]);
         if (state.dropped) return;
-        if (beginning > state.window.next()) {
-          log.warn({ ...at, next: state.window.next(), beginning }, "retention removed records before they were taken");
+        const next = state.window.next();
+        if (!sameOrigin(state.origin, current)) return adoption.readAgain([state], "the topic was made anew");
+        if (end < next) {
+          if (doubts.isSettled("end")) return adoption.readAgain([state], "the log has lost its end");
+          await sleep(wait);
+          continue;
+        }
+        if (beginning > next) {
+          log.warn({ ...at, next, beginning }, "retention removed records before they were taken");
+          metrics.reset("retention");
           state.window.advanceTo(beginning);
         } else log.debug({ ...at, next: state.window.next(), from }, "a batch from ahead is left out and read again");
         consumer.seek(at, state.window.next());
@@ -252,7 +305,7 @@ export function createStage(options: StageOptions): Stage {
 
   const problemsNow = (): Pick<StageHealth, "stalledMs" | "problems"> => {
     const { problems: stalls = [], ...stall } = progress === undefined ? {} : reportOf(progress);
-    const problems = [...(hanging?.problems() ?? []), ...stalls];
+    const problems = [...(failure === undefined ? [] : [failure]), ...(hanging?.problems() ?? []), ...stalls];
     return { ...stall, ...(problems.length > 0 ? { problems } : {}) };
   };
 
@@ -272,6 +325,7 @@ export function createStage(options: StageOptions): Stage {
   return {
     name,
     async start() {
+      await waitForRivals(rivalry, 1.5 * options.sessionTimeoutMs + 5_000);
       // Before joining: ends a predecessor's open transaction, which would stall its readers and our adoption.
       await initialise();
       settling = setInterval(committer.settle, settleMs);
@@ -281,6 +335,9 @@ export function createStage(options: StageOptions): Stage {
         idPrefix: group,
       });
       hanging = watchHanging({ kafka, search, log });
+      comparing = setInterval(() => {
+        adoption.compareOrigins().catch((error: unknown) => log.debug({ err: error }, "topics can't be compared now"));
+      }, compareMs);
       await consumer.run({
         onJoin(member, partitions) {
           joined = true;
@@ -297,6 +354,10 @@ export function createStage(options: StageOptions): Stage {
           metrics.received(deliver(state, records, next, (entry) => places.wait({ state, entry })));
           schedule();
         },
+        onOutOfRange(topic, partition) {
+          const state = adoption.state(topic, partition);
+          if (state !== undefined) void closeGap(state);
+        },
         onMarkers(topic, partition, first, next) {
           const state = adoption.state(topic, partition);
           if (state !== undefined && first <= state.window.next()) state.window.advanceTo(next);
@@ -312,6 +373,7 @@ export function createStage(options: StageOptions): Stage {
       clearInterval(settling);
       hanging?.stop();
       progress?.stop();
+      clearInterval(comparing);
       schedule();
       consumer.pause(adoption.assigned());
       const end = Date.now() + limits.drainMs;
@@ -324,7 +386,13 @@ export function createStage(options: StageOptions): Stage {
       await Promise.all([consumer.stop(), producer.close()]);
     },
     health: () => ({
-      ...{ joined, partitions: [...adoption.states()].length, inFlight: places.inFlight() },
+      ...{
+        joined: joined && failure === undefined,
+        partitions: [...adoption.states()].length,
+        inFlight: places.inFlight(),
+      },
+      ...(resets === 0 ? {} : { resets }),
+      ...(failure === undefined ? {} : { failure }),
       ...problemsNow(),
     }),
   };

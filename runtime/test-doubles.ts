@@ -10,6 +10,7 @@ import type {
   Transaction,
   TransactionalProducer,
 } from "../connections/kafka/port.ts";
+import { unknownOrigin, type Origin } from "../algorithms/origin.ts";
 import { createPartition, deliver, partitionKey, type PartitionState, type TaskEntry } from "./partition.ts";
 
 export const silent = pino({ level: "silent" });
@@ -28,9 +29,13 @@ export interface FakeConsumer extends GroupConsumer {
   calls: string[];
   /** Answers of committed() and committedNow(), by partition; an Error rejects, or is waited for. */
   positions: Map<string, Partial<CommittedOffset> | Error>;
+  /** What has the topics' names now. */
+  origin: Origin;
   /** While set, committed() waits. */
   gate: Promise<void> | undefined;
 }
+
+const unbounded = { end: Number.MAX_SAFE_INTEGER, origin: unknownOrigin, current: unknownOrigin };
 
 export function fakeConsumer(): FakeConsumer {
   const calls: string[] = [];
@@ -40,6 +45,7 @@ export function fakeConsumer(): FakeConsumer {
   const fake: FakeConsumer = {
     calls,
     positions: new Map(),
+    origin: unknownOrigin,
     gate: undefined,
     run: () => Promise.resolve(),
     pause: (partitions) => {
@@ -54,7 +60,7 @@ export function fakeConsumer(): FakeConsumer {
       return partitions.map((partition) => {
         const found = fake.positions.get(partitionKey(partition)) ?? {};
         if (found instanceof Error) throw found;
-        return { ...partition, offset: undefined, metadata: "", beginning: 0, ...found };
+        return { ...partition, offset: undefined, metadata: "", beginning: 0, ...unbounded, ...found };
       });
     },
     async committedNow(partitions) {
@@ -63,10 +69,12 @@ export function fakeConsumer(): FakeConsumer {
       for (const partition of partitions) {
         const found = fake.positions.get(partitionKey(partition)) ?? {};
         if (found instanceof Error) answer.waiting.push({ ...partition, why: unstable });
-        else answer.known.push({ ...partition, offset: undefined, metadata: "", beginning: 0, ...found });
+        else answer.known.push({ ...partition, offset: undefined, metadata: "", beginning: 0, ...unbounded, ...found });
       }
       return answer;
     },
+    origins: (topics) => Promise.resolve(new Map(topics.map((topic) => [topic, fake.origin]))),
+    rivals: () => Promise.resolve([]),
     commit: () => Promise.resolve(),
     stop: () => Promise.resolve(),
   };

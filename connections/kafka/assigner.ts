@@ -43,13 +43,30 @@ export function assignIndexes(members: readonly AssignableMember[], partitions: 
   return shares;
 }
 
-interface UserData {
+/** A process as it tells its group who it is. */
+export interface ProcessHolder {
+  host: string;
+  pid: number;
+  /** Unique to one life of one process; empty: not known. */
+  started: string;
+  /** The namespace that the pid counts in; empty: not known. */
+  space: string;
+}
+
+export interface UserData {
   instance: string;
   owned: number[];
+  /** Tells consumers of one process apart, and a process from the one before it. */
+  life?: string;
+  holder?: ProcessHolder;
 }
 
 /** owned: what this process holds now, asked for at every join. */
-export function createAssigner(instance: string, owned: () => number[]): PartitionAssigner {
+export function createAssigner(
+  instance: string,
+  owned: () => number[],
+  who: Pick<UserData, "life" | "holder"> = {},
+): PartitionAssigner {
   const { MemberMetadata, MemberAssignment } = internals.assignerProtocol;
   const name = "precedent-sticky-index";
   const version = 0;
@@ -79,20 +96,30 @@ export function createAssigner(instance: string, owned: () => number[]): Partiti
       metadata: MemberMetadata.encode({
         version,
         topics,
-        userData: Buffer.from(JSON.stringify({ instance, owned: owned() } satisfies UserData)),
+        userData: Buffer.from(JSON.stringify({ instance, owned: owned(), ...who } satisfies UserData)),
       }),
     }),
   });
+}
 
-  function readUserData(memberId: string, metadata: Buffer): UserData {
-    try {
-      const data = JSON.parse(MemberMetadata.decode(metadata).userData.toString()) as Partial<UserData>;
-      return {
-        instance: data.instance ?? memberId,
-        owned: Array.isArray(data.owned) ? data.owned.map(Number) : [],
-      };
-    } catch {
-      return { instance: memberId, owned: [] }; // a foreign member: it simply holds nothing yet
-    }
+/** What a member says in its join. */
+export function readUserData(memberId: string, metadata: Buffer): UserData {
+  try {
+    const { MemberMetadata } = internals.assignerProtocol;
+    const data = JSON.parse(MemberMetadata.decode(metadata).userData.toString()) as Partial<UserData>;
+    return {
+      instance: data.instance ?? memberId,
+      owned: Array.isArray(data.owned) ? data.owned.map(Number) : [],
+      ...(typeof data.life === "string" ? { life: data.life } : {}),
+      ...(isHolder(data.holder) ? { holder: data.holder } : {}),
+    };
+  } catch {
+    return { instance: memberId, owned: [] }; // a foreign member: it simply holds nothing yet
   }
 }
+
+const isHolder = (value: unknown): value is ProcessHolder => {
+  if (typeof value !== "object" || value === null) return false;
+  const { host, pid, started, space } = value as Record<string, unknown>;
+  return [host, started, space].every((text) => typeof text === "string") && typeof pid === "number";
+};

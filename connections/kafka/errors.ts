@@ -53,6 +53,12 @@ export function classifyKafkaError(error: unknown): KafkaErrorClass {
   return "fatal";
 }
 
+/** Whether another producer with the same transactional id, or the end of a transaction's time, is what came between. */
+export function isFencing(error: unknown): boolean {
+  const type = kafkaErrorType(error);
+  return type === "PRODUCER_FENCED" || type === "INVALID_PRODUCER_EPOCH";
+}
+
 /** A transaction that was surely rolled back: nothing of it is visible, the same records may be sent again. */
 export class TransactionAborted extends Error {
   override name = "TransactionAborted";

@@ -1,16 +1,24 @@
 // A group member that reads committed records and never commits by itself. Every join pauses all partitions and tells the
 // runtime, synchronously, which ones it has now; the runtime seeks and resumes them. It joins again by itself after any trouble.
+import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { splitOrigin } from "../../algorithms/origin.ts";
 import { createAssigner } from "./assigner.ts";
 import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";
+import { forgetOutOfRange, listenOutOfRange } from "./kafkajs-out-of-range.ts";
+import { rivalsOf, type Holders } from "./rivals.ts";
+import type { Logs } from "./logs.ts";
 import { toRawRecord } from "./messages.ts";
 import { within } from "./within.ts";
 import type { FetchPatience, GroupConsumer, GroupHandlers, Positions, TopicPartition } from "./port.ts";
 
 export interface GroupConsumerOptions {
   client: KafkaClient;
+  logs: Logs;
+  /** Absent: the members say no process, and all of them are taken for living. */
+  holders?: Holders | undefined;
   /** Connected when it resolves; shared by the process. */
   admin: () => Promise<Admin>;
   group: string;
@@ -26,7 +34,9 @@ const lowLatency: FetchPatience = { minBytes: 1, maxWaitMs: 100 };
 const leaveMs = 3_000;
 
 export function createGroupConsumer(options: GroupConsumerOptions): GroupConsumer {
-  const { client, admin, group, topics, instance, sessionTimeoutMs, fetch = lowLatency, log } = options;
+  const { client, admin, logs, group, topics, instance, sessionTimeoutMs, fetch = lowLatency, log } = options;
+  const { holders } = options;
+  const life = randomUUID();
   const heartbeatMs = Math.min(3_000, Math.floor(sessionTimeoutMs / 6));
   let owned: TopicPartition[] = [];
   let memberId: string | undefined;
@@ -41,7 +51,12 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
     maxWaitTimeInMs: fetch.maxWaitMs,
     maxBytesPerPartition: 512 * 1024,
     allowAutoTopicCreation: false,
-    partitionAssigners: [createAssigner(instance, () => [...new Set(owned.map(({ partition }) => partition))])],
+    partitionAssigners: [
+      createAssigner(instance, () => [...new Set(owned.map(({ partition }) => partition))], {
+        life,
+        ...(holders === undefined ? {} : { holder: holders.mine }),
+      }),
+    ],
     retry: {
       initialRetryTime: 50,
       maxRetryTime: 1_000,
@@ -65,6 +80,11 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
     } catch (error) {
       log.debug({ err: error, group }, "the consumer does not run");
     }
+  };
+
+  const forget = (former: string): void => {
+    forgetMember(former);
+    forgetOutOfRange(former);
   };
 
   const start = async (handlers: GroupHandlers): Promise<void> => {
@@ -110,15 +130,15 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
   const committedNow = async (partitions: readonly TopicPartition[]): Promise<Positions> => {
     const client = await admin();
     const names = [...new Set(partitions.map(({ topic }) => topic))];
-    const [committed, ...ends] = await Promise.all([
-      client.fetchOffsets({ groupId: group, topics: names }),
-      ...names.map((topic) => client.fetchTopicOffsets(topic)),
-    ]);
+    // The end last: what is committed lies before it, or it is not there.
+    const committed = await client.fetchOffsets({ groupId: group, topics: names });
+    const there = await logs.read(names);
     const found: Positions = { known: [], waiting: [] };
     for (const { topic, partition } of partitions) {
       const entry = committed.find((c) => c.topic === topic)?.partitions.find((p) => p.partition === partition);
-      const low = ends[names.indexOf(topic)]?.find((p) => p.partition === partition)?.low;
-      if (entry === undefined || low === undefined)
+      const current = there.get(topic);
+      const span = current?.spans.get(partition);
+      if (entry === undefined || span === undefined || current === undefined)
         found.waiting.push({ topic, partition, why: "the broker does not know it" });
       else if (entry.offset === unstableOffset)
         found.waiting.push({ topic, partition, why: "an open transaction is about to move it" });
@@ -128,8 +148,9 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
           topic,
           partition,
           offset: offset < 0 ? undefined : offset,
-          metadata: entry.metadata ?? "",
-          beginning: Number(low),
+          ...splitOrigin(entry.metadata ?? ""),
+          ...span,
+          current: current.origin,
         });
       }
     }
@@ -143,8 +164,9 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
           // kafkajs can't be stopped while it joins; an error here ends what nobody wants any more.
           if (stopped) throw new Error("the consumer was stopped");
-          if (memberId !== undefined && memberId !== payload.memberId) forgetMember(memberId);
+          if (memberId !== undefined && memberId !== payload.memberId) forget(memberId);
           memberId = payload.memberId;
+          if (handlers.onOutOfRange !== undefined) listenOutOfRange(memberId, handlers.onOutOfRange.bind(handlers));
           owned = Object.entries(payload.memberAssignment).flatMap(([topic, partitions]) =>
             partitions.map((partition) => ({ topic, partition })),
           );
@@ -190,6 +212,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       if (first !== undefined) throw new Error(`no position of ${first.topic}-${first.partition} yet: ${first.why}`);
       return known;
     },
+    rivals: async () => rivalsOf(await admin(), { group, instance, life, isDead: holders?.isDead ?? (() => false) }),
+    origins: (names) => logs.origins(names),
     commit: (positions) => consumer.commitOffsets(positions.map((p) => ({ ...p, offset: String(p.offset) }))),
     async stop() {
       stopped = true;
@@ -198,7 +222,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         leaveMs,
         consumer.disconnect().catch((error: unknown) => log.debug({ err: error }, "leaving the group failed")),
       );
-      if (memberId !== undefined) forgetMember(memberId);
+      if (memberId !== undefined) forget(memberId);
     },
   };
 }

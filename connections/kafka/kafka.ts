@@ -3,6 +3,7 @@ import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
+import { splitOrigin } from "../../algorithms/origin.ts";
 import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
 import { Partitioners } from "./kafkajs.ts";
@@ -11,10 +12,12 @@ import { openCluster } from "./kafkajs-cluster.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
 import { endHanging, findHanging } from "./hanging.ts";
 import { brokerLevels, describeAffected } from "./lost-markers.ts";
+import { createLogs } from "./logs.ts";
 import { groupByTopic } from "./messages.ts";
 import type { Kafka, PartitionEnds, PlainProducer, StuckPartition } from "./port.ts";
 import { createSweep } from "./sweep.ts";
 import { followTopic } from "./topic-follower.ts";
+import type { Holders } from "./rivals.ts";
 import { topicEnds } from "./topic-ends.ts";
 import { readTopic, tailTopic } from "./topic-reader.ts";
 import { ensureTopics } from "./topics.ts";
@@ -27,6 +30,8 @@ export interface KafkaOptions {
   brokers: readonly string[];
   clientId: string;
   config: Config["kafka"];
+  /** Who this process is; members of its groups tell it. */
+  holders?: Holders;
   log: Logger;
 }
 
@@ -34,8 +39,9 @@ const disconnectMs = 2_000;
 const partitioner = Partitioners.DefaultPartitioner();
 const stableLooks = { most: 100, everyMs: 10 };
 
-export function createKafka({ brokers, clientId, config, log }: KafkaOptions): Kafka {
+export function createKafka({ brokers, clientId, config, holders, log }: KafkaOptions): Kafka {
   const client = createKafkaClient({ brokers, clientId, config, log });
+  const logs = createLogs(client);
   let connecting: Promise<Admin> | undefined;
   const admin = (): Promise<Admin> => {
     connecting ??= (async () => {
@@ -60,7 +66,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
   const transactions = createTransactions(wire);
 
   return {
-    groupConsumer: (options) => createGroupConsumer({ client, admin, log, ...options }),
+    groupConsumer: (options) => createGroupConsumer({ client, admin, logs, holders, log, ...options }),
     transactionalProducer: (transactionalId, reach) =>
       createTransactionalProducer(client, {
         transactionalId,
@@ -114,6 +120,7 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     stuck: () => [...followers].flatMap((stuck) => stuck()),
     brokerProblem: async () => describeAffected(await brokerLevels(cluster)),
     async close() {
+      await logs.close();
       const made = await connecting?.catch(() => undefined);
       await within(disconnectMs, Promise.all([cluster.close(), wire.close(), made?.disconnect()]));
     },
@@ -129,7 +136,8 @@ export function createKafka({ brokers, clientId, config, log }: KafkaOptions): K
     for (let look = 0; look < stableLooks.most; look++) {
       const [found] = await connected.fetchOffsets({ groupId: group, topics: [topic] });
       for (const { partition, offset, metadata } of found?.partitions ?? [])
-        if (offset !== unstableOffset) stable.set(partition, { offset: Number(offset), metadata: metadata ?? "" });
+        if (offset !== unstableOffset)
+          stable.set(partition, { offset: Number(offset), metadata: splitOrigin(metadata ?? "").metadata });
       if (found?.partitions.every(({ partition }) => stable.has(partition)) ?? true) return stable;
       await sleep(stableLooks.everyMs);
     }

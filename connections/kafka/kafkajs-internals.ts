@@ -45,6 +45,8 @@ export interface DecoderLike {
   forward(size: number): void;
   readUVarInt(): number;
   readTaggedFields(): void;
+  readBoolean(): boolean;
+  readBytes(length: number): Buffer;
   readInt16(): number;
   readInt32(): number;
   readInt64(): { toString(): string };
@@ -138,6 +140,9 @@ export interface ConnectionLike {
 export interface ConsumerGroupLike {
   cluster: object;
   memberId: string | null;
+  preferredReadReplicasPerTopicPartition?: Record<string, Record<number, number | undefined> | undefined>;
+  pause(topics: { topic: string; partitions: number[] }[]): void;
+  recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
   connect(): Promise<unknown>;
   joinAndSync(): Promise<unknown>;
   leave(): Promise<unknown>;

@@ -7,6 +7,7 @@ import { patchCoordinators } from "./kafkajs-coordinators.ts";
 import { patchFencing } from "./kafkajs-fencing.ts";
 import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 import { patchMembership } from "./kafkajs-membership.ts";
+import { patchOutOfRange } from "./kafkajs-out-of-range.ts";
 import { patchSend } from "./kafkajs-send.ts";
 
 assertKafkajsVersion();
@@ -16,6 +17,7 @@ patchFencing();
 patchCoordinators();
 patchConnection();
 patchMembership();
+patchOutOfRange();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
 export const { Kafka, logLevel, AssignerProtocol, ConfigResourceTypes, Partitioners } = kafkajs;

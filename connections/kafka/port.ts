@@ -1,4 +1,5 @@
 // Kafka as the runtime needs it. kafkajs stands behind it today; nothing above this folder knows.
+import type { Origin } from "../../algorithms/origin.ts";
 import type { Durability } from "./durability.ts";
 import type { FencedTopics, GroupMember, OffsetToCommit } from "./kafkajs-fencing.ts";
 
@@ -14,6 +15,11 @@ export interface CommittedOffset extends TopicPartition {
   metadata: string;
   /** First offset that the broker still has. */
   beginning: number;
+  /** Behind the last record that the broker has, those of open transactions included. */
+  end: number;
+  /** What it was committed of, and what has the topic's name now. */
+  origin: Origin;
+  current: Origin;
 }
 
 export interface Positions {
@@ -64,6 +70,8 @@ export interface GroupHandlers {
   ): void | Promise<void>;
   /** Everything in [first, next) of a partition is control markers or aborted records: true whoever asks, and never delivered. */
   onMarkers?(topic: string, partition: number, first: number, next: number): void;
+  /** The broker does not have the offset that was asked for. The partition is paused, and nothing is fetched of it before the next seek. */
+  onOutOfRange?(topic: string, partition: number): void;
   /** Records that wait in the broker behind what was fetched, after every batch. */
   onLag?(topic: string, partition: number, records: number): void;
 }
@@ -86,6 +94,10 @@ export interface GroupConsumer {
   committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
   /** The same partition by partition: what can be told now, and what can't. Rejects while the broker is away. */
   committedNow(partitions: readonly TopicPartition[]): Promise<Positions>;
+  /** What has the topics' names now. Rejects while the broker is away. */
+  origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
+  /** Other living members of the group under the same instance id, one line each; undefined while the group is being reassigned. */
+  rivals(): Promise<readonly string[] | undefined>;
   /** Plain commits, outside transactions. */
   commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
   /** Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end then, too. */

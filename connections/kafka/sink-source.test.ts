@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { unknownOrigin } from "../../algorithms/origin.ts";
 import type { GroupConsumer, GroupHandlers, RawRecord, SinkHandlers } from "./port.ts";
 import { createSinkSource } from "./sink-source.ts";
 
@@ -21,7 +22,19 @@ function setUp(stored: Record<number, number | undefined> = {}) {
     resume: (partitions) => partitions.forEach(({ partition }) => calls.push(`resume ${partition}`)),
     seek: ({ partition }, offset) => void calls.push(`seek ${partition} ${offset}`),
     committed: (partitions) =>
-      Promise.resolve(partitions.map((p) => ({ ...p, offset: committed[p.partition], metadata: "", beginning: 2 }))),
+      Promise.resolve(
+        partitions.map((p) => ({
+          ...p,
+          offset: committed[p.partition],
+          metadata: "",
+          beginning: 2,
+          end: 100,
+          origin: unknownOrigin,
+          current: unknownOrigin,
+        })),
+      ),
+    rivals: () => Promise.resolve([]),
+    origins: () => Promise.resolve(new Map()),
     committedNow: () => Promise.reject(new Error("sinks commit outside transactions")),
     commit: (positions) => {
       for (const { partition, offset } of positions) calls.push(`commit ${partition} ${offset}`);
@@ -54,6 +67,17 @@ describe("input of a sink", () => {
     its.onJoin(member, [at(0), at(1), at(2)]);
     await turn();
     expect(calls).toEqual(["seek 0 7", "seek 1 2", "seek 2 2", "resume 0", "resume 1", "resume 2"]);
+  });
+
+  test("what is stored beyond the end is another log's: this one is read whole, at a join and while it runs", async () => {
+    const { its, calls } = setUp({ 0: 101, 1: 100 });
+    its.onJoin(member, [at(0), at(1)]);
+    await turn();
+    expect(calls.slice(0, 2)).toEqual(["seek 0 2", "seek 1 100"]);
+    calls.length = 0;
+    its.onOutOfRange?.("in", 0);
+    await turn();
+    expect(calls).toEqual(["seek 0 2", "seek 1 100", "resume 0", "resume 1"]);
   });
 
   test("asks again while the sink can't tell, and never for an assignment that is over", async () => {

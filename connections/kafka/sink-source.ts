@@ -45,7 +45,15 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
         if (join !== joins) return;
         for (const { topic, partition, offset } of positions) {
           const known = kafka.find((p) => p.topic === topic && p.partition === partition);
-          const from = Math.max(offset ?? 0, known?.beginning ?? 0);
+          // Beyond the end stands what the store has of a topic that was deleted and made again, or of a log that lost its end: of this one it may lack
+          // everything. What is stored again is the same row.
+          const beyond = offset !== undefined && known !== undefined && offset > known.end;
+          if (beyond)
+            log.error(
+              { topic, partition, stored: offset, end: known.end },
+              "stored beyond the end of the log: reading it whole",
+            );
+          const from = Math.max(beyond ? 0 : (offset ?? 0), known?.beginning ?? 0);
           progress.set(`${topic}/${partition}`, {
             ...{ topic, partition, handed: from, next: from, stored: from },
             committed: known?.offset ?? 0,
@@ -66,6 +74,7 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
       settling ??= setInterval(settle, settleMs);
       return consumer.run({
         onJoin(_member, partitions) {
+          assigned = partitions;
           progress = new Map();
           assigned = partitions;
           void adopt(++joins, partitions, handlers);
@@ -77,6 +86,12 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
             reached.next = Math.max(reached.next, next);
           }
           await handlers.onRecords(topic, partition, records, isStale);
+        },
+        onOutOfRange() {
+          // As after a join: all of it is asked for again.
+          consumer.pause(assigned);
+          progress = new Map();
+          void adopt(++joins, assigned, handlers);
         },
         onMarkers(topic, partition, first, next) {
           const reached = progressOf(topic, partition);

@@ -1,0 +1,33 @@
+// What an offset belongs to: the cluster and the topic as it was made, by their ids. The same offset of another cluster, or of a topic that was deleted and
+// made again, means other records. Committed offsets carry it in front of their metadata: "@<cluster>.<topic id>:", 48 of the 4,096 characters.
+import { createHash } from "node:crypto";
+
+export interface Origin {
+  /** Empty: not known. */
+  cluster: string;
+  /** Empty: not known; brokers before Kafka 2.8 do not tell. */
+  topicId: string;
+}
+
+export const unknownOrigin: Origin = { cluster: "", topicId: "" };
+
+/** Whether an offset of the one can be one of the other. What is not known is taken for the same: an upgrade loses no position. */
+export function sameOrigin(one: Origin, other: Origin): boolean {
+  const agree = (a: string, b: string): boolean => a === "" || b === "" || a === b;
+  return agree(one.cluster, other.cluster) && agree(one.topicId, other.topicId);
+}
+
+/** A cluster's id in at most 22 safe characters; Kafka's own have that form. */
+export const shortCluster = (id: string): string =>
+  /^[A-Za-z0-9_-]{0,22}$/.test(id) ? id : createHash("sha256").update(id).digest("base64url").slice(0, 22);
+
+/** The metadata of a committed offset; of an unknown origin it stays as it is. */
+export const withOrigin = ({ cluster, topicId }: Origin, metadata: string): string =>
+  cluster === "" && topicId === "" ? metadata : `@${cluster}.${topicId}:${metadata}`;
+
+/** Takes the metadata of a committed offset apart; what an older version wrote has no origin. */
+export function splitOrigin(text: string): { origin: Origin; metadata: string } {
+  const [whole, cluster = "", topicId = ""] = /^@([A-Za-z0-9_-]{0,22})\.([A-Za-z0-9_-]{0,22}):/.exec(text) ?? [];
+  if (whole === undefined) return { origin: unknownOrigin, metadata: text };
+  return { origin: { cluster, topicId }, metadata: text.slice(whole.length) };
+}

@@ -1,0 +1,123 @@
+// What the brokers have of topics: their origin (origin.ts), and where each partition begins and truly ends, records of open transactions included. An
+// end that read-committed readers see may lie in front of what they have read before: after a power loss, when a transaction's marker is gone.
+import type { Kafka as KafkaClient } from "kafkajs";
+import { metadata, metadataKey, metadataVersions, type TopicIds } from "./protocol/metadata.ts";
+import { shortCluster, type Origin } from "../../algorithms/origin.ts";
+import { within } from "./within.ts";
+
+export interface TopicLog {
+  origin: Origin;
+  /** By partition. */
+  spans: Map<number, { beginning: number; end: number }>;
+}
+
+export interface Logs {
+  /** Rejects while a broker is away. */
+  read(topics: readonly string[]): Promise<Map<string, TopicLog>>;
+  origins(topics: readonly string[]): Promise<Map<string, Origin>>;
+  close(): Promise<void>;
+}
+
+interface Broker {
+  versions: Record<number, { maxVersion: number }> | null;
+  connectionPool: { send(protocol: unknown): Promise<unknown> };
+  disconnect(): Promise<void>;
+}
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  metadata(options: { topics: string[] }): Promise<{ clusterId: string | null }>;
+  findTopicPartitionMetadata(topic: string): { partitionId: number }[];
+  fetchTopicsOffset(
+    topics: { topic: string; fromBeginning: boolean; partitions: { partition: number }[] }[],
+  ): Promise<{ topic: string; partitions: { partition: number; offset: string }[] }[]>;
+  brokerPool: { withBroker<T>(use: (found: { broker: Broker }) => Promise<T>): Promise<T | null> };
+}
+
+const readUncommitted = 0;
+const disconnectMs = 2_000;
+
+/** kafkajs' clients make one for each consumer, producer and admin, none of which lets us choose the isolation of offsets. */
+function clusterOf(client: KafkaClient): Cluster {
+  const name = Object.getOwnPropertySymbols(client).find((s) => s.description === "private:Kafka:createCluster");
+  const make = (client as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[name ?? Symbol()];
+  if (make === undefined) throw new Error("kafkajs' client makes no cluster objects");
+  return make({ metadataMaxAge: 300_000, allowAutoTopicCreation: false, isolationLevel: readUncommitted });
+}
+
+export function createLogs(client: KafkaClient): Logs {
+  let connecting: Promise<Cluster> | undefined;
+  const connected = (): Promise<Cluster> => {
+    connecting ??= (async () => {
+      const cluster = clusterOf(client);
+      await cluster.connect();
+      return cluster;
+    })().catch((error: unknown) => {
+      connecting = undefined; // the next call tries again
+      throw error;
+    });
+    return connecting;
+  };
+
+  const originsOn = async (cluster: Cluster, topics: readonly string[]): Promise<Map<string, Origin>> => {
+    const answer = await cluster.brokerPool.withBroker(async ({ broker }) => {
+      const version = Math.min(metadataVersions.max, broker.versions?.[metadataKey]?.maxVersion ?? 0);
+      if (version < metadataVersions.min) return undefined;
+      try {
+        return (await broker.connectionPool.send(metadata(topics, version))) as TopicIds;
+      } catch (error) {
+        // As kafkajs does it: the next request makes another connection.
+        if ((error as Error).name === "KafkaJSConnectionClosedError") await broker.disconnect();
+        throw error;
+      }
+    });
+    const clusterId = answer?.clusterId ?? (await cluster.metadata({ topics: [...topics] })).clusterId ?? "";
+    const ids = new Map(answer?.topics.map(({ topic, id }) => [topic, id]));
+    return new Map(topics.map((topic) => [topic, { cluster: shortCluster(clusterId), topicId: ids.get(topic) ?? "" }]));
+  };
+
+  const offsets = async (cluster: Cluster, topic: string, fromBeginning: boolean): Promise<Map<number, number>> => {
+    const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => ({ partition: partitionId }));
+    const [found] = await cluster.fetchTopicsOffset([{ topic, fromBeginning, partitions }]);
+    return new Map(found?.partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+  };
+
+  return {
+    async read(topics) {
+      const cluster = await connected();
+      try {
+        for (const topic of topics) await cluster.addTargetTopic(topic);
+        await cluster.refreshMetadataIfNecessary();
+        const [origins, ...ends] = await Promise.all([
+          originsOn(cluster, topics),
+          ...topics.map(async (topic) => {
+            // The end last: it must not be older than the beginning.
+            const beginnings = await offsets(cluster, topic, true);
+            return { topic, beginnings, ends: await offsets(cluster, topic, false) };
+          }),
+        ]);
+        return new Map(
+          ends.map(({ topic, beginnings, ends: last }) => [
+            topic,
+            {
+              origin: origins.get(topic) ?? { cluster: "", topicId: "" },
+              spans: new Map([...last].map(([p, end]) => [p, { beginning: beginnings.get(p) ?? 0, end }])),
+            },
+          ]),
+        );
+      } catch (error) {
+        // Leaders may have moved, or a topic has other partitions now.
+        await cluster.refreshMetadata().catch(() => undefined);
+        throw error;
+      }
+    },
+    origins: async (topics) => originsOn(await connected(), topics),
+    async close() {
+      const made = await connecting?.catch(() => undefined);
+      if (made !== undefined) await within(disconnectMs, made.disconnect());
+    },
+  };
+}

@@ -1,0 +1,65 @@
+// An instance id names a transactional producer, and two that share one fence each other for ever: every fencing throws work away, and each model is asked
+// many times over. So a stage does not start while another living process has its id, and of two that started at once the one that finds itself
+// fenced while it sees the other stops.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { GroupConsumer } from "../connections/kafka/port.ts";
+
+export class InstanceTaken extends Error {
+  override name = "InstanceTaken";
+}
+
+export interface RivalOptions {
+  consumer: Pick<GroupConsumer, "rivals">;
+  group: string;
+  instance: string;
+  log: Logger;
+  stopped: () => boolean;
+}
+
+/** How long a group may be reassigned, and tell nothing, before that is taken for nobody being there. */
+const silentMs = 3_000;
+const lookMs = { first: 100, limit: 1_000 };
+
+/**
+ * Waits until nobody else is a member under this id: who was killed leaves the group after its session timeout at the latest, so `withinMs` is longer than
+ * that. Rejects with InstanceTaken; waits for the broker as long as it takes.
+ */
+export async function waitForRivals(options: RivalOptions, withinMs: number): Promise<void> {
+  const { group, instance, log, stopped } = options;
+  let end: number | undefined;
+  for (let wait = lookMs.first; !stopped(); wait = Math.min(2 * wait, lookMs.limit)) {
+    const [rival] = await visibleRivals(options);
+    if (rival === undefined) return;
+    if (end === undefined) {
+      end = performance.now() + withinMs;
+      log.warn(
+        { group, instance, rival, withinMs },
+        "the instance id is a member of the group: waiting until it leaves",
+      );
+    }
+    if (performance.now() >= end)
+      throw new InstanceTaken(
+        `instance "${instance}" is running in ${group} already, as ${rival}: stop it, or give this process another instance id`,
+      );
+    await sleep(wait);
+  }
+}
+
+/** Those that the group shows; none when it shows nothing for a while. */
+export async function visibleRivals({ consumer, log, stopped }: RivalOptions): Promise<readonly string[]> {
+  let silentSince: number | undefined;
+  for (let wait = lookMs.first; !stopped(); wait = Math.min(2 * wait, lookMs.limit)) {
+    try {
+      const rivals = await consumer.rivals();
+      if (rivals !== undefined) return rivals;
+      silentSince ??= performance.now();
+      if (performance.now() - silentSince >= silentMs) return [];
+    } catch (error) {
+      silentSince = undefined;
+      log.debug({ err: error }, "the group's members are not to be had yet");
+    }
+    await sleep(wait);
+  }
+  return [];
+}

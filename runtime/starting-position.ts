@@ -1,0 +1,26 @@
+// Where a newly adopted partition goes on, by what the group committed and what the broker has. A position that can't be right is never followed: beyond
+// the end of the log (a power loss, an unclean election), or of another topic or cluster, it would pass over requests without a word. Pure.
+import { sameOrigin } from "../algorithms/origin.ts";
+import type { CommittedOffset } from "../connections/kafka/port.ts";
+import { decodeFinished } from "./finished-offsets.ts";
+
+/** retention: records went before they were taken; truncated: the log lost its end; another_topic: nothing of it was processed. */
+export type Surprise = "retention" | "truncated" | "another_topic";
+
+export interface Start {
+  base: number;
+  /** Offsets beyond it whose records are finished. */
+  finished: number[];
+  surprise?: Surprise;
+}
+
+export function startOf({ offset, metadata, beginning, end, origin, current }: CommittedOffset): Start {
+  if (offset === undefined) return { base: beginning, finished: [] };
+  if (!sameOrigin(origin, current)) return { base: beginning, finished: [], surprise: "another_topic" };
+  if (offset < beginning) return { base: beginning, finished: [], surprise: "retention" };
+  // What comes next gets the offsets from the end on.
+  if (offset > end) return { base: end, finished: [], surprise: "truncated" };
+  const finished = decodeFinished(metadata).map((relative) => relative + offset);
+  const kept = finished.filter((at) => at < end);
+  return { base: offset, finished: kept, ...(kept.length < finished.length ? { surprise: "truncated" } : {}) };
+}
