@@ -13,7 +13,7 @@ export const hostPart = (host: string): string =>
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .slice(0, 40)
-    .replace(/^-+|-+$/g, "") || "host";
+    .replace(/^-|-$/g, "") || "host";
 
 /** The id of a slot on this machine: as kept, or drawn now. The slot must be held. */
 export async function idOfSlot(instances: string, slot: string, host = hostname()): Promise<string> {
