@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitText, type Splitter } from "./split.ts";
+import { cutText, splitText, type Splitter } from "./split.ts";
 import { estimateTokens } from "./tokens.ts";
 
 const words = (count: number, word: string): string => Array.from({ length: count }, () => word).join(" ");
@@ -51,4 +51,28 @@ describe("splitText", () => {
       );
     },
   );
+});
+
+describe("cutText", () => {
+  it("cuts at white space that is near, and elsewhere never within a character", () => {
+    expect(cutText("one two three", 8)).toEqual(["one two", "three"]);
+    expect(cutText("a bcdefghijk", 8)).toEqual(["a bcdefg", "hijk"]);
+    expect(cutText("👍👍👍", 3)).toEqual(["👍", "👍", "👍"]);
+    expect(cutText(" \n ", 2)).toEqual([]);
+  });
+
+  it("loses nothing but white space, and no piece has more tokens than characters were asked for", () => {
+    const text = fc.string({ unit: fc.constantFrom("a", ".", " ", "\n", "。", "👍"), maxLength: 200 });
+    fc.assert(
+      fc.property(text, fc.integer({ min: 2, max: 20 }), (given, most) => {
+        const pieces = cutText(given, most);
+        expect(pieces.join("").replace(/\s/g, "")).toBe(given.replace(/\s/g, ""));
+        for (const piece of pieces) {
+          expect(estimateTokens(piece)).toBeLessThanOrEqual(most);
+          expect(piece).toBe(piece.trim());
+          expect(piece).not.toBe("");
+        }
+      }),
+    );
+  });
 });

@@ -29,7 +29,7 @@ const overlapMs = dayMs;
 const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
 
 export async function startCurate(session: Session, instance: string): Promise<RunningStage> {
-  const { config, kafka, codec, clickhouse, topic } = session;
+  const { config, kafka, codec, clickhouse, text, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
   const { admit, evict, everyMs, personalData } = config.curate;
   const log = session.log.child({ stage: curate.name });
@@ -89,14 +89,16 @@ export async function startCurate(session: Session, instance: string): Promise<R
     const admitting = createAdmit({
       shelf,
       rules: { ...admit, ttlMs: admit.ttlDays === 0 ? null : admit.ttlDays * dayMs },
+      text,
       personalData,
       clock,
     });
-    // A text that nobody asked about before, so that no cache answers; the pool is asked as well.
+    // A text that nobody asked about before, so that no cache answers; the pool and the text worker are asked as well.
     let asked = 0;
     const works = async (): Promise<boolean> => {
       try {
         const { embedder, pool } = await shelf();
+        await text.check();
         await pool.nearest(
           "precedent/probe",
           await embedder.embed(`Does deciding work? ${clock()} ${asked++}`),

@@ -1,8 +1,10 @@
-// The documents as a process of plan holds them: the topic as a table, each text split once, when it comes.
+// The documents as a process of plan holds them: the topic as a table, each text split once, when it comes. One that can't be split in time is
+// cut at lengths instead: requests that name it are answered with it, and told.
 import { join } from "node:path";
-import { splitText } from "../algorithms/split.ts";
+import { cutText } from "../algorithms/split.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
 import type { Documents, HeldDocument } from "../connections/documents/port.ts";
+import { TextError } from "../connections/text/port.ts";
 import { followTable } from "../runtime/table.ts";
 import type { Document } from "../schemas/types.ts";
 import type { Session } from "./session.ts";
@@ -16,21 +18,31 @@ export interface HeldDocuments {
 
 /** `instance` names the folder: every process has a table of its own. */
 export async function holdDocuments(session: Session, instance: string, log: Session["log"]): Promise<HeldDocuments> {
-  const { config, kafka, codec } = session;
+  const { config, kafka, codec, text: texts } = session;
   const { split, chunkTokens } = config.documents;
   const table = await openDocuments(join(config.stack.folder, "documents", instance));
-  const held = ({ tenant, id, title, text }: Document): HeldDocument => ({
-    ...{ tenant, id, title },
-    pieces: splitText(text, split, chunkTokens),
-  });
+  const held = async ({ tenant, id, title, text }: Document): Promise<HeldDocument> => {
+    try {
+      return { tenant, id, title, pieces: await texts.split(text, split, chunkTokens) };
+    } catch (error) {
+      if (!(error instanceof TextError)) throw error;
+      const { code } = error;
+      log.warn({ err: error, code, tenant, document: id }, "a document could not be split: it is cut at lengths");
+      return { tenant, id, title, pieces: cutText(text, chunkTokens), isRough: true };
+    }
+  };
   const reader = followTable({
     kafka,
     codec,
     log,
     topic: session.topic("documents"),
     record: "documents",
-    apply: (changes) =>
-      table.apply(changes.map(({ key, value }) => ({ key, value: value === null ? null : held(value) }))),
+    async apply(changes) {
+      const split: { key: string; value: HeldDocument | null }[] = [];
+      // One after the other: the worker has no more places than it needs.
+      for (const { key, value } of changes) split.push({ key, value: value === null ? null : await held(value) });
+      await table.apply(split);
+    },
   });
   return {
     table,

@@ -15,6 +15,8 @@ import { topicName } from "../connections/kafka/topics.ts";
 import { createRegistry } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
 import { RegistryUnavailable, type Codec, type TenantOf } from "../connections/registry/port.ts";
+import type { TextWork } from "../connections/text/port.ts";
+import { createTextWork } from "../connections/text/supervised.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
 import type { TopicName } from "../schemas/records.ts";
 import { holderOf, isDead } from "../stack/holder.ts";
@@ -31,6 +33,8 @@ export interface Session {
   codec: Codec & TenantOf;
   /** Bound to the configured database. */
   clickhouse: ClickHouse;
+  /** One for all stages of the process; starts its worker when it is first needed. */
+  text: TextWork;
   connections: ResolvedConnections;
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;
@@ -62,11 +66,12 @@ export async function openSession(
   });
   const codec = createCodec({ prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);
+  const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
   const prepareArms = async (names: readonly string[]): Promise<void> => {
     await Promise.all([kafka.ensureTopics(names), codec.register(names)]);
   };
   const close = async (): Promise<void> => {
-    await Promise.allSettled([kafka.close(), clickhouse.close()]);
+    await Promise.allSettled([kafka.close(), clickhouse.close(), text.close()]);
   };
   try {
     await patiently(() => Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]), log);
@@ -83,6 +88,7 @@ export async function openSession(
     kafka,
     codec,
     clickhouse,
+    text,
     connections,
     topic: (name, arm) => topicName(prefix, name, arm),
     close,

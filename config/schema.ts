@@ -34,6 +34,8 @@ const limits = z.strictObject({
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
+  /** Time that cutting one document, or replacing the personal data of one answer, may take before it is given up. */
+  textMs: milliseconds.default(5_000),
   /** Time that what is under way gets to finish when a process stops. */
   drainMs: milliseconds.default(10_000),
 });

@@ -4,7 +4,7 @@ import { createFeatures } from "../algorithms/features.ts";
 import { createHelpfulnessFeatures } from "../algorithms/helpfulness-features.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity.ts";
 import { replacePersonalData } from "../algorithms/pii.ts";
-import { splitText } from "../algorithms/split.ts";
+import { cutText, splitText } from "../algorithms/split.ts";
 import { hashTokens, literalsIn, literalsOf, overlapF1 } from "../algorithms/text-overlap.ts";
 import { tokenF1 } from "../algorithms/token-f1.ts";
 import { estimateTokens } from "../algorithms/tokens.ts";
@@ -36,6 +36,7 @@ const chat = createChat({
 const work = {
   splitByMeaning: (text: string) => splitText(text, "meaning", 512),
   splitBySize: (text: string) => splitText(text, "size", 512),
+  cutAtLengths: (text: string) => cutText(text, 512),
   replacePersonalData: (text: string) => replacePersonalData([text, text], { ipAddresses: true }),
   canonicalText,
   canonicalHash: (text: string) =>

@@ -6,6 +6,8 @@ export interface HeldDocument {
   title: string | null;
   /** In order; each can be cached and linked on its own. */
   pieces: readonly string[];
+  /** Cut at lengths, since splitting it took too long. */
+  isRough?: boolean;
 }
 
 export interface Documents {

@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { replacePersonalData } from "../../algorithms/pii.ts";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createAdmit, type AdmitDependencies } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";
 
 const embedder = createHashEmbedder();
+const text: AdmitDependencies["text"] = {
+  redact: (texts, options) => Promise.resolve(replacePersonalData(texts, options).texts),
+};
 const NOW = 1_700_000_000_000;
 
 const candidate = (change: Partial<Candidate> = {}): Candidate => ({
@@ -56,6 +60,7 @@ async function admitting(held: Example[] = [], rules: Partial<AdmitDependencies[
   return createAdmit({
     shelf: () => Promise.resolve(shelf),
     rules: { minimumQuality: 0.8, maxBytes: 1_000, nearDuplicate: 0.95, ttlMs: 1_000, ...rules },
+    text,
     personalData: {},
     clock: () => NOW,
   })();
@@ -170,6 +175,7 @@ describe("admit", () => {
     const batch = createAdmit({
       shelf: () => Promise.reject(new Error("not needed")),
       rules: { minimumQuality: 0.8, maxBytes: 10, nearDuplicate: 0.95, ttlMs: null },
+      text,
       personalData: {},
       clock: () => NOW,
     })();

@@ -2,10 +2,11 @@
 // follows from domain, request and response, so the same answer is the same example however often it comes. Decides, and publishes nothing:
 // what it wants changed is returned, and counts as done for the candidates after it in the same batch.
 import { exampleId } from "../../algorithms/identity.ts";
-import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
+import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ExamplePool, HeldExample } from "../../connections/pool/port.ts";
+import type { TextWork } from "../../connections/text/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Candidate } from "./candidates.ts";
 import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";
@@ -24,6 +25,7 @@ export interface AdmitDependencies {
     /** Milliseconds that an example lives; null: for ever. */
     ttlMs: number | null;
   };
+  text: Pick<TextWork, "redact">;
   personalData: PersonalDataOptions;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -52,7 +54,7 @@ const neighbours = 16;
 const qualityStep = 0.01;
 
 /** One batch: decide() sees the changes of the decisions before it. */
-export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependencies) {
+export function createAdmit({ shelf, rules, text, personalData, clock }: AdmitDependencies) {
   return function batch(): { decide(candidate: Candidate): Promise<Admission> } {
     const changed = new Map<string, ExampleChange>();
     const note = (changes: ExampleChange[]): ExampleChange[] => {
@@ -71,10 +73,10 @@ export function createAdmit({ shelf, rules, personalData, clock }: AdmitDependen
         });
         const refusal = refusalOf(candidate, rules);
         if (refusal !== null) return refused(refusal);
-        const [request = "", response = ""] = replacePersonalData(
+        const [request = "", response = ""] = await text.redact(
           [questionOf(candidate) ?? "", candidate.text],
           personalData,
-        ).texts;
+        );
         const { domain } = candidate;
         const id = exampleId(domain, request, response);
         const { pool, embedder } = await shelf();

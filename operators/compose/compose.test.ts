@@ -96,6 +96,15 @@ describe("compose", () => {
     expect((await composed({}, { documents: ["d"], tenant: "other" })).decision.degraded).toEqual(["documents"]);
   });
 
+  it("says that a document was cut at lengths", async () => {
+    const documents = {
+      get: (tenant: string, id: string) => ({ tenant, id, title: null, pieces: ["x"], isRough: true }),
+    };
+    const rough = createCompose({ arms: () => [], documents, limits: { maxPromptBytes: 1_000 }, clock: () => NOW });
+    const outcome = await rough({ ...selected({}, { documents: ["d"] }), decision }, aContext());
+    expect(outcome).toMatchObject({ kind: "ok", value: { decision: { degraded: ["documents_split"] } } });
+  });
+
   it("refuses what documents make too large", async () => {
     const messages = [{ role: "user" as const, content: "x".repeat(995) }];
     const input = { ...selected({}, { messages, documents: ["d"] }), decision };

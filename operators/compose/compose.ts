@@ -38,11 +38,12 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
       );
     // The answer without them may be worth something; the decision must not hide what was missing.
     const missing = found.missing.length > 0 ? ["documents"] : [];
+    const rough = found.rough.length > 0 ? ["documents_split"] : [];
     const template = templates[arm?.template ?? "chat-turns"];
     const decision: Decision = {
       ...routed.decision,
       template: template.id,
-      degraded: [...routed.decision.degraded, ...missing],
+      degraded: [...routed.decision.degraded, ...missing, ...rough],
       timings: [...timings],
     };
     const now = clock();

@@ -22,6 +22,7 @@ it("gives the pieces in the order named, each once, the title before the first",
       piece("document", "system", "chapter two", "handbook"),
     ],
     missing: [],
+    rough: [],
   });
 });
 
@@ -29,7 +30,13 @@ it("names those that this tenant does not have", () => {
   expect(findDocuments(documents, "other", ["note", "handbook"])).toEqual({
     pieces: [],
     missing: ["note", "handbook"],
+    rough: [],
   });
+});
+
+it("names those that were cut at lengths", () => {
+  const rough = { get: () => ({ ...held[0]!, isRough: true }) };
+  expect(findDocuments(rough, "acme", ["handbook"]).rough).toEqual(["handbook"]);
 });
 
 it("puts them behind the system texts, whatever follows", () => {

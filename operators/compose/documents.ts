@@ -7,18 +7,25 @@ export interface FoundDocuments {
   pieces: Piece[];
   /** Ids that the tenant has no document of. */
   missing: string[];
+  /** Ids of documents that were cut at lengths. */
+  rough: string[];
 }
 
 /** In the order that the request names them, each once. */
 export function findDocuments(documents: Documents, tenant: string, ids: readonly string[]): FoundDocuments {
   const pieces: Piece[] = [];
   const missing: string[] = [];
+  const rough: string[] = [];
   for (const id of new Set(ids)) {
     const found = documents.get(tenant, id);
-    if (found === undefined) missing.push(id);
-    else for (const piece of piecesOf(found)) pieces.push(piece);
+    if (found === undefined) {
+      missing.push(id);
+      continue;
+    }
+    if (found.isRough === true) rough.push(id);
+    for (const piece of piecesOf(found)) pieces.push(piece);
   }
-  return { pieces, missing };
+  return { pieces, missing, rough };
 }
 
 function piecesOf({ id, title, pieces }: HeldDocument): Piece[] {
