@@ -22,7 +22,7 @@ export interface TextOptions {
   worker?: URL;
 }
 
-// A hop to the worker and back takes 0.13 ms; the worst texts of these lengths 6 ms (split) and about 15 ms (redact): docs/measurements.md.
+// A hop to the worker and back takes 0.13 ms; the worst texts of these lengths 6 ms (split) and 8 ms (redact): docs/measurements.md.
 const shortTexts = { split: 4_096, redact: 1_024 };
 
 export function createTextWork(options: TextOptions): TextWork {
