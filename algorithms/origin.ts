@@ -25,6 +25,19 @@ export const shortCluster = (id: string): string =>
 export const withOrigin = ({ cluster, topicId }: Origin, metadata: string): string =>
   cluster === "" && topicId === "" ? metadata : `@${cluster}.${topicId}:${metadata}`;
 
+/** As it stands in the column kafka_origin; empty: not known. */
+export const originText = ({ cluster, topicId }: Origin): string =>
+  cluster === "" && topicId === "" ? "" : `${cluster}.${topicId}`;
+
+/** The reverse of originText. */
+export function parseOrigin(text: string): Origin {
+  const [cluster = "", topicId = ""] = text.split(".");
+  return { cluster, topicId };
+}
+
+/** Under which name positions in a topic are kept. Those from before origins were known stay where they were; no topic's name has an @. */
+export const positionName = (topic: string, origin: string): string => (origin === "" ? topic : `${topic}@${origin}`);
+
 /** Takes the metadata of a committed offset apart; what an older version wrote has no origin. */
 export function splitOrigin(text: string): { origin: Origin; metadata: string } {
   const [whole, cluster = "", topicId = ""] = /^@([A-Za-z0-9_-]{0,22})\.([A-Za-z0-9_-]{0,22}):/.exec(text) ?? [];

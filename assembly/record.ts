@@ -30,6 +30,7 @@ export async function startRecord(session: Session, instance: string): Promise<R
     log.warn({ err: cause }, "a dependency is away: waiting, nothing is skipped");
   let joined = false;
   let partitions = 0;
+  let resets = 0;
 
   const consumer = kafka.groupConsumer({
     group: groupName(prefix, record.name),
@@ -70,7 +71,10 @@ export async function startRecord(session: Session, instance: string): Promise<R
       else log.error(what, "ClickHouse refuses a dead letter twice: its bytes are on the topic alone");
     },
   });
-  const source = createSinkSource(consumer, log);
+  const source = createSinkSource(consumer, log, (reason) => {
+    resets++;
+    metrics.reset(reason);
+  });
   const progress = watchProgress({
     ...{ assigned: source.assigned, progress: source.progress, ends: kafka.ends, log },
     stalledAfterMs: config.health.stalledAfterMs,
@@ -87,7 +91,8 @@ export async function startRecord(session: Session, instance: string): Promise<R
       const { offset, timestamp } = raw;
       // Of a client a stamp of its own is believed only near to now; ours may have waited for record as long as they like.
       const arrivedAt = arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity);
-      return decode(name, raw, { topic: from, partition, offset, timestamp, arrivedAt }, signal);
+      const origin = source.origin(from, partition);
+      return decode(name, raw, { topic: from, partition, offset, timestamp, arrivedAt, origin }, signal);
     },
     batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
     insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
@@ -109,7 +114,8 @@ export async function startRecord(session: Session, instance: string): Promise<R
       const { problems = [], ...stall } = reportOf(progress);
       const broken = sink.problem();
       const all = broken === undefined ? problems : [broken, ...problems];
-      return { joined, partitions, inFlight: 0, ...stall, ...(all.length > 0 ? { problems: all } : {}) };
+      const positions = resets === 0 ? {} : { resets };
+      return { joined, partitions, inFlight: 0, ...positions, ...stall, ...(all.length > 0 ? { problems: all } : {}) };
     },
     async stop() {
       progress.stop();

@@ -1,6 +1,6 @@
 // What passes through a sink (sink.ts): rows by table, each with the record that it came from until it is stored.
 import type { Logger } from "pino";
-import type { RawRecord, SinkSource } from "../connections/kafka/port.ts";
+import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
 
 /** A row knows its own time, by which its table is partitioned. */
@@ -51,10 +51,10 @@ export interface SinkDependencies {
   batch: Batch;
   /** Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects when the signal aborts. */
   insert(tables: readonly TableEntries[], signal: AbortSignal): Promise<void>;
-  /** The highest offset that the store has, by partition. */
+  /** The highest offset that the store has of every partition's origin. anotherTopic: what it has belongs to another one. */
   storedOffsets(
-    partitions: readonly { topic: string; partition: number }[],
-  ): Promise<readonly { topic: string; partition: number; offset: number | undefined }[]>;
+    partitions: readonly SinkPartition[],
+  ): Promise<readonly { topic: string; partition: number; offset: number | undefined; anotherTopic?: boolean }[]>;
   /** A record that can't become a row. Resolves when it is safe elsewhere, or counted. */
   undecodable(source: Source, code: string, reason: string): Promise<void>;
   metrics: Pick<StageMetrics, "received" | "sent" | "dropped" | "observe" | "inFlight" | "lag">;

@@ -3,6 +3,7 @@
 // generation in which it held the partition, and the winner's producer fences its own. What a task does elsewhere must bear to be done twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { unknownOrigin, withOrigin, type Origin } from "../algorithms/origin.ts";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
 
@@ -38,6 +39,8 @@ export interface FencedProducer {
 export interface ReadPosition extends TopicPartition {
   /** The next offset to be read. */
   offset: number;
+  /** What it belongs to, if that is known. */
+  origin?: Origin;
 }
 
 export interface Lease extends FencedProducer {
@@ -94,7 +97,11 @@ export function createSingleton({
         topic: name,
         partitions: read
           .filter((position) => position.topic === name)
-          .map(({ partition, offset }) => ({ partition, offset: String(offset), metadata: null })),
+          .map(({ partition, offset, origin = unknownOrigin }) => ({
+            partition,
+            offset: String(offset),
+            metadata: withOrigin(origin, ""),
+          })),
       }));
       const offsets = [own, ...others];
       try {

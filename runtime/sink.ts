@@ -56,9 +56,8 @@ export function createSink(dependencies: SinkDependencies): Sink {
           // What is gathered goes first, or it would be read again; whoever had a lost partition sees our rows, not a gap.
           await flusher.drain();
           const stored = await dependencies.storedOffsets(partitions);
-          return stored.map(({ topic, partition, offset }) => ({
-            topic,
-            partition,
+          return stored.map(({ offset, ...rest }) => ({
+            ...rest,
             offset: offset === undefined ? undefined : offset + 1,
           }));
         },

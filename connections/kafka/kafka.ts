@@ -3,7 +3,7 @@ import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
-import { splitOrigin } from "../../algorithms/origin.ts";
+import { splitOrigin, type Origin } from "../../algorithms/origin.ts";
 import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
 import { Partitioners } from "./kafkajs.ts";
@@ -83,6 +83,7 @@ export function createKafka({ brokers, clientId, config, holders, log }: KafkaOp
         .sort((one, other) => one.partition - other.partition);
     },
     partitionOf: (key, partitions) => partitionOf(key, partitions),
+    origins: (topics) => logs.origins(topics),
     clusterId: async () => (await (await admin()).describeCluster()).clusterId,
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, ends, watched, log }, onRecord),
     async ensureTopics(arms) {
@@ -104,8 +105,8 @@ export function createKafka({ brokers, clientId, config, holders, log }: KafkaOp
         committedOffsets(connected, group, topic),
       ]);
       return ends.map(({ partition, high }) => {
-        const { offset, metadata } = committed.get(partition) ?? { offset: -1, metadata: "" };
-        return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata };
+        const { offset, metadata, origin } = committed.get(partition) ?? { offset: -1, ...splitOrigin("") };
+        return { partition, end: Number(high), committed: offset < 0 ? undefined : offset, metadata, origin };
       });
     },
     hangingTransactions: (search) => findHanging(transactions, search),
@@ -131,13 +132,13 @@ export function createKafka({ brokers, clientId, config, holders, log }: KafkaOp
     connected: Admin,
     group: string,
     topic: string,
-  ): Promise<Map<number, { offset: number; metadata: string }>> {
-    const stable = new Map<number, { offset: number; metadata: string }>();
+  ): Promise<Map<number, { offset: number; metadata: string; origin: Origin }>> {
+    const stable = new Map<number, { offset: number; metadata: string; origin: Origin }>();
     for (let look = 0; look < stableLooks.most; look++) {
       const [found] = await connected.fetchOffsets({ groupId: group, topics: [topic] });
       for (const { partition, offset, metadata } of found?.partitions ?? [])
         if (offset !== unstableOffset)
-          stable.set(partition, { offset: Number(offset), metadata: splitOrigin(metadata ?? "").metadata });
+          stable.set(partition, { offset: Number(offset), ...splitOrigin(metadata ?? "") });
       if (found?.partitions.every(({ partition }) => stable.has(partition)) ?? true) return stable;
       await sleep(stableLooks.everyMs);
     }

@@ -104,15 +104,22 @@ export interface GroupConsumer {
   stop(): Promise<void>;
 }
 
+/** A partition that a sink is to go on with, and what has the topic's name now. */
+export interface SinkPartition extends TopicPartition {
+  origin?: Origin;
+}
+
 /** The input of a sink that keeps its positions where its rows are. */
 export interface SinkPosition extends TopicPartition {
   /** undefined: the earliest that the broker has. */
   offset: number | undefined;
+  /** What the sink has stored belongs to another topic or cluster. */
+  anotherTopic?: boolean;
 }
 
 export interface SinkHandlers {
   /** Asked on every join, for all partitions held; rejects to be asked again. */
-  onAssigned(partitions: readonly TopicPartition[]): Promise<readonly SinkPosition[]>;
+  onAssigned(partitions: readonly SinkPartition[]): Promise<readonly SinkPosition[]>;
   /** Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's. */
   onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
   onLag?(topic: string, partition: number, records: number): void;
@@ -277,6 +284,8 @@ export interface Kafka {
   partitionOf(key: string, partitions: number): number;
   /** Offsets mean something in this cluster alone. Rejects while the broker is away. */
   clusterId(): Promise<string>;
+  /** What has the topics' names now. Rejects while the broker is away. */
+  origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
   /** Follows a topic from now on; resolves once every record produced from this moment on will be seen. */
   tailTopic(
     topic: string,
@@ -291,7 +300,7 @@ export interface Kafka {
   lag(
     group: string,
     topic: string,
-  ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string }[]>;
+  ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string; origin?: Origin }[]>;
   /** Rejects while a leader or a coordinator is away. */
   hangingTransactions(search: HangingSearch): Promise<HangingTransaction[]>;
   /** Ends those whose outcome is on record, with that outcome; the others are refused. Needs ClusterAction. */

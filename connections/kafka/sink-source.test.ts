@@ -12,6 +12,8 @@ const fresh = () => false;
 function setUp(stored: Record<number, number | undefined> = {}) {
   let handlers: GroupHandlers | undefined;
   const calls: string[] = [];
+  const resets: string[] = [];
+  const now = { origin: unknownOrigin };
   const committed: Record<number, number | undefined> = {};
   const consumer: GroupConsumer = {
     run: (given) => {
@@ -30,11 +32,11 @@ function setUp(stored: Record<number, number | undefined> = {}) {
           beginning: 2,
           end: 100,
           origin: unknownOrigin,
-          current: unknownOrigin,
+          current: now.origin,
         })),
       ),
     rivals: () => Promise.resolve([]),
-    origins: () => Promise.resolve(new Map()),
+    origins: (topics) => Promise.resolve(new Map(topics.map((topic) => [topic, now.origin]))),
     committedNow: () => Promise.reject(new Error("sinks commit outside transactions")),
     commit: (positions) => {
       for (const { partition, offset } of positions) calls.push(`commit ${partition} ${offset}`);
@@ -46,10 +48,10 @@ function setUp(stored: Record<number, number | undefined> = {}) {
     Promise.resolve(partitions.map((p) => ({ ...p, offset: stored[p.partition] }))),
   );
   const onRecords = vi.fn<SinkHandlers["onRecords"]>(() => Promise.resolve());
-  const source = createSinkSource(consumer, pino({ level: "silent" }));
+  const source = createSinkSource(consumer, pino({ level: "silent" }), (reason) => void resets.push(reason));
   void source.run({ onAssigned, onRecords });
   if (handlers === undefined) throw new Error("the source did not run its consumer");
-  return { source, its: handlers, calls, committed, onAssigned, onRecords };
+  return { source, its: handlers, calls, resets, now, committed, onAssigned, onRecords };
 }
 const turn = () => vi.advanceTimersByTimeAsync(0);
 const second = () => vi.advanceTimersByTimeAsync(1_000);
@@ -78,6 +80,27 @@ describe("input of a sink", () => {
     its.onOutOfRange?.("in", 0);
     await turn();
     expect(calls).toEqual(["seek 0 2", "seek 1 100", "resume 0", "resume 1"]);
+  });
+
+  test("a topic that is made anew while it is read: asked again for its origin, and read from its beginning", async () => {
+    const { source, its, calls, resets, now, onAssigned } = setUp({ 0: 7 });
+    now.origin = { cluster: "c", topicId: "old" };
+    its.onJoin(member, [at(0)]);
+    await turn();
+    expect(source.origin("in", 0)).toEqual(now.origin);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(onAssigned).toHaveBeenCalledTimes(1);
+    calls.length = 0;
+    now.origin = { cluster: "c", topicId: "new" };
+    onAssigned.mockImplementation((partitions) =>
+      Promise.resolve(partitions.map(({ origin: _, ...p }) => ({ ...p, offset: undefined, anotherTopic: true }))),
+    );
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(onAssigned).toHaveBeenLastCalledWith([{ ...at(0), origin: now.origin }]);
+    expect(calls.slice(0, 2)).toEqual(["seek 0 2", "resume 0"]);
+    expect(source.origin("in", 0)).toEqual(now.origin);
+    expect(resets).toEqual(["another_topic"]);
+    await source.stop();
   });
 
   test("asks again while the sink can't tell, and never for an assignment that is over", async () => {

@@ -2,6 +2,7 @@
 // then lets records through. Commits to Kafka are for the eyes of lag monitors alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { GroupConsumer, PartitionProgress, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
 /** How far a partition was read: control markers take up offsets, and an idle group must show no lag for them. */
@@ -9,6 +10,8 @@ interface Progress extends TopicPartition {
   /** Position after the last record handed over, and after the control markers that follow it. */
   handed: number;
   next: number;
+  /** What its offsets belong to. */
+  origin: Origin;
   /** What the sink has stored, and what Kafka was told. */
   stored: number;
   committed: number;
@@ -17,17 +20,28 @@ interface Progress extends TopicPartition {
 /** How soon an idle group's lag drops to 0 after control markers. */
 const settleMs = 1_000;
 
+/** How often topics are compared with what they were. */
+const compareMs = 5_000;
+
 /** A source that says how far it is. */
 export interface WatchedSource extends SinkSource {
+  /** What the offsets that are handed over belong to. */
+  origin(topic: string, partition: number): Origin;
   assigned(): readonly TopicPartition[];
   progress(topic: string, partition: number): PartitionProgress | undefined;
 }
 
-export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedSource {
+/** onReset: a partition could not go on where the sink's store says. */
+export function createSinkSource(
+  consumer: GroupConsumer,
+  log: Logger,
+  onReset: (reason: "truncated" | "another_topic") => void = () => undefined,
+): WatchedSource {
   let joins = 0;
   let assigned: readonly TopicPartition[] = [];
   let progress = new Map<string, Progress>();
   let settling: NodeJS.Timeout | undefined;
+  let comparing: NodeJS.Timeout | undefined;
   const progressOf = (topic: string, partition: number): Progress | undefined => progress.get(`${topic}/${partition}`);
 
   const settle = (): void => {
@@ -41,21 +55,38 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
   const adopt = async (join: number, partitions: readonly TopicPartition[], handlers: SinkHandlers): Promise<void> => {
     for (let wait = 100; join === joins; wait = Math.min(2 * wait, 5_000)) {
       try {
-        const [positions, kafka] = await Promise.all([handlers.onAssigned(partitions), consumer.committed(partitions)]);
+        const origins = await consumer.origins([...new Set(partitions.map(({ topic }) => topic))]);
+        const originOf = (topic: string): Origin => origins.get(topic) ?? unknownOrigin;
+        const [positions, kafka] = await Promise.all([
+          handlers.onAssigned(partitions.map((one) => ({ ...one, origin: originOf(one.topic) }))),
+          consumer.committed(partitions),
+        ]);
         if (join !== joins) return;
-        for (const { topic, partition, offset } of positions) {
+        if (kafka.some(({ topic, current }) => !sameOrigin(current, originOf(topic))))
+          throw new Error("a topic was made anew meanwhile");
+        for (const { topic, partition, offset, anotherTopic = false } of positions) {
+          if (anotherTopic) {
+            log.error(
+              { topic, partition },
+              "what is stored belongs to another topic or cluster: this one is read from its beginning",
+            );
+            onReset("another_topic");
+          }
           const known = kafka.find((p) => p.topic === topic && p.partition === partition);
           // Beyond the end stands what the store has of a topic that was deleted and made again, or of a log that lost its end: of this one it may lack
           // everything. What is stored again is the same row.
           const beyond = offset !== undefined && known !== undefined && offset > known.end;
-          if (beyond)
+          if (beyond) {
+            onReset("truncated");
             log.error(
               { topic, partition, stored: offset, end: known.end },
               "stored beyond the end of the log: reading it whole",
             );
+          }
           const from = Math.max(beyond ? 0 : (offset ?? 0), known?.beginning ?? 0);
           progress.set(`${topic}/${partition}`, {
             ...{ topic, partition, handed: from, next: from, stored: from },
+            origin: originOf(topic),
             committed: known?.offset ?? 0,
           });
           consumer.seek({ topic, partition }, from);
@@ -69,9 +100,35 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
     }
   };
 
+  /** As after a join: everything is asked for again. */
+  const readAgain = (handlers: SinkHandlers): void => {
+    consumer.pause(assigned);
+    progress = new Map();
+    void adopt(++joins, assigned, handlers);
+  };
+
+  /** A topic that was made again may have grown past our position already: then no fetch says so. */
+  const compare = async (handlers: SinkHandlers): Promise<void> => {
+    const held = [...progress.values()];
+    const join = joins;
+    if (held.length === 0) return;
+    const now = await consumer.origins([...new Set(held.map(({ topic }) => topic))]);
+    if (join !== joins) return;
+    const others = held.filter(({ topic, origin }) => !sameOrigin(origin, now.get(topic) ?? unknownOrigin));
+    if (others.length === 0) return;
+    log.error(
+      { partitions: others.map(({ topic, partition }) => `${topic}/${partition}`) },
+      "the topic was made anew while it was read",
+    );
+    readAgain(handlers);
+  };
+
   return {
     run(handlers) {
       settling ??= setInterval(settle, settleMs);
+      comparing ??= setInterval(() => {
+        compare(handlers).catch((error: unknown) => log.debug({ err: error }, "topics can't be compared now"));
+      }, compareMs);
       return consumer.run({
         onJoin(_member, partitions) {
           assigned = partitions;
@@ -88,10 +145,7 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
           await handlers.onRecords(topic, partition, records, isStale);
         },
         onOutOfRange() {
-          // As after a join: all of it is asked for again.
-          consumer.pause(assigned);
-          progress = new Map();
-          void adopt(++joins, assigned, handlers);
+          readAgain(handlers);
         },
         onMarkers(topic, partition, first, next) {
           const reached = progressOf(topic, partition);
@@ -115,6 +169,7 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
       }
     },
     assigned: () => assigned,
+    origin: (topic, partition) => progressOf(topic, partition)?.origin ?? unknownOrigin,
     progress(topic, partition) {
       const reached = progressOf(topic, partition);
       if (reached === undefined) return undefined;
@@ -124,6 +179,7 @@ export function createSinkSource(consumer: GroupConsumer, log: Logger): WatchedS
     async stop() {
       joins++;
       clearInterval(settling);
+      clearInterval(comparing);
       await consumer.stop();
     },
   };

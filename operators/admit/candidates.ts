@@ -3,6 +3,7 @@
 // Rewards have no order of arrival (a version may become visible after a later one, feedback may come before its response), so the cursor
 // looks back over an overlap and leaves out what was decided on already; observations are read by offsets, which record stores in order.
 // Rejects as the ClickHouse port does.
+import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
 
@@ -58,6 +59,7 @@ export const rewardsSource = "rewards";
 export const curateReader = "curate";
 
 interface Row extends Omit<Candidate, "source"> {
+  kafkaOrigin?: string;
   kafkaPartition: number;
   kafkaOffset: number;
 }
@@ -114,14 +116,16 @@ const selectCorrected = `
   ORDER BY rewardVersion, requestId
   LIMIT {limit:UInt32}`;
 
-const selectObserved = `
+// Every origin of the topic has positions of its own: made again, it begins at 0. `known`: there are positions under origins that are known.
+const selectObserved = (known: boolean): string => `
   SELECT
     request_id AS requestId, tenant, domain, messages, 0 AS documents, text, NULL AS finishReason, source_arm AS arm, source_model AS model,
     privacy_cache AS privacyCache, privacy_share AS privacyShare, quality, 0 AS rewardVersion,
-    kafka_partition AS kafkaPartition, kafka_offset AS kafkaOffset
+    kafka_partition AS kafkaPartition, kafka_offset AS kafkaOffset, kafka_origin AS kafkaOrigin
   FROM observations
-  WHERE topic = {topic:String} AND kafka_offset >= {positions:Map(Int32, UInt64)}[kafka_partition]
-  ORDER BY kafka_partition, kafka_offset
+  WHERE topic = {topic:String} AND kafka_offset >= if(kafka_origin = '', {positions:Map(Int32, UInt64)}[kafka_partition],
+    ${known ? "{known:Map(String, UInt64)}[concat(kafka_origin, '/', toString(kafka_partition))]" : "0"})
+  ORDER BY kafka_origin, kafka_partition, kafka_offset
   LIMIT {limit:UInt32}`;
 
 export function createCandidates({ clickhouse, observations, limit, overlapMs }: CandidatesDependencies) {
@@ -150,12 +154,26 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
     };
   };
 
-  const observed = async (positions: ReadonlyMap<number, number>): Promise<CandidateBatch> => {
-    const rows = await clickhouse.query<Row>(selectObserved, { topic: observations, positions, limit });
-    const next = new Map(rows.map(({ kafkaPartition, kafkaOffset }) => [kafkaPartition, kafkaOffset + 1]));
+  const observed = async (cursorsThere: readonly Cursor[]): Promise<CandidateBatch> => {
+    const own = cursorsThere.filter(({ source }) => source === observations);
+    const positions = new Map(own.map(({ partition, position }) => [partition, position]));
+    const known = new Map(
+      cursorsThere
+        .filter(({ source }) => source.startsWith(`${observations}@`))
+        .map(({ source, partition, position }) => [`${source.slice(observations.length + 1)}/${partition}`, position]),
+    );
+    const rows = await clickhouse.query<Row>(selectObserved(known.size > 0), {
+      ...{ topic: observations, positions, limit },
+      ...(known.size > 0 ? { known } : {}),
+    });
+    const next = new Map<string, Cursor>();
+    for (const { kafkaOrigin = "", kafkaPartition: partition, kafkaOffset } of rows) {
+      const source = positionName(observations, kafkaOrigin);
+      next.set(`${source}/${partition}`, { source, partition, position: kafkaOffset + 1 });
+    }
     return {
       candidates: rows.map((row) => ({ ...row, source: "observation" as const })),
-      cursors: [...next].map(([partition, position]) => ({ source: observations, partition, position })),
+      cursors: [...next.values()],
       more: rows.length === limit,
     };
   };
@@ -163,10 +181,7 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
   return async function candidates(): Promise<CandidateBatch> {
     const known = await cursors();
     const position = known.find(({ source }) => source === rewardsSource)?.position ?? 0;
-    const offsets = new Map(
-      known.filter(({ source }) => source === observations).map(({ partition, position: next }) => [partition, next]),
-    );
-    const [ours, others] = await Promise.all([rewarded(position), observed(offsets)]);
+    const [ours, others] = await Promise.all([rewarded(position), observed(known)]);
     return {
       candidates: [...ours.candidates, ...others.candidates],
       cursors: [...ours.cursors, ...others.cursors],

@@ -1,6 +1,7 @@
 // The first verb of learn: feedback to rewards, rewards and decisions to the sufficient statistics of every arm and hour, all inside ClickHouse.
 // Idempotent: what changed is found by offsets, recomputed whole from the base tables, and only then is the position moved; a pass that
 // breaks off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
+import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics } from "../solve/solve.ts";
 import { insertArmHours, insertRewards, selectDirty, selectRanges, selectStatistics } from "./statements.ts";
@@ -33,6 +34,8 @@ export interface Aggregate {
 }
 
 interface Range {
+  /** Cluster and topic that the offsets belong to. */
+  origin: string;
   partition: number;
   next: number;
   end: number;
@@ -58,9 +61,13 @@ export function createAggregate({
   // Another layout of the context starts over: what the one before skipped is new to it.
   const reader = `router@${featureVersion}`;
 
-  const ranges = async (table: "feedback" | "decisions"): Promise<Range[]> => {
+  /** Of one origin at a time; more: of another there is something new, too. */
+  const ranges = async (table: "feedback" | "decisions"): Promise<{ found: Range[]; more: boolean }> => {
     const rows = await clickhouse.query<Range>(selectRanges(table), { topic: topics[table], reader });
-    return rows.map(({ partition, next, end }) => ({ partition, next, end: Math.min(end, next + maxRows) }));
+    const found = rows
+      .filter(({ origin }) => origin === rows[0]?.origin)
+      .map(({ origin, partition, next, end }) => ({ origin, partition, next, end: Math.min(end, next + maxRows) }));
+    return { found, more: found.length < rows.length };
   };
 
   const recompute = (buckets: readonly Bucket[]): Promise<void> => {
@@ -79,7 +86,8 @@ export function createAggregate({
   return {
     async advance() {
       // Read before anything is computed: what comes meanwhile may be in the numbers already and is new again next time, which does no harm.
-      const [feedback, decisions] = await Promise.all([ranges("feedback"), ranges("decisions")]);
+      const both = await Promise.all([ranges("feedback"), ranges("decisions")]);
+      const [feedback, decisions] = [both[0].found, both[1].found];
       const rows = [...feedback, ...decisions].reduce((sum, { next, end }) => sum + end - next, 0);
       if (rows === 0) return { rows, buckets: 0, more: false };
 
@@ -94,12 +102,18 @@ export function createAggregate({
       const positions = [
         ...feedback.map((range) => ({ topic: topics.feedback, ...range })),
         ...decisions.map((range) => ({ topic: topics.decisions, ...range })),
-      ].map(({ topic, partition, end }) => ({ reader, topic, kafka_partition: partition, next_offset: end }));
+      ].map(({ topic, origin, partition, end }) => ({
+        reader,
+        topic: positionName(topic, origin),
+        kafka_partition: partition,
+        next_offset: end,
+      }));
       await clickhouse.insert("learn_positions", positions);
       return {
         rows,
         buckets: dirty.length,
-        more: [...feedback, ...decisions].some(({ next, end }) => end - next === maxRows),
+        more:
+          both.some(({ more }) => more) || [...feedback, ...decisions].some(({ next, end }) => end - next === maxRows),
       };
     },
 
@@ -136,6 +150,7 @@ interface StatisticsRow {
 function bounds(table: "feedback" | "decisions", topic: string, ranges: readonly Range[]): Record<string, unknown> {
   return {
     [`${table}Topic`]: topic,
+    [`${table}Origin`]: ranges[0]?.origin ?? "",
     [`${table}From`]: new Map(ranges.map(({ partition, next }) => [partition, next])),
     [`${table}To`]: new Map(ranges.map(({ partition, end }) => [partition, end])),
   };

@@ -6,7 +6,7 @@ export const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
 /** Rows of `table` whose offsets are new, of the topic in the parameter `topicParameter`. */
 const inRange = (table: "feedback" | "decisions"): string => `
-  topic = {${table}Topic:String}
+  topic = {${table}Topic:String} AND kafka_origin = {${table}Origin:String}
   AND kafka_offset >= {${table}From:Map(Int32, UInt64)}[kafka_partition]
   AND kafka_offset < {${table}To:Map(Int32, UInt64)}[kafka_partition]`;
 
@@ -159,12 +159,19 @@ FROM (SELECT *, exp2(-dateDiff('hour', hour, newest_hour) / {halfLifeHours:Float
 GROUP BY arm, model
 ORDER BY arm, model`;
 
-/** How far record is, and how far this reader: [next, end) of every partition is new. */
+/**
+ * How far record is, and how far this reader: [next, end) of every partition is new. Each origin (cluster and topic id) has offsets and positions
+ * of its own, these under positionName(topic, origin): those of a topic that was made again say nothing of the one before it.
+ */
 export const selectRanges = (table: "feedback" | "decisions"): string => `
-SELECT stored.kafka_partition AS partition, seen.next_offset AS next, stored.end AS end
-FROM (SELECT kafka_partition, max(kafka_offset) + 1 AS end FROM ${table} WHERE topic = {topic:String} GROUP BY kafka_partition) AS stored
+SELECT stored.kafka_origin AS origin, stored.kafka_partition AS partition, greatest(seen.next_offset, stored.first) AS next, stored.end AS end
+FROM (
+  SELECT toString(kafka_origin) AS kafka_origin, kafka_partition, min(kafka_offset) AS first, max(kafka_offset) + 1 AS end
+  FROM ${table} WHERE topic = {topic:String} GROUP BY kafka_origin, kafka_partition
+) AS stored
 LEFT JOIN (
-  SELECT kafka_partition, next_offset FROM learn_positions FINAL WHERE reader = {reader:String} AND topic = {topic:String}
-) AS seen USING (kafka_partition)
+  SELECT substring(topic, length({topic:String}) + 2) AS kafka_origin, kafka_partition, next_offset FROM learn_positions FINAL
+  WHERE reader = {reader:String} AND (topic = {topic:String} OR startsWith(topic, concat({topic:String}, '@')))
+) AS seen USING (kafka_origin, kafka_partition)
 WHERE end > next
-ORDER BY partition`;
+ORDER BY origin, partition`;

@@ -1,4 +1,5 @@
 // Values as ClickHouse reads them in JSONEachRow: what JSON can't say (NaN, bytes, times out of range) is said so that no row is refused for it.
+import { originText, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 
 /** Where a record stands, and its Kafka timestamp in milliseconds since the epoch. */
 export interface Place {
@@ -8,6 +9,8 @@ export interface Place {
   timestamp: number;
   /** When it came to the broker (algorithms/identity.ts). Absent: the records are history, dated by what they say themselves. */
   arrivedAt?: number;
+  /** What the offset belongs to (algorithms/origin.ts). Absent: not known. */
+  origin?: Origin;
 }
 
 /** When a client's record counts as made, said being its own createdAt: when it came. It may say any time at all. */
@@ -18,10 +21,11 @@ export const clientTime = (said: number | null, { arrivedAt, timestamp }: Place)
 export const ownTime = (createdAt: number, { arrivedAt = Infinity }: Place): number => Math.min(createdAt, arrivedAt);
 
 /** The columns that every row ends in. */
-export const at = ({ topic, partition, offset }: Place): object => ({
+export const at = ({ topic, partition, offset, origin = unknownOrigin }: Place): object => ({
   topic,
   kafka_partition: partition,
   kafka_offset: offset,
+  kafka_origin: originText(origin),
 });
 
 // DateTime64(3) ends in 2299; TTLs are counted in DateTime, which ends in 2106. A clock that is wrong must not make a row that can't be kept.

@@ -1,29 +1,62 @@
 // How far the record stage is: the highest offset that ClickHouse has of every partition. Only rows of a topic's own table count, which are
-// stored after those derived from the same record.
+// stored after those derived from the same record, and only those of the topic and cluster that the partition belongs to now.
+import { originText, parseOrigin, sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 interface TopicPartition {
   topic: string;
   partition: number;
+  /** What has the topic's name now. */
+  origin?: Origin;
+}
+
+export interface StoredOffset {
+  offset: number | undefined;
+  /** There are rows, but of another topic or cluster: of this one nothing is stored. */
+  anotherTopic?: boolean;
+}
+
+interface Stored {
+  origin: string;
+  offset: number;
+}
+
+export const selectStored = (table: string): string =>
+  `SELECT kafka_partition AS partition, kafka_origin AS origin, max(kafka_offset) AS offset FROM ${table}
+       WHERE topic = {topic:String} GROUP BY kafka_partition, kafka_origin`;
+
+/**
+ * Which of a partition's rows say how far it is. Those of its very origin, if there are any. What is not known (rows from before origins were
+ * stored, brokers without topic ids) counts as matching, but not beside rows that are certainly another topic's: those came later.
+ */
+export function storedUnder(stored: readonly Stored[], current: Origin): StoredOffset {
+  const exact = stored.find(({ origin }) => origin === originText(current));
+  if (exact !== undefined && exact.origin !== "") return { offset: exact.offset };
+  if (stored.some(({ origin }) => !sameOrigin(parseOrigin(origin), current)))
+    return { offset: undefined, anotherTopic: true };
+  return { offset: stored.length === 0 ? undefined : Math.max(...stored.map(({ offset }) => offset)) };
 }
 
 /** tableOf: the table of a topic (with its prefix). Rejects as the port does. */
 export function createStoredOffsets(
   clickhouse: Pick<ClickHouse, "query">,
   tableOf: (topic: string) => string,
-): (partitions: readonly TopicPartition[]) => Promise<(TopicPartition & { offset: number | undefined })[]> {
-  async function highest(topic: string): Promise<Map<number, number>> {
-    const rows = await clickhouse.query<{ partition: number; offset: number }>(
-      `SELECT kafka_partition AS partition, max(kafka_offset) AS offset FROM ${tableOf(topic)}
-       WHERE topic = {topic:String} GROUP BY kafka_partition`,
-      { topic },
-    );
-    return new Map(rows.map(({ partition, offset }) => [partition, Number(offset)]));
+): (partitions: readonly TopicPartition[]) => Promise<({ topic: string; partition: number } & StoredOffset)[]> {
+  async function highest(topic: string): Promise<Map<number, Stored[]>> {
+    const rows = await clickhouse.query<Stored & { partition: number }>(selectStored(tableOf(topic)), { topic });
+    const byPartition = new Map<number, Stored[]>();
+    for (const { partition, origin, offset } of rows)
+      byPartition.set(partition, [...(byPartition.get(partition) ?? []), { origin, offset: Number(offset) }]);
+    return byPartition;
   }
 
   return async function storedOffsets(partitions) {
     const topics = [...new Set(partitions.map(({ topic }) => topic))];
     const found = new Map(await Promise.all(topics.map(async (topic) => [topic, await highest(topic)] as const)));
-    return partitions.map(({ topic, partition }) => ({ topic, partition, offset: found.get(topic)?.get(partition) }));
+    return partitions.map(({ topic, partition, origin = unknownOrigin }) => ({
+      topic,
+      partition,
+      ...storedUnder(found.get(topic)?.get(partition) ?? [], origin),
+    }));
   };
 }

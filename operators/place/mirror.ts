@@ -2,6 +2,7 @@
 // alone, so its home has its whole history in order; the copies follow it in that order, whatever is read twice, and so end as the home does.
 // How far the homes were read is committed with the copies. A copy says so in a header (or it would be copied in its turn) and keeps the time of
 // the original, by which ClickHouse tells the newest state of an example.
+import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
 
 export const copyHeader = "precedent-copy";
@@ -10,10 +11,12 @@ export interface ReadPosition {
   topic: string;
   partition: number;
   offset: number;
+  /** What the offset belongs to. */
+  origin?: Origin;
 }
 
 export interface MirrorDependencies {
-  kafka: Pick<Kafka, "followTopic" | "spans" | "lag">;
+  kafka: Pick<Kafka, "followTopic" | "spans" | "lag" | "origins">;
   /** Full name of examples. */
   topic: string;
   /** The group with which positions are committed. */
@@ -27,6 +30,8 @@ export interface Mirror {
   copy(placesOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
   /** Next offset of a home that is not copied yet. */
   position(partition: number): number;
+  /** Whether the topic is still the one that it reads; if not, another mirror has to take its place. */
+  isCurrent(): Promise<boolean>;
   stop(): Promise<void>;
 }
 
@@ -54,9 +59,13 @@ export async function createMirror(dependencies: MirrorDependencies, anew: boole
         await new Promise<void>((resolve) => drained.push(resolve));
     },
   });
+  const originNow = async (): Promise<Origin> => (await kafka.origins([topic])).get(topic) ?? unknownOrigin;
+  const origin = await originNow();
   const [spans, committed] = await Promise.all([kafka.spans(topic), kafka.lag(group, topic)]);
   for (const { partition, beginning, end } of spans) {
-    const known = committed.find((one) => one.partition === partition)?.committed;
+    const position = committed.find((one) => one.partition === partition);
+    const known =
+      position !== undefined && sameOrigin(position.origin ?? unknownOrigin, origin) ? position.committed : undefined;
     const valid = known !== undefined && known >= beginning && known <= end;
     const from = anew ? end : valid ? known : beginning;
     positions.set(partition, from);
@@ -65,7 +74,7 @@ export async function createMirror(dependencies: MirrorDependencies, anew: boole
   if (anew)
     await publish(
       [],
-      [...positions].map(([partition, offset]) => ({ topic, partition, offset })),
+      [...positions].map(([partition, offset]) => ({ topic, partition, offset, origin })),
     );
   for (const [partition, from] of positions) follower.follow(partition, from);
 
@@ -84,7 +93,7 @@ export async function createMirror(dependencies: MirrorDependencies, anew: boole
       const read = new Map(batch.map(({ partition, record }) => [partition, record.offset + 1]));
       await publishInParts(
         messages,
-        [...read].map(([partition, offset]) => ({ topic, partition, offset })),
+        [...read].map(([partition, offset]) => ({ topic, partition, offset, origin })),
         publish,
       );
       for (const [partition, offset] of read) positions.set(partition, offset);
@@ -94,6 +103,7 @@ export async function createMirror(dependencies: MirrorDependencies, anew: boole
       return { copied: messages.length, more: waiting.length > 0 };
     },
     position: (partition) => positions.get(partition) ?? 0,
+    isCurrent: async () => sameOrigin(origin, await originNow()),
     async stop() {
       for (const partition of positions.keys()) follower.unfollow(partition);
       for (const resume of drained.splice(0)) resume();

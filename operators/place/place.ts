@@ -24,7 +24,7 @@ export interface PlaceRules {
 
 export interface PlaceDependencies {
   clickhouse: Pick<ClickHouse, "query">;
-  kafka: Pick<Kafka, "followTopic" | "spans" | "lag" | "partitionOf">;
+  kafka: Pick<Kafka, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
   /** Full name of examples. */
   topic: string;
   /** Groups: with which the mirror's positions are committed, and which records the topic into ClickHouse. */
@@ -151,6 +151,11 @@ export function createPlace(dependencies: PlaceDependencies): Place {
       const aim = await wanted(now);
       if (aim === "global" && now.mode === "global" && now.domains.size === 0)
         return { mode: "global", placed: 0, copied: 0, more: false };
+      if (mirror !== undefined && !(await mirror.isCurrent())) {
+        log.error({ topic }, "the topic was made anew: what happens to examples is copied from its beginning");
+        await mirror.stop();
+        mirror = undefined;
+      }
       if (mirror === undefined) {
         partitions = (await kafka.spans(topic)).length;
         mirror = await createMirror({ kafka, topic, group: groups.own, publish }, now.domains.size === 0);

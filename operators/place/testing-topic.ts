@@ -1,5 +1,6 @@
 // The topic `examples`, the table that record makes of it and the policies in memory, for tests of place: nothing is compacted, every write of a
 // transaction is at once visible or never, and record is as far as the test lets it be.
+import { unknownOrigin } from "../../algorithms/origin.ts";
 import type { FollowHandlers, Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
 import type { PolicyLog } from "../publish/policy-log.ts";
@@ -102,10 +103,12 @@ export function createExampleTopic() {
           end: log.length,
           committed: committed.get(group)?.[partition],
           metadata: "",
+          origin: unknownOrigin,
         })),
       ),
+    origins: () => Promise.resolve(new Map()),
     partitionOf: homeOf,
-  } satisfies Pick<Kafka, "followTopic" | "spans" | "lag" | "partitionOf">;
+  } satisfies Pick<Kafka, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
 
   const query = (sql: string, parameters: Record<string, unknown> = {}): unknown[] => {
     const {

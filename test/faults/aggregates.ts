@@ -17,8 +17,8 @@ const tables = {
 
 /** Positions of learn that lie before what record has stored. */
 const behind = `SELECT stored.topic AS topic, stored.p AS p, stored.end AS end, read.next AS next FROM
-    (SELECT topic, kafka_partition AS p, max(kafka_offset) + 1 AS end FROM feedback GROUP BY topic, p
-     UNION ALL SELECT topic, kafka_partition AS p, max(kafka_offset) + 1 AS end FROM decisions GROUP BY topic, p) AS stored
+    (SELECT if(kafka_origin = '', topic, concat(topic, '@', kafka_origin)) AS topic, kafka_partition AS p, max(kafka_offset) + 1 AS end FROM feedback GROUP BY topic, p
+     UNION ALL SELECT if(kafka_origin = '', topic, concat(topic, '@', kafka_origin)) AS topic, kafka_partition AS p, max(kafka_offset) + 1 AS end FROM decisions GROUP BY topic, p) AS stored
   LEFT JOIN (SELECT topic, kafka_partition AS p, max(next_offset) AS next FROM learn_positions WHERE reader = 'router@${FEATURE_VERSION}' GROUP BY topic, p) AS read
     ON stored.topic = read.topic AND stored.p = read.p
   WHERE next < end`;

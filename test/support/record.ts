@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { SinkSource } from "../../connections/kafka/port.ts";
+import type { WatchedSource } from "../../connections/kafka/sink-source.ts";
 import { createBatch } from "../../operators/batch/batch.ts";
 import { createDecode } from "../../operators/decode/decode.ts";
 import { recordedTopicOf, tableOf, type RecordedTopic } from "../../operators/decode/rows.ts";
@@ -19,11 +20,19 @@ const prefix = "t.";
 /** Of the first record, in milliseconds since the epoch; the next ones follow by a millisecond. */
 export const createdAt = Date.UTC(2026, 2, 1);
 
-/** A record stage whose records are handed over by the test; values are JSON, since the codec has tests of its own. */
-export async function startRecordOn(clickhouse: ClickHouse, limits: { batchRows?: number; batchMs?: number } = {}) {
-  let handlers: Handlers | null = null;
+interface RecordLimits {
+  batchRows?: number;
+  batchMs?: number;
+}
+
+/** The record stage on any source; values are JSON, since the codec has tests of its own. */
+export function recordFrom(
+  clickhouse: ClickHouse,
+  source: SinkSource & Partial<Pick<WatchedSource, "origin">>,
+  limits: RecordLimits = {},
+  prefix = "t.",
+) {
   const deadLetters: { source: Source; code: string }[] = [];
-  const committed = new Map<string, number>();
   const topicOf = recordedTopicOf(prefix);
   const decode = createDecode({
     codec: {
@@ -37,17 +46,13 @@ export async function startRecordOn(clickhouse: ClickHouse, limits: { batchRows?
   const undecodable = createUndecodable({ topicOf, onUndecodable: () => undefined, deadLetter });
   const refused = createRefused({ letters: `${prefix}dead-letters`, onRefused: () => undefined, deadLetter });
   const stage = createSink({
-    source: {
-      run: async (given) => {
-        handlers = given;
-      },
-      commit: async (positions) => {
-        for (const { topic, partition, offset } of positions) committed.set(`${topic}/${partition}`, offset);
-      },
-      stop: async () => {},
+    source,
+    decode({ topic, partition, record }, signal) {
+      const { offset, timestamp } = record;
+      const origin = source.origin?.(topic, partition);
+      const place = { topic, partition, offset, timestamp, ...(origin === undefined ? {} : { origin }) };
+      return decode(topicOf(topic), record, place, signal);
     },
-    decode: ({ topic, partition, record }, signal) =>
-      decode(topicOf(topic), record, { topic, partition, offset: record.offset, timestamp: record.timestamp }, signal),
     batch: createBatch({ maxRows: limits.batchRows ?? 1_000, maxBytes: 1_000_000 }),
     insert: createInsert({ clickhouse, deadLetter: refused }),
     storedOffsets: createStoredOffsets(clickhouse, (topic) => tableOf[topicOf(topic)]),
@@ -57,6 +62,23 @@ export async function startRecordOn(clickhouse: ClickHouse, limits: { batchRows?
     batchMs: limits.batchMs ?? 10,
     drainMs: 5_000,
   });
+  return { stage, deadLetters };
+}
+
+/** A record stage whose records are handed over by the test. */
+export async function startRecordOn(clickhouse: ClickHouse, limits: RecordLimits = {}) {
+  let handlers: Handlers | null = null;
+  const committed = new Map<string, number>();
+  const source: SinkSource = {
+    run: async (given) => {
+      handlers = given;
+    },
+    commit: async (positions) => {
+      for (const { topic, partition, offset } of positions) committed.set(`${topic}/${partition}`, offset);
+    },
+    stop: async () => {},
+  };
+  const { stage, deadLetters } = recordFrom(clickhouse, source, limits, prefix);
   await stage.run();
   const given = handlers as Handlers | null;
   if (given === null) throw new Error("the source was not run");
