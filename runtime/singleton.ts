@@ -3,7 +3,7 @@
 // generation in which it held the partition, and the winner's producer fences its own. What a task does elsewhere must bear to be done twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { unknownOrigin, withOrigin, type Origin } from "../algorithms/origin.ts";
+import { withOrigin, type Origin } from "../algorithms/origin.ts";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
 
@@ -97,10 +97,10 @@ export function createSingleton({
         topic: name,
         partitions: read
           .filter((position) => position.topic === name)
-          .map(({ partition, offset, origin = unknownOrigin }) => ({
+          .map(({ partition, offset, origin }) => ({
             partition,
             offset: String(offset),
-            metadata: withOrigin(origin, ""),
+            metadata: origin === undefined ? null : withOrigin(origin, ""),
           })),
       }));
       const offsets = [own, ...others];

@@ -1,5 +1,6 @@
 // Feedback and decisions put straight into ClickHouse, as record would, and what learn must make of them, computed in plain TypeScript.
 import { constantPrior, emptyStatistics, observe, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
+import type { Origin } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import { aDecision } from "../../operators/test-values.ts";
@@ -56,14 +57,14 @@ export interface RecordingTable {
 }
 
 /** Inserts records at the next offsets of the topics t.feedback and t.decisions; a request's records share a partition. */
-export function recordInto(clickhouse: Pick<ClickHouse, "insert">, partitions = 3): RecordingTable {
+export function recordInto(clickhouse: Pick<ClickHouse, "insert">, partitions = 3, origin?: Origin): RecordingTable {
   const ends = new Map<string, number>();
   const place = (topic: string, requestId: string, timestamp: number) => {
     const partition = Buffer.from(requestId).reduce((sum, byte) => sum + byte, 0) % partitions;
     const key = `${topic}/${partition}`;
     const offset = ends.get(key) ?? 0;
     ends.set(key, offset + 1);
-    return { topic, partition, offset, timestamp };
+    return { topic, partition, offset, timestamp, ...(origin === undefined ? {} : { origin }) };
   };
   return {
     async feedback(...records) {
