@@ -1,5 +1,5 @@
-// Two real stages without operators, two processes' worth of each, and a load on them: requests -> (plan) -> work and decisions -> (generate) ->
-// responses. What must come out is simple: every record of requests once in each of the other topics.
+// Two real stages without operators, two processes' worth of each, and a load on them: requests -> (plan) -> work, decisions and copies -> (generate)
+// -> responses. What must come out is simple: every record of requests once in each of the other topics.
 import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
@@ -11,13 +11,15 @@ import { createMetricsRegistry, createStageMetrics } from "../../runtime/metrics
 import { createStage, type Stage } from "../../runtime/stage.ts";
 import { whileProgressing } from "./progress.ts";
 
-export const topics = ["requests", "work", "decisions", "responses"] as const;
+export const topics = ["requests", "work", "decisions", "copies", "responses"] as const;
 
 export interface Relay {
   admin: Admin;
   issued(): number;
   answered(): number;
-  /** Resolves when so many more are answered; rejects when they are not within that time. */
+  /** Sends these besides the load; their answers count, they do not count as issued. */
+  ask(ids: readonly string[]): Promise<void>;
+  /** Resolves when so many more are answered and all that were issued by now; rejects when they are not within that time. */
   moreAnswers(count: number, withinMs: number): Promise<void>;
   /** Ends the load and waits for all answers and commits. Rejects when nothing more comes for so long. */
   finish(stillMs: number): Promise<void>;
@@ -25,6 +27,8 @@ export interface Relay {
   recordsOf(topic: string): Promise<Map<string, number>>;
   /** Every step back of a committed offset that was seen. */
   backwards: readonly string[];
+  /** What keeps the stages from working, as /healthz would say it. */
+  problems(): string[];
   stop(): Promise<void>;
 }
 
@@ -41,7 +45,7 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
   const clients: Kafka[] = [];
   for (const instance of ["a", "b"])
     for (const [name, input, outputs] of [
-      ["plan", "requests", ["work", "decisions"]],
+      ["plan", "requests", ["work", "decisions", "copies"]],
       ["generate", "work", ["responses"]],
     ] as const) {
       const kafka = clientOf(brokers, `${name}-${instance}`);
@@ -65,11 +69,13 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
         await sleep(200);
       }
   };
+  const ask = (ids: readonly string[]): Promise<void> =>
+    send(ids.map((id) => ({ topic: "requests", key: id, value: Buffer.from(id) })));
   const load = (async () => {
     const slice = Math.ceil(perSecond / 10);
     for (; !stopping; await sleep(100)) {
       const ids = Array.from({ length: slice }, (_, i) => `r-${issued + i}`);
-      await send(ids.map((id) => ({ topic: "requests", key: id, value: Buffer.from(id) })));
+      await ask(ids);
       issued += slice;
     }
   })();
@@ -110,11 +116,20 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
     issued: () => issued,
     answered: () => answered.size,
     backwards,
+    problems: () => stages.flatMap((stage) => stage.health().problems ?? []),
+    ask,
     async moreAnswers(count, withinMs) {
       const goal = answered.size + count;
-      for (const end = Date.now() + withinMs; answered.size < goal; await sleep(50))
-        if (Date.now() > end)
-          throw new Error(`${count + answered.size - goal} of ${count} more answers within ${withinMs} ms`);
+      const asked = Array.from({ length: issued }, (_, i) => `r-${i}`);
+      for (const end = Date.now() + withinMs; ; await sleep(50)) {
+        const waiting = asked.filter((id) => !answered.has(id));
+        if (answered.size >= goal && waiting.length === 0) return;
+        if (Date.now() < end) continue;
+        const more = `${count + answered.size - goal} of ${count} more answers within ${withinMs} ms`;
+        throw new Error(
+          `${more}, and ${waiting.length} that were asked before have none: ${this.problems().join("; ")}`,
+        );
+      }
     },
     async finish(stillMs) {
       stopping = true;
@@ -169,9 +184,11 @@ function stageOf({ kafka, name, input, outputs, instance }: StageSetting): Stage
     name,
     group: name,
     topics: [input],
+    outputs: () => outputs,
     transactionalId: `${name}.${instance}`,
     instance: `${name}-${instance}`,
     sessionTimeoutMs: config.sessionTimeoutMs,
+    health: { stalledAfterMs: 5_000, slowestMs: 1_000 },
     limits: { inFlight: 256, inFlightBytes: 16_000_000, drainMs: 3_000 },
     kafka,
     async process({ key, value, offset }) {
