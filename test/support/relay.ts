@@ -80,6 +80,7 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
     }
   })();
 
+  const problems = (): string[] => stages.flatMap((stage) => stage.health().problems ?? []);
   const backwards: string[] = [];
   const seen = new Map<string, number>();
   const lag = async (): Promise<{ read: number; behind: string[] }> => {
@@ -116,7 +117,7 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
     issued: () => issued,
     answered: () => answered.size,
     backwards,
-    problems: () => stages.flatMap((stage) => stage.health().problems ?? []),
+    problems,
     ask,
     async moreAnswers(count, withinMs) {
       const goal = answered.size + count;
@@ -127,7 +128,7 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
         if (Date.now() < end) continue;
         const more = `${count + answered.size - goal} of ${count} more answers within ${withinMs} ms`;
         throw new Error(
-          `${more}, and ${waiting.length} that were asked before have none: ${this.problems().join("; ")}`,
+          `${more}, and ${waiting.length} that were asked before have none: ${problems().join("; ")}`,
         );
       }
     },
