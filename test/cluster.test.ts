@@ -128,8 +128,9 @@ test("an input topic that is made anew is read from its beginning", { timeout: 9
   const ids = Array.from({ length: 200 }, (_, i) => `again-${i}`);
   const answered = relay.moreAnswers(ids.length, goesOnWithinMs);
   await Promise.all([relay.ask(ids), answered]);
+  // Each at least once: what was read before the new topic was recognised may be answered again.
   const responses = await relay.recordsOf("responses");
-  expect(ids.filter((id) => responses.get(id) !== 1)).toEqual([]);
+  expect(ids.filter((id) => !responses.has(id))).toEqual([]);
 });
 
 test("the real pipelines go on when a node is killed", { timeout: 180_000 }, async () => {
