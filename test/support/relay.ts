@@ -127,9 +127,7 @@ export async function startRelay(brokers: readonly string[], perSecond: number):
         if (answered.size >= goal && waiting.length === 0) return;
         if (Date.now() < end) continue;
         const more = `${count + answered.size - goal} of ${count} more answers within ${withinMs} ms`;
-        throw new Error(
-          `${more}, and ${waiting.length} that were asked before have none: ${problems().join("; ")}`,
-        );
+        throw new Error(`${more}, and ${waiting.length} that were asked before have none: ${problems().join("; ")}`);
       }
     },
     async finish(stillMs) {
