@@ -3,7 +3,7 @@
 
 /** rho: what is left of G after an hour. The view holds the same number. */
 export const gainRetention = 0.9;
-/** Offload credit that is left after an hour (spec 30, eviction). The view example_value holds the same number. */
+/** Offload credit that is left after an hour (spec 30, eviction). */
 export const creditRetention = 0.9;
 /** Hours that the views look back: what is older counts less than 1e-15 of a use now. */
 export const gainHours = 336;

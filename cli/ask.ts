@@ -19,7 +19,7 @@ interface Options {
 
 export interface Answered {
   response: Response;
-  /** Null where none was made: an answer from the cache, a refusal. */
+  /** Null where none was made: a repeat of an id, a refusal. */
   decision: Decision | null;
 }
 
@@ -93,7 +93,7 @@ export async function ask(
     if (response === null) {
       throw new CommandError(`no response to ${request.id} within ${timeoutMs} ms: do the stages run (precedent up)?`);
     }
-    const decided = response.source === "none" || response.source === "cache" ? 200 : decisionWaitMs;
+    const decided = response.source === "none" ? 200 : decisionWaitMs;
     return { response, decision: await within(decisions.promise, decided, signal) };
   } finally {
     await Promise.allSettled([producer.close(), ...tails.map((tail) => tail.stop())]);

@@ -48,7 +48,7 @@ export function describeConversation({
   for (const { role, content } of request.messages) lines.push(pc.dim(`  ${role}:`), indent(content));
 
   lines.push("", pc.bold("decision"));
-  if (decision === undefined) lines.push("  none: refused, answered from a cache, or not planned or recorded yet");
+  if (decision === undefined) lines.push("  none: refused, or not planned or recorded yet");
   else {
     lines.push(
       `  ${decision.arm}, chosen with probability ${decision.probability.toFixed(3)} by policy version ${decision.policyVersion}${decision.policyVersion === 0 ? " (the prior)" : ""}`,

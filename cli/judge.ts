@@ -27,15 +27,15 @@ interface Options {
 export function addJudge(program: Command, io: Io): void {
   program
     .command("judge")
-    .description("let an arm compare two answers: of a request and its alternative, or two texts")
+    .description("let an arm compare two answers: that of a request and another one, or two texts")
     .argument("[request-id]", "a recorded request; without it --question, --first and --second")
     .requiredOption("-a, --arm <name>", "the arm that judges")
     .option("-t, --tenant <name>", "owner of the request", "default")
     .option("-n, --samples <count>", "verdicts of each order", parseCount, 8)
     .option("--question <text>", "what was asked")
     .option("--first <text>", "one answer")
-    .option("--second <text>", "the other answer; with a request id: instead of its recorded alternative")
-    .option("--against <arm>", "with a request id: the arm of the other answer")
+    .option("--second <text>", "the other answer")
+    .option("--against <arm>", "with a request id: the arm that gave the other answer")
     .option("--dry-run", "with a request id: give no feedback")
     .option("--json", "as JSON")
     .action(async (requestId: string | undefined, options: Options, command: Command) => {
@@ -87,32 +87,21 @@ async function compareBy(
   }
 }
 
-/** Question and both answers of a recorded request. */
+/** A recorded request with its answer, and the other one. */
 async function recorded(
   { clickhouse }: Session,
   requestId: string,
   { tenant, second, against }: Options,
 ): Promise<Comparison & { against: string }> {
-  const parameters = { requestId, tenant };
+  if (second === undefined || against === undefined)
+    throw new UsageError("a request id needs --second, the other answer, and --against, the arm that gave it");
   const [answer] = await clickhouse.query<{ question: string; text: string; status: string }>(
     "SELECT question, text, status FROM outcomes WHERE request_id = {requestId:String} AND tenant = {tenant:String}",
-    parameters,
+    { requestId, tenant },
   );
   if (answer === undefined) throw new CommandError(`${requestId} is not recorded for ${tenant}`);
   if (answer.status !== "ok") throw new CommandError(`${requestId} has no answer to judge`);
-  const base = { requestId, question: answer.question, first: answer.text };
-  if (second !== undefined) {
-    if (against === undefined) throw new UsageError("--second needs --against: the arm that gave it");
-    return { ...base, second, against };
-  }
-  const [other] = await clickhouse.query<{ arm: string; text: string }>(
-    `SELECT assumeNotNull(arm) AS arm, text FROM alternatives FINAL
-     WHERE request_id = {requestId:String} AND tenant = {tenant:String} AND status = 'ok' AND arm IS NOT NULL LIMIT 1`,
-    parameters,
-  );
-  if (other === undefined)
-    throw new CommandError(`${requestId} has no recorded alternative: give one with --second and --against`);
-  return { ...base, second: other.text, against: other.arm };
+  return { requestId, question: answer.question, first: answer.text, second, against };
 }
 
 async function give(

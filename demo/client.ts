@@ -146,8 +146,6 @@ function requestOf(
     ...{ id: uuid(), tenant: demoTenant, domain: demoDomain },
     params: { maxTokens: null, temperature: null, topP: null, seed: seed ?? null, stop: [] },
     allow: { arms: arm === undefined ? null : [arm], maxCost: null, deadlineMs: timeoutMs, costWeight: null },
-    // A second run is to show answers, not the first run's.
-    privacy: { cache: true, share: true, fresh: true },
     mayAsk: true,
     metadata: { client: demoClient, run, ...(scene && { scene }), ...(linkPolicy && { "link-policy": linkPolicy }) },
     createdAt: Date.now(),

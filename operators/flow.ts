@@ -17,13 +17,8 @@ export interface Validated extends Received<Request> {
   /** What was missing so far; ends in Decision.degraded. */
   degraded: string[];
 }
-/** After sanitise: the same, with whatever the tenant's rules replaced. */
-export type Sanitised = Validated;
 /** After recall: not answered before. */
-export interface Recalled extends Sanitised {
-  /** tenant/domain/canonical hash under which the answer may be kept; null: not to be kept. */
-  cacheKey: string | null;
-}
+export type Recalled = Validated;
 /** After embed. */
 export interface Embedded extends Recalled {
   /** Unit length; null when the embedder is missing (degraded says so). */
@@ -79,6 +74,6 @@ export interface Prompt {
 }
 /** After call: answered, or failed for good. */
 export interface Called extends Linked {
-  /** The response, and the answer to keep where that is allowed. */
+  /** The response. */
   emits: Emit[];
 }

@@ -76,7 +76,6 @@ export function anExample(id: string, similarity = 0.8): SelectedExample {
 export function selected(change: Partial<Selected> = {}, request: Partial<Request> = {}): Selected {
   return {
     ...validated(request),
-    cacheKey: null,
     embedding: Float32Array.of(1, 0, 0, 0),
     examplesByArm: new Map(),
     trialByArm: new Map(),

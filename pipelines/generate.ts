@@ -10,4 +10,4 @@ export const generate = pipeline<GenerateDependencies>("generate")
   .from("work", generateContract)
   .step("link", createLink)
   .step("call", createCall)
-  .to("responses", "answers", "dead-letters");
+  .to("responses", "dead-letters");

@@ -4,7 +4,6 @@ import { planContract, type ContractDependencies } from "../operators/contracts.
 import { createEmbed, type EmbedDependencies } from "../operators/embed/embed.ts";
 import { createRecall, type RecallDependencies } from "../operators/recall/recall.ts";
 import { createRoute, type RouteDependencies } from "../operators/route/route.ts";
-import { createSanitise } from "../operators/sanitise/sanitise.ts";
 import { createSelect, type SelectDependencies } from "../operators/select/select.ts";
 import { createValidate, type ValidateDependencies } from "../operators/validate/validate.ts";
 import { pipeline } from "../runtime/pipeline.ts";
@@ -20,7 +19,6 @@ export type PlanDependencies = ContractDependencies &
 export const plan = pipeline<PlanDependencies>("plan")
   .from("requests", planContract)
   .step("validate", createValidate)
-  .step("sanitise", createSanitise)
   .step("recall", createRecall)
   .step("embed", createEmbed)
   .step("select", createSelect)

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Delta } from "../schemas/types.ts";
+import type { Document } from "../schemas/types.ts";
 import { pipeline } from "./pipeline.ts";
 import { finish, ok, type Emit, type Received, type StepContext } from "./step.ts";
 import { silent } from "./test-doubles.ts";
@@ -7,14 +7,14 @@ import { silent } from "./test-doubles.ts";
 interface Dependencies {
   greeting: string;
 }
-type In = Received<Delta>;
-const record: Delta = { requestId: "r1", tenant: "t", attempt: 1, index: 0, text: "you", createdAt: 1 };
+type In = Received<Document>;
+const record: Document = { tenant: "t", id: "r1", text: "you", title: null, createdAt: 1 };
 const received: In = { record, position: { topic: "in", partition: 0, offset: 0 }, timestamp: 1, receivedAt: 2 };
-const emit = (text: string): Emit => ({ output: "deltas", key: "r1", record: { ...record, text } });
+const emit = (text: string): Emit => ({ output: "documents", key: "r1", record: { ...record, text } });
 const context = (): StepContext => ({ signal: new AbortController().signal, log: silent, deadline: 9, timings: [] });
 
 const greet = pipeline<Dependencies>("greet")
-  .from("deltas", () => ({ deadline: () => 9, id: () => "r1", answer: () => [] }))
+  .from("documents", () => ({ deadline: () => 9, id: () => "r1", answer: () => [] }))
   .step("stop", () => (input: In) => (input.record.text === "nobody" ? finish(emit("nobody here")) : ok(input)))
   .step(
     "greet",
@@ -28,14 +28,14 @@ const greet = pipeline<Dependencies>("greet")
       ({ text }: In & { text: string }) =>
         ok({ emits: [emit(text)] }),
   )
-  .to("deltas");
+  .to("documents");
 
 test("a pipeline is a value that tells what it does without running", () => {
   expect(greet).toMatchObject({
     name: "greet",
-    source: "deltas",
+    source: "documents",
     operators: ["stop", "greet", "say"],
-    outputs: ["deltas"],
+    outputs: ["documents"],
   });
 });
 

@@ -2,27 +2,17 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
 import type { TopicName } from "../schemas/records.ts";
-import type { Delta } from "../schemas/types.ts";
+import type { Document } from "../schemas/types.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { Abandoned, createProcessor } from "./processor.ts";
-import {
-  deadLetter,
-  finish,
-  ok,
-  refuse,
-  retryLater,
-  type Emit,
-  type Outcome,
-  type Received,
-  type Step,
-} from "./step.ts";
+import { finish, ok, refuse, retryLater, type Emit, type Outcome, type Received, type Step } from "./step.ts";
 import { rawRecord, silent } from "./test-doubles.ts";
 
-type In = Received<Delta>;
+type In = Received<Document>;
 const position = { topic: "in", partition: 3, offset: 7 };
-const delta = (text: string): Delta => ({ requestId: "r1", tenant: "t", attempt: 1, index: 0, text, createdAt: 1 });
-const emit = (text: string): Emit => ({ output: "deltas", key: "r1", record: delta(text) });
+const document = (text: string): Document => ({ tenant: "t", id: "r1", text, title: null, createdAt: 1 });
+const emit = (text: string): Emit => ({ output: "documents", key: "r1", record: document(text) });
 const never = (): AbortSignal => new AbortController().signal;
 
 /** Records as JSON; `broken` bytes are undecodable. */
@@ -42,28 +32,28 @@ interface SetUp {
   step: Step<In, In & Emitting>;
   codec?: Codec;
   deadlineMs?: number;
-  contract?: Partial<SourceContract<"deltas">>;
+  contract?: Partial<SourceContract<"documents">>;
 }
 
 function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {} }: SetUp) {
   const now = (): number => Date.now();
   const started = now();
   const definition = pipeline<object>("test")
-    .from("deltas", () => ({
+    .from("documents", () => ({
       deadline: () => started + deadlineMs,
-      id: ({ record }) => record.requestId,
+      id: ({ record }) => record.id,
       answer: (_received, { status, code }) => [emit(`${status}: ${code}`)],
       ...contract,
     }))
     .step("only", () => step)
-    .to("deltas", "dead-letters");
+    .to("documents", "dead-letters");
   const registry = createMetricsRegistry();
   const topicOf = (output: TopicName): string => output;
   const metrics = createStageMetrics(registry, "test");
   return createProcessor({ pipeline: definition.bind({}), codec, topicOf, now, metrics, log: silent });
 }
 /** Topic and the telling part of every output. */
-async function outputs(its: SetUp, value = JSON.stringify(delta("question")), signal = never()): Promise<string[]> {
+async function outputs(its: SetUp, value = JSON.stringify(document("question")), signal = never()): Promise<string[]> {
   const messages = await setUp(its).process(rawRecord(7, value), position, signal);
   return messages.map(({ topic, value: bytes }) => {
     const record = JSON.parse(String(bytes)) as { text?: string; code?: string; reason?: string };
@@ -74,23 +64,23 @@ const echo: Step<In, In & Emitting> = (received) => ok({ ...received, emits: [em
 
 describe("processor", () => {
   test("ends in what the operators emit", async () => {
-    expect(await outputs({ step: echo })).toEqual(["deltas question!"]);
-    expect(await outputs({ step: () => finish(emit("known")) })).toEqual(["deltas known"]);
+    expect(await outputs({ step: echo })).toEqual(["documents question!"]);
+    expect(await outputs({ step: () => finish(emit("known")) })).toEqual(["documents known"]);
   });
 
   test("a refusal is answered", async () => {
     expect(await outputs({ step: () => refuse("prompt_too_large", "1 byte too many") })).toEqual([
-      "deltas refused: prompt_too_large",
+      "documents refused: prompt_too_large",
     ]);
   });
 
   test("what nobody can handle goes to dead-letters with its bytes, and is answered", async () => {
-    const processor = setUp({ step: () => deadLetter("poison", "no") });
-    const [letter, response] = await processor.process(rawRecord(7, JSON.stringify(delta("q"))), position, never());
+    const processor = setUp({ step: () => Promise.reject(new Error("poison")) });
+    const [letter, response] = await processor.process(rawRecord(7, JSON.stringify(document("q"))), position, never());
     const record = JSON.parse(String(letter?.value)) as { offset: number; value: { data: number[] }; stage: string };
     expect([letter?.topic, record.offset, record.stage]).toEqual(["dead-letters", 7, "test"]);
-    expect(Buffer.from(record.value.data).toString()).toBe(JSON.stringify(delta("q")));
-    expect(String(response?.value)).toContain("failed: poison");
+    expect(Buffer.from(record.value.data).toString()).toBe(JSON.stringify(document("q")));
+    expect(String(response?.value)).toContain("failed: internal_error");
   });
 
   test("what is undecodable, or has no value, goes to dead-letters; there is nobody to answer", async () => {
@@ -108,14 +98,14 @@ describe("processor", () => {
     ],
     ["rejects", () => Promise.reject(new Error("a bug"))],
   ])("an operator that %s costs its record alone: a dead letter and a failed response", async (_how, step) => {
-    expect(await outputs({ step })).toEqual(["dead-letters internal_error", "deltas failed: internal_error"]);
+    expect(await outputs({ step })).toEqual(["dead-letters internal_error", "documents failed: internal_error"]);
   });
 
   test("a failing dependency is asked again until it works", async () => {
     let calls = 0;
     const step: Step<In, In & Emitting> = (received, context) =>
       ++calls < 3 ? retryLater(new Error("away")) : echo(received, context);
-    expect(await outputs({ step })).toEqual(["deltas question!"]);
+    expect(await outputs({ step })).toEqual(["documents question!"]);
     expect(calls).toBe(3);
   });
 
@@ -133,12 +123,12 @@ describe("processor", () => {
         ++calls < 3 ? wait : last;
     const end = async (last: Outcome<In & Emitting>): Promise<string[]> => {
       calls = told.length = 0;
-      const bytes = JSON.stringify(delta("q"));
+      const bytes = JSON.stringify(document("q"));
       const outputs = await setUp({ step: after(last) }).process(rawRecord(7, bytes), position, never(), place);
-      return [...told, ...outputs.map(({ value }) => (JSON.parse(String(value)) as Delta).text)];
+      return [...told, ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
     };
     expect(await end(finish(emit("copy")))).toEqual(["leave", "copy"]);
-    const going = { record: delta("q"), position, timestamp: 1, receivedAt: 1, emits: [emit("new")] };
+    const going = { record: document("q"), position, timestamp: 1, receivedAt: 1, emits: [emit("new")] };
     expect(await end(ok(going))).toEqual(["leave", "take", "new"]);
   });
 
@@ -146,7 +136,7 @@ describe("processor", () => {
     const waits: Step<In, In & Emitting> = () => retryLater(new Error("not yet"), refuse("too_many_repeats", "wait"));
     const full = { leave: () => false, take: () => Promise.resolve() };
     const [answer] = await setUp({ step: waits }).process(
-      rawRecord(7, JSON.stringify(delta("q"))),
+      rawRecord(7, JSON.stringify(document("q"))),
       position,
       never(),
       full,
@@ -156,7 +146,7 @@ describe("processor", () => {
 
   test("when it fails until the deadline the request is refused", async () => {
     const step: Step<In, In & Emitting> = () => retryLater(new Error("ClickHouse is away"));
-    expect(await outputs({ step, deadlineMs: 120 })).toEqual(["deltas refused: deadline_exceeded"]);
+    expect(await outputs({ step, deadlineMs: 120 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("an operator that heeds its signal by throwing is late, not broken", async () => {
@@ -164,12 +154,12 @@ describe("processor", () => {
       await sleep(60_000, undefined, { signal });
       return ok({ ...received, emits: [] });
     };
-    expect(await outputs({ step, deadlineMs: 50 })).toEqual(["deltas refused: deadline_exceeded"]);
+    expect(await outputs({ step, deadlineMs: 50 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("an operator that ignores its signal is left behind after the deadline", async () => {
     const step: Step<In, In & Emitting> = () => new Promise(() => undefined);
-    expect(await outputs({ step, deadlineMs: 10 })).toEqual(["deltas refused: deadline_exceeded"]);
+    expect(await outputs({ step, deadlineMs: 10 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("when the partition is lost nothing comes of it, whatever the operator says", async () => {
@@ -190,7 +180,7 @@ describe("processor", () => {
     const codec = plainCodec();
     const decode = vi.spyOn(codec, "decode");
     decode.mockRejectedValueOnce(new RegistryUnavailable("down"));
-    expect(await outputs({ step: echo, codec })).toEqual(["deltas question!"]);
+    expect(await outputs({ step: echo, codec })).toEqual(["documents question!"]);
     decode.mockRejectedValue(new RegistryUnavailable("down"));
     const controller = new AbortController();
     const waiting = outputs({ step: echo, codec }, undefined, controller.signal);
@@ -228,7 +218,7 @@ describe("processor", () => {
 
   test("outputs that the broker refuses become a dead letter and an answer; the second time without the record's bytes", async () => {
     const { rejected } = setUp({ step: echo });
-    const record = rawRecord(7, JSON.stringify(delta("q")));
+    const record = rawRecord(7, JSON.stringify(document("q")));
     const letters = await Promise.all(
       [false, true].map((again) => rejected(record, position, new Error("too large"), again)),
     );

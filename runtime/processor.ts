@@ -125,12 +125,12 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
         limit.over,
       ]);
       if (lost.aborted) throw new Abandoned("the partition was lost");
-      return conclude(outcome, record, position, received);
+      return conclude(outcome, received);
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
       // A driver that heeds the signal throws its reason, or an error of its own that is named for it.
       if (signal.aborted && (error === signal.reason || (error instanceof Error && error.name === "AbortError")))
-        return conclude(deadlineExceeded(), record, position, received);
+        return conclude(deadlineExceeded(), received);
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
       return [
         deadLetter(record, position, { code: "internal_error", reason: reasonOf(error) }),
@@ -146,12 +146,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     }
   };
 
-  function conclude(
-    outcome: Outcome<{ emits: Emit[] }>,
-    record: RawRecord,
-    position: Position,
-    received: Received<RecordOf[N]>,
-  ): OutgoingMessage[] {
+  function conclude(outcome: Outcome<{ emits: Emit[] }>, received: Received<RecordOf[N]>): OutgoingMessage[] {
     switch (outcome.kind) {
       case "ok":
         return outcome.value.emits.map(encode);
@@ -163,11 +158,6 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
           ...{ status: "refused", code: outcome.code, message: outcome.message },
           ...(outcome.repeat === true ? { repeat: true } : {}),
         });
-      case "deadLetter":
-        return [
-          deadLetter(record, position, outcome),
-          ...answer(received, { status: "failed", code: outcome.code, message: outcome.reason }),
-        ];
       case "retryLater":
         throw outcome.cause; // retrying() lets none through
     }

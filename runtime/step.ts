@@ -39,7 +39,7 @@ export interface Ok<T> {
   kind: "ok";
   value: T;
 }
-/** The record is answered already (cache hit, copy of a first response): the steps after this one do not run. */
+/** The record is answered already (copy of a first response): the steps after this one do not run. */
 export interface Finish {
   kind: "finish";
   emits: Emit[];
@@ -51,12 +51,6 @@ export interface Refuse {
   message: string;
   /** Of a record that repeats another: the response is marked so, and never stands in for the other's. */
   repeat?: boolean;
-}
-/** The record can't be processed by anybody: its bytes go to dead-letters. */
-export interface DeadLettered {
-  kind: "deadLetter";
-  code: string;
-  reason: string;
 }
 /** A dependency fails: the record waits and the step runs again, until its deadline. */
 export interface RetryLater {
@@ -75,12 +69,11 @@ export interface Place {
   /** Resolves when it has one again, in its turn. */
   take(): Promise<void>;
 }
-export type Outcome<T> = Ok<T> | Finish | Refuse | DeadLettered | RetryLater;
+export type Outcome<T> = Ok<T> | Finish | Refuse | RetryLater;
 
 export const ok = <T>(value: T): Ok<T> => ({ kind: "ok", value });
 export const finish = (...emits: Emit[]): Finish => ({ kind: "finish", emits });
 export const refuse = (code: string, message: string): Refuse => ({ kind: "refuse", code, message });
-export const deadLetter = (code: string, reason: string): DeadLettered => ({ kind: "deadLetter", code, reason });
 export const retryLater = (cause: Error, elseRefuse?: Refuse): RetryLater => ({
   kind: "retryLater",
   cause,

@@ -1,9 +1,7 @@
 // Which record stands on which topic. The Avro files beside this one are the contract; types.ts follows them.
 import type {
-  Answer,
   DeadLetter,
   Decision,
-  Delta,
   Document,
   Example,
   Feedback,
@@ -21,12 +19,9 @@ import type {
 export interface RecordOf {
   requests: Request;
   responses: Response;
-  alternatives: Response;
-  deltas: Delta;
   feedback: Feedback;
   decisions: Decision;
   work: Work;
-  answers: Answer;
   examples: Example;
   policies: Policy;
   observations: Observation;
@@ -43,12 +38,9 @@ export type TopicName = keyof RecordOf;
 export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
   responses: "response",
-  alternatives: "response",
-  deltas: "delta",
   feedback: "feedback",
   decisions: "decision",
   work: "work",
-  answers: "answer",
   examples: "example",
   policies: "policy",
   observations: "observation",

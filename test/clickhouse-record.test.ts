@@ -58,17 +58,16 @@ describe("record on ClickHouse", () => {
       degraded: ["policy"],
       answered_at: "2026-03-01 12:00:00.173",
     });
-    const { request_id, arm, dearest_arm, cost, dearest_cost, by_cache } = savingsRow(
+    const { request_id, arm, dearest_arm, cost, dearest_cost } = savingsRow(
       await clickhouse.query("SELECT * FROM savings"),
     );
-    expect({ request_id, arm, dearest_arm, cost, dearest_cost, by_cache }).toEqual({
+    expect({ request_id, arm, dearest_arm, cost, dearest_cost }).toEqual({
       request_id: "r1",
       arm: "cheap",
       dearest_arm: "dear",
       cost: 0.001,
       // The dear arm has answered nothing yet: unknown, not nothing.
       dearest_cost: null,
-      by_cache: false,
     });
     expect(await clickhouse.query("SELECT embedding, deleted FROM examples FINAL")).toEqual([
       { embedding: [0.6, -0.8], deleted: false },

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createRegistry, type Registry } from "../connections/registry/client.ts";
 import { createCodec, readSchema, subjectOf } from "../connections/registry/codec.ts";
 import { CodecError, RegistryUnavailable } from "../connections/registry/port.ts";
-import { answer, wire } from "../connections/registry/testing-answer.ts";
+import { replay, wire } from "../connections/registry/testing-replay.ts";
 import type { Request } from "../schemas/types.ts";
 import { testStack, uniquePrefix } from "./support/stack.ts";
 
@@ -29,9 +29,9 @@ describe("codec on the registry", () => {
     await writer.register(["cheap", "dear"]);
     const reader = createCodec({ prefix, registry: createRegistry({ url: testStack().registryUrl }) });
     await reader.register(["cheap", "dear"]);
-    const bytes = writer.encode("answers", answer);
-    expect(reader.encode("answers", answer)).toEqual(bytes);
-    expect(await reader.decode("answers", bytes)).toEqual({ ok: true, value: answer });
+    const bytes = writer.encode("replays", replay);
+    expect(reader.encode("replays", replay)).toEqual(bytes);
+    expect(await reader.decode("replays", bytes)).toEqual({ ok: true, value: replay });
   });
 
   it("sets BACKWARD on every subject", async () => {
@@ -58,15 +58,15 @@ describe("codec on the registry", () => {
   });
 
   it("accepts a new field with a default and refuses one without", async () => {
-    const current = schemaOf("answer");
-    const subject = subjectOf(`${prefix}evolving.`, "answers");
+    const current = schemaOf("replay");
+    const subject = subjectOf(`${prefix}evolving.`, "replays");
     await registry.register(subject, current);
     const grown = { ...current, fields: [...current.fields, { name: "colour", type: "string", default: "none" }] };
     expect(await registry.register(subject, grown)).toBeGreaterThan(0);
     const demanding = { ...current, fields: [...current.fields, { name: "colour2", type: "string" }] };
     const refused = registry.register(subject, demanding);
     await expect(refused).rejects.toBeInstanceOf(CodecError);
-    await expect(refused).rejects.toThrow(/refuses the schema of .*answers-value/);
+    await expect(refused).rejects.toThrow(/refuses the schema of .*replays-value/);
   });
 
   it("tells an unknown id from a registry that is away", async () => {

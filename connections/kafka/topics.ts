@@ -31,13 +31,9 @@ const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   requests: { config: limit(16) },
   responses: { config: limit(16) },
-  alternatives: { config: limit(16) },
-  // Deltas are worthless minutes later: small segments, so that they go.
-  deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
-  answers: { config: compacted },
   examples: { config: compacted, producerTime: true },
   policies: { config: compacted },
   observations: { config: limit(32) },

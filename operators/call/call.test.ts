@@ -52,7 +52,7 @@ async function run({ work, request, result = answer, at = [30, 50], aborted = fa
 const emits = (outcome: Outcome<Called>): Called["emits"] => (outcome.kind === "ok" ? outcome.value.emits : []);
 
 describe("call", () => {
-  it("publishes the answer with its costs and times, and keeps it", async () => {
+  it("publishes the answer with its costs and times", async () => {
     const { outcome, calls, linked } = await run({});
     expect(calls).toEqual([
       {
@@ -84,24 +84,6 @@ describe("call", () => {
           createdAt: NOW + 50,
         },
       },
-      {
-        output: "answers",
-        key: "acme/default/abc",
-        partition: 2,
-        record: {
-          tenant: "acme",
-          domain: "acme/default",
-          hash: "abc",
-          requestId: "r1",
-          text: "ls -a é",
-          arm: "cheap",
-          model: "small-1",
-          cost: 0.25,
-          bytes: 8,
-          expiresAt: NOW + 50 + 86_400_000,
-          createdAt: NOW + 50,
-        },
-      },
     ]);
   });
 
@@ -109,15 +91,6 @@ describe("call", () => {
     const to = async (replyPartition: number) =>
       emits((await run({ request: { replyPartition }, partitions: 8 })).outcome)[0]?.partition;
     expect([await to(5), await to(8), await to(-1)]).toEqual([5, undefined, undefined]);
-  });
-
-  it.each<[string, Run]>([
-    ["the request forbids it", { request: { privacy: { cache: false, share: true, fresh: false } } }],
-    ["plan gave no key", { work: { cacheKey: null } }],
-    ["the answer was cut at the number of tokens", { result: { ...answer, finishReason: "length" } }],
-    ["it is none", { result: failed("model_failed") }],
-  ])("keeps no answer when %s", async (_name, what) => {
-    expect(emits((await run(what)).outcome).map((emit) => emit.output)).toEqual(["responses"]);
   });
 
   it("publishes a failure that the arm could not get over, with its code", async () => {

@@ -1,11 +1,11 @@
-// Calls the arm and makes the one final response, and what the cache may keep of it. Needs link before it. A repeated call may cost
+// Calls the arm and makes the one final response. Needs link before it. A repeated call may cost
 // twice; the response is published once, for the stage commits it with the work. It never retries: that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
 import type { Arm } from "../../arms/arm.ts";
-import { type Emit, ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
+import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
-import { answeredResponse, failedResponse, keptAnswer, lateResponse } from "./response.ts";
+import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
 
 export interface CallDependencies {
   arm: Pick<Arm, "answer">;
@@ -44,12 +44,7 @@ export function createCall({ arm, clock, partitions = () => Infinity }: CallDepe
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, result, times);
     const to = replyPartition(request, partitions());
-    const emits: Emit[] = [{ output: "responses", key: requestId, record: response, ...to }];
-    const kept = keptAnswer(work, response);
-    // On the request's partition: there its repeats are planned, if they come with the same key.
-    const { partition } = work.decision;
-    if (kept !== null) emits.push({ output: "answers", key: `${kept.domain}/${kept.hash}`, record: kept, partition });
-    return ok({ ...linked, emits });
+    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }] });
   };
 }
 

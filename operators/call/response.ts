@@ -1,6 +1,6 @@
-// The final response and the answer to keep, from a unit of work and what the arm said. Pure: the clock's times are passed in.
+// The final response, from a unit of work and what the arm said. Pure: the clock's times are passed in.
 import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
-import type { Answer, Response, Work } from "../../schemas/types.ts";
+import type { Response, Work } from "../../schemas/types.ts";
 import { NO_USAGE } from "../refusal.ts";
 
 /** Milliseconds since the epoch. */
@@ -9,8 +9,6 @@ export interface CallTimes {
   called: number;
   finished: number;
 }
-
-const keptForMs = 24 * 3_600_000;
 
 /** The response to an answer; the timings firstToken and total count from the request's arrival. */
 export function answeredResponse(work: Work, requestId: string, answer: ArmAnswer, times: CallTimes): Response {
@@ -60,28 +58,6 @@ export function lateResponse(
     finishReason: null,
     source: "none",
     error: { code: "deadline_exceeded", message },
-  };
-}
-
-/** What the cache may keep of a response; null where the request forbids it or nothing can be kept. */
-export function keptAnswer(work: Work, response: Response): Answer | null {
-  const { cacheKey, request } = work;
-  if (cacheKey === null || !request.privacy.cache || response.status !== "ok") return null;
-  // Cut off or filtered, it would stay so for everybody who asks again.
-  if (response.finishReason !== "stop") return null;
-  const { text, requestId, tenant, cost, createdAt } = response;
-  return {
-    tenant,
-    domain: cacheKey.slice(0, cacheKey.lastIndexOf("/")),
-    hash: cacheKey.slice(cacheKey.lastIndexOf("/") + 1),
-    requestId,
-    text,
-    arm: work.decision.arm,
-    model: response.model ?? "",
-    cost,
-    bytes: Buffer.byteLength(text),
-    expiresAt: createdAt + keptForMs,
-    createdAt,
   };
 }
 

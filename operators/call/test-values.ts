@@ -34,7 +34,7 @@ export function aWork(change: Partial<Work> = {}): Work {
       createdAt: NOW + 5,
     }),
     pieces,
-    cacheKey: "acme/default/abc",
+    cacheKey: null,
     notAfter: NOW + 120_000,
     plannedAt: NOW + 10,
     planMs: 10,

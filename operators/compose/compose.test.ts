@@ -21,7 +21,7 @@ async function composed(change: Partial<Decision> = {}, request: Partial<Request
   const examplesByArm = new Map(
     ["cheap", "dear", "guided"].map((arm) => [arm, [anExample("worse"), anExample("best")]]),
   );
-  const input = { ...selected({ examplesByArm, cacheKey: "k" }, request), decision: { ...decision, ...change } };
+  const input = { ...selected({ examplesByArm }, request), decision: { ...decision, ...change } };
   const outcome = await compose(input, aContext());
   if (outcome.kind !== "ok") throw new Error(outcome.kind);
   return outcome.value;
@@ -36,7 +36,6 @@ describe("compose", () => {
         arm: "cheap",
         key: "r1",
         record: {
-          cacheKey: "k",
           notAfter: NOW + 120_000,
           plannedAt: NOW + 30,
           planMs: 30,
@@ -71,12 +70,11 @@ describe("compose", () => {
     });
   });
 
-  it("puts documents behind the system prompt, and keeps no answer that rests on them", async () => {
+  it("puts documents behind the system prompt", async () => {
     const { emits, decision } = await composed({}, { documents: ["d"] });
     expect(decision.degraded).toEqual([]);
     expect(emits[0]).toMatchObject({
       record: {
-        cacheKey: null,
         pieces: [
           { kind: "system" },
           { kind: "document", id: "d", role: "system", text: "known" },

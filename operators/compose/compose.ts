@@ -23,7 +23,7 @@ export interface ComposeDependencies {
 
 export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Routed, Composed> {
   return function compose(routed, { timings }) {
-    const { request, cacheKey, deadline } = routed;
+    const { request, deadline } = routed;
     const arm = arms().find(({ name }) => name === routed.decision.arm);
     const examples = arm?.examples === false ? [] : (routed.examplesByArm.get(routed.decision.arm) ?? []);
     const found = findDocuments(documents, request.tenant, request.documents);
@@ -54,8 +54,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
         template.pieces({ messages: request.messages, system: arm?.system, examples }),
         found.pieces,
       ),
-      // The key has ids and not texts: what is said of a document must not outlive its next version.
-      cacheKey: request.documents.length > 0 ? null : cacheKey,
+      cacheKey: null,
       notAfter: deadline,
       plannedAt: now,
       planMs: now - routed.timestamp,

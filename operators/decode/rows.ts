@@ -26,7 +26,6 @@ export const tableOf = {
   requests: "requests",
   decisions: "decisions",
   responses: "responses",
-  alternatives: "alternatives",
   feedback: "feedback",
   examples: "examples",
   policies: "policies",
@@ -69,7 +68,6 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     { table: "decisions", rows: [decisionRow(record, place)] },
   ],
   responses: single("responses", responseRow),
-  alternatives: single("alternatives", responseRow),
   examples: single("examples", exampleRow),
   feedback: single("feedback", (record, place) => ({
     feedback_id: record.id,

@@ -67,7 +67,6 @@ const armScore = {
 export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
   requests: request,
   responses: response,
-  alternatives: { ...response, arm: "dear", model: "big", text: "find ." },
   decisions: {
     requestId: "r1",
     partition: 3,

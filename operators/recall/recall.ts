@@ -1,12 +1,12 @@
-// Answers from memory what was answered before. Today: an id seen again within 24 hours gets a copy of its first response,
-// marked duplicate and free of cost; the response cache for exact repeats of a text will stand here too.
+// Answers from memory what was answered before: an id seen again within 24 hours gets a copy of its first response,
+// marked duplicate and free of cost.
 // Needs validate before it and the partition's ids restored. While the first response is not recorded yet, or ClickHouse is down,
 // the record waits (retryLater), without a place among those under way, until its deadline; it is never answered by a second model call.
 // An id that comes with another text is refused.
-import { canonicalHash, requestHash } from "../../algorithms/canonical.ts";
+import { requestHash } from "../../algorithms/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { Recalled, Sanitised } from "../flow.ts";
+import type { Recalled, Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
 import type { FirstResponse, FirstResponses } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
@@ -34,18 +34,15 @@ export function createRecall({
   firstResponses,
   clock,
   partitions,
-}: RecallDependencies): Step<Sanitised, Recalled> {
-  return async function recall(sanitised) {
-    const { record, request, position, domain } = sanitised;
+}: RecallDependencies): Step<Validated, Recalled> {
+  return async function recall(validated) {
+    const { record, request, position } = validated;
     // An id of ours comes from the position: nobody else has it.
     const named = record.id !== null && record.id !== "";
     // Of the record as it came, which is what record stores of it.
     const hash = named ? requestHash(record) : "";
-    const first = named ? seen.firstSeen(request.tenant, request.id, position, sanitised.timestamp, hash) : null;
-    if (first === null) {
-      const cacheKey = request.privacy.cache ? `${domain}/${canonicalHash(request)}` : null;
-      return ok({ ...sanitised, cacheKey });
-    }
+    const first = named ? seen.firstSeen(request.tenant, request.id, position, validated.timestamp, hash) : null;
+    if (first === null) return ok(validated);
     const where = `partition ${first.partition}, offset ${first.offset}`;
     if ((seen.hashOf(request.tenant, request.id) ?? hash) !== hash)
       return {
@@ -69,13 +66,13 @@ export function createRecall({
     return finish({
       output: "responses",
       key: request.id,
-      record: copyOf(response, sanitised, clock()),
+      record: copyOf(response, validated, clock()),
       ...replyPartition(request, partitions()),
     });
   };
 }
 
-function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Sanitised, now: number): Response {
+function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Validated, now: number): Response {
   return {
     ...first,
     requestId: request.id,

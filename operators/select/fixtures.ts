@@ -19,7 +19,6 @@ export function recalled(over: Partial<Recalled> = {}): Recalled {
     deadline: 120_000,
     question: "list all files",
     degraded: [],
-    cacheKey: null,
     ...over,
   };
 }

@@ -1,17 +1,16 @@
 // A record for tests of codecs, and the frame that Confluent's wire format puts around one.
-import type { Answer } from "../../schemas/types.ts";
+import type { Replay } from "../../schemas/types.ts";
 
-export const answer: Answer = {
+export const replay: Replay = {
+  runId: "r",
   tenant: "t",
-  domain: "t/d",
-  hash: "h",
-  requestId: "r",
-  text: "ls",
-  arm: "cheap",
-  model: "m",
+  exampleId: "e",
+  attempt: 1,
+  oldQuality: 0.25,
+  newQuality: null,
+  tokens: 2,
   cost: 0.5,
-  bytes: 2,
-  expiresAt: 2,
+  outcome: "kept",
   createdAt: 1,
 };
 
