@@ -1,6 +1,6 @@
 // Made by scripts/generate-types.ts from schemas/avro. Do not edit: run "npm run types".
 
-/** A response kept for exact repeats. */
+/** A response kept for exact repeats. Reserved: stands on no topic. */
 export interface Answer {
   tenant: string;
   /** tenant/domain. */
@@ -264,7 +264,7 @@ export interface Request {
   params: Params;
   allow: Allow;
   privacy: Privacy;
-  /** The client may be asked for feedback or shown a second answer. */
+  /** The client may be asked for feedback. */
   mayAsk: boolean;
   /** Partition of responses that the client reads; null: by key. */
   replyPartition: number | null;
@@ -309,13 +309,13 @@ export interface Privacy {
   cache: boolean;
   /** It may help other requests of the domain. */
   share: boolean;
-  /** No cached answer, please. */
+  /** Reserved: has no effect. */
   fresh: boolean;
 }
 
 /** A learnt artefact, versioned. */
 export interface Policy {
-  /** router, threshold, proxy, cache. */
+  /** router, threshold, proxy, or link/ and an arm. */
   name: string;
   tenant: string;
   /** Ascending. */
@@ -430,7 +430,7 @@ export interface Work {
   decision: Decision;
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];
-  /** tenant/domain/canonical hash under which the answer may be kept. */
+  /** Reserved: always null. */
   cacheKey: string | null;
   /** The deadline: when it passes nobody needs the answer. */
   notAfter: number;
