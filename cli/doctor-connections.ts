@@ -108,8 +108,10 @@ async function checkKafka(
       wanted.length,
       "topics",
     );
-    const weak = weakTopics(await kafka.durability(wanted.filter((topic) => existing.has(topic))));
-    return { state, detail: `${brokers.join(",")}: ${detail}`, ...more, ...(state === "fine" ? weak : {}) };
+    const durability = await kafka.durability(wanted.filter((topic) => existing.has(topic)));
+    const clients = clientTopics.map((topic) => topicName(config.kafka.prefix, topic));
+    const warning = { ...clientStamps(durability, clients), ...weakTopics(durability) };
+    return { state, detail: `${brokers.join(",")}: ${detail}`, ...more, ...(state === "fine" ? warning : {}) };
   } finally {
     await kafka.close();
   }
@@ -132,6 +134,24 @@ export function weakTopics({ wanted, found }: Awaited<ReturnType<Kafka["durabili
     remedy:
       "kafka-reassign-partitions.sh for the copies, then kafka-configs.sh --alter --entity-type topics " +
       `--add-config min.insync.replicas=${wanted.minInsyncReplicas} --entity-name <topic>`,
+  };
+}
+
+/** Clients write to these. */
+const clientTopics = ["requests", "feedback", "observations"] as const;
+
+/** Topics that existed before and are dated by their producers' clocks (docs/operations.md). */
+export function clientStamps(
+  { found }: Pick<Awaited<ReturnType<Kafka["durability"]>>, "found">,
+  topics: readonly string[],
+): Partial<Check> {
+  const stamped = topics.filter((topic) => found.get(topic)?.stampedBy === "producer");
+  const [first] = stamped;
+  if (first === undefined) return {};
+  return {
+    state: "lacking",
+    detail: `${stamped.join(", ")}: records are dated by their producers, whose clocks may be wrong (message.timestamp.type=CreateTime)`,
+    remedy: `kafka-configs.sh --alter --entity-type topics --add-config message.timestamp.type=LogAppendTime --entity-name ${first}`,
   };
 }
 

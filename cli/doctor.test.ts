@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check } from "./doctor-check.ts";
-import { weakTopics } from "./doctor-connections.ts";
+import type { TopicSafety } from "../connections/kafka/durability.ts";
+import { clientStamps, weakTopics } from "./doctor-connections.ts";
 import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
 import { runCommand } from "./testing-run.ts";
@@ -86,24 +87,37 @@ describe("doctor", () => {
 });
 
 describe("copies of topics", () => {
-  const safe = { replicationFactor: 3, minInsyncReplicas: 2 };
+  const safe: TopicSafety = { replicationFactor: 3, minInsyncReplicas: 2, stampedBy: "broker" };
 
   it("says nothing where all are as new ones would be, or safer", () => {
-    const found = new Map([
+    const found = new Map<string, TopicSafety>([
       ["a", safe],
-      ["b", { replicationFactor: 4, minInsyncReplicas: 3 }],
-    ] as const);
+      ["b", { ...safe, replicationFactor: 4, minInsyncReplicas: 3 }],
+    ]);
     expect(weakTopics({ wanted: safe, found })).toEqual({});
   });
 
   it("warns of topics that keep weaker settings, and says how to change them", () => {
-    const found = new Map([
+    const found = new Map<string, TopicSafety>([
       ["a", safe],
-      ["b", { replicationFactor: 1, minInsyncReplicas: 1 }],
-    ] as const);
+      ["b", { ...safe, replicationFactor: 1, minInsyncReplicas: 1 }],
+    ]);
     const { state, detail, remedy } = weakTopics({ wanted: safe, found });
     expect(state).toBe("lacking");
     expect(detail).toContain("1 of 2 topics can lose what was acknowledged, e.g. b (1 copies, min.insync.replicas 1;");
     expect(remedy).toContain("--add-config min.insync.replicas=2");
+  });
+
+  it("warns of client topics that are dated by producers", () => {
+    const found = new Map<string, TopicSafety>([
+      ["p.requests", safe],
+      ["p.feedback", { ...safe, stampedBy: "producer" }],
+      ["p.examples", { ...safe, stampedBy: "producer" }],
+    ]);
+    expect(clientStamps({ found }, ["p.requests"])).toEqual({});
+    const { state, detail, remedy } = clientStamps({ found }, ["p.requests", "p.feedback"]);
+    expect(state).toBe("lacking");
+    expect(detail).toContain("p.feedback: records are dated by their producers");
+    expect(remedy).toContain("LogAppendTime --entity-name p.feedback");
   });
 });

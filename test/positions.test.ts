@@ -50,6 +50,23 @@ async function start(input: string, output: string): Promise<Stage> {
   return stage;
 }
 
+test("a process that has asked nothing else learns where its topics come from", async () => {
+  const topic = await its.topic();
+  const alone = createTestKafka();
+  const consumer = alone.kafka.groupConsumer({
+    group: `${topic}.alone`,
+    topics: [topic],
+    instance: "a",
+    sessionTimeoutMs: 6_000,
+  });
+  const origins = await consumer.origins([topic]);
+  expect(origins.get(topic)).toMatchObject({
+    cluster: expect.stringMatching(/./),
+    topicId: expect.stringMatching(/./),
+  });
+  await alone.close();
+});
+
 async function send(topic: string, from: number, count: number): Promise<string[]> {
   const keys = Array.from({ length: count }, (_, i) => `r${from + i}`);
   const producer = its.kafka.plainProducer();

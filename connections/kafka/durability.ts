@@ -8,6 +8,12 @@ export interface Durability {
   minInsyncReplicas: number;
 }
 
+/** What an existing topic has. */
+export interface TopicSafety extends Durability {
+  /** Whose clock dates its records: LogAppendTime is the broker's. */
+  stampedBy: "broker" | "producer";
+}
+
 /** As the configuration has it: what is absent follows from the cluster. */
 export interface DurabilitySettings {
   replicationFactor?: number | undefined;
@@ -30,28 +36,37 @@ export function durabilityOf(settings: DurabilitySettings, brokers: number): Dur
   return { replicationFactor, minInsyncReplicas };
 }
 
-const setting = "min.insync.replicas";
+const leastCopies = "min.insync.replicas";
+const stampType = "message.timestamp.type";
 
 /** Of topics that exist. */
-export async function readDurability(admin: Admin, topics: readonly string[]): Promise<Map<string, Durability>> {
+export async function readDurability(admin: Admin, topics: readonly string[]): Promise<Map<string, TopicSafety>> {
   if (topics.length === 0) return new Map();
   const [{ topics: found }, { resources }] = await Promise.all([
     admin.fetchTopicMetadata({ topics: [...topics] }),
     admin.describeConfigs({
       includeSynonyms: false,
-      resources: topics.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: [setting] })),
+      resources: topics.map((name) => ({
+        type: ConfigResourceTypes.TOPIC,
+        name,
+        configNames: [leastCopies, stampType],
+      })),
     }),
   ]);
-  const least = new Map(
+  const settings = new Map(
     resources.map(({ resourceName, configEntries }) => [
       resourceName,
-      Number(configEntries.find(({ configName }) => configName === setting)?.configValue ?? 1),
+      new Map(configEntries.map(({ configName, configValue }) => [configName, configValue])),
     ]),
   );
   return new Map(
     found.map(({ name, partitions }) => [
       name,
-      { replicationFactor: copies(partitions), minInsyncReplicas: least.get(name) ?? 1 },
+      {
+        replicationFactor: copies(partitions),
+        minInsyncReplicas: Number(settings.get(name)?.get(leastCopies) ?? 1),
+        stampedBy: settings.get(name)?.get(stampType) === "LogAppendTime" ? "broker" : "producer",
+      },
     ]),
   );
 }

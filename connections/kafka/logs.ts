@@ -54,6 +54,8 @@ export function createLogs(client: KafkaClient): Logs {
     connecting ??= (async () => {
       const cluster = clusterOf(client);
       await cluster.connect();
+      // Until then its pool holds no broker to ask, whatever it is connected to.
+      await cluster.refreshMetadata();
       return cluster;
     })().catch((error: unknown) => {
       connecting = undefined; // the next call tries again

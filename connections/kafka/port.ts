@@ -1,6 +1,6 @@
 // Kafka as the runtime needs it. kafkajs stands behind it today; nothing above this folder knows.
 import type { Origin } from "../../algorithms/origin.ts";
-import type { Durability } from "./durability.ts";
+import type { Durability, TopicSafety } from "./durability.ts";
 import type { FencedTopics, GroupMember, OffsetToCommit } from "./kafkajs-fencing.ts";
 
 export type { FencedTopics, GroupMember, OffsetToCommit };
@@ -295,7 +295,7 @@ export interface Kafka {
   /** Names of all topics that the broker shows us. */
   topics(): Promise<string[]>;
   /** Copies of existing topics, and those that would be made now. */
-  durability(topics: readonly string[]): Promise<{ wanted: Durability; found: ReadonlyMap<string, Durability> }>;
+  durability(topics: readonly string[]): Promise<{ wanted: Durability; found: ReadonlyMap<string, TopicSafety> }>;
   /** End offset and, with a group, committed offset of every partition of a topic. */
   lag(
     group: string,
