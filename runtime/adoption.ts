@@ -7,6 +7,7 @@ import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from
 import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
 import { createDoubts } from "./doubts.ts";
 import { rarely } from "./rarely.ts";
+import { createKnownPositions } from "./known-positions.ts";
 import { createPartition, drop, partitionKey, type PartitionState } from "./partition.ts";
 import { outcomeOf, type Attempt } from "./reconcile.ts";
 import { createResults } from "./results.ts";
@@ -21,7 +22,7 @@ export interface AdoptionOptions {
   onForsaken?: (partition: TopicPartition) => void;
   onReady: (states: readonly PartitionState[]) => void;
   /** A partition goes on somewhere else than where it was. */
-  onReset?: (partition: TopicPartition, surprise: Surprise) => void;
+  onReset?: (partition: TopicPartition, surprise: Surprise | "forgotten") => void;
   /** How long a log must seem to have lost its end, milliseconds. */
   doubtMs?: number;
   /** Results that could not be committed outlive a lost membership (results.ts); not for work that depends on what onAdopt restores. */
@@ -75,10 +76,13 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   let joins = 0;
   let stopped = false;
 
+  const known = createKnownPositions();
+
   const letGo = (keep: ReadonlySet<string>, reason: string): void => {
     for (const [key, state] of held) {
       if (keep.has(key)) continue;
       held.delete(key);
+      known.note(state);
       drop(state, new Error(reason));
       onDropped(state);
     }
@@ -91,7 +95,17 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     return false;
   };
 
-  const begin = (position: CommittedOffset): PartitionState => {
+  const begin = (committed: CommittedOffset): PartitionState => {
+    const position = known.later(committed);
+    if (position !== committed) {
+      const { topic, partition, offset } = position;
+      const forgotten = { topic, partition, committed: committed.offset, goesOnAt: offset };
+      log.error(
+        forgotten,
+        "the group's coordinator has forgotten what was committed: going on where this process knows it was",
+      );
+      onReset?.({ topic, partition }, "forgotten");
+    }
     const { topic, partition, offset, metadata, current } = position;
     const { base, finished, surprise } = startOf(position);
     if (surprise !== undefined) {
@@ -120,15 +134,15 @@ export function createAdoption(options: AdoptionOptions): Adoption {
         const found = await consumer.committedNow(remaining);
         if (join !== joins) break;
         const doubtful = new Set(found.known.filter(isDoubtful));
-        const known = found.known.filter((position) => !doubtful.has(position));
+        const sure = found.known.filter((position) => !doubtful.has(position));
         const waiting = [
           ...found.waiting,
           ...[...doubtful].map(({ topic, partition }) => ({ topic, partition, why: "it ends before its position" })),
         ];
-        if (known.length > 0) {
-          await onAdopt(known.map(({ topic, partition }) => ({ topic, partition })));
+        if (sure.length > 0) {
+          await onAdopt(sure.map(({ topic, partition }) => ({ topic, partition })));
           if (join !== joins) break;
-          take(known);
+          take(sure);
           remaining = waiting.map(({ topic, partition }) => ({ topic, partition }));
         }
         if (waiting.length === 0) return;
@@ -152,6 +166,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   const readAgain = (states: readonly PartitionState[], why: string): void => {
     for (const state of states) {
       held.delete(partitionKey(state));
+      known.note(state);
       drop(state, new Error(why));
       onDropped(state);
     }

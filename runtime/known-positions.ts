@@ -1,0 +1,28 @@
+// What this process itself has committed, for the case that the group's coordinator forgets it: a broker that was killed under load has come
+// back with committed offsets of minutes ago ("out of sync with the underlying log"), and everything since would be done twice. Pure.
+import { sameOrigin, type Origin } from "../algorithms/origin.ts";
+import type { CommittedOffset, TopicPartition } from "../connections/kafka/port.ts";
+import { partitionKey, type StoredPosition } from "./partition.ts";
+
+export interface KnownPositions {
+  /** Of a partition that is about to be let go. */
+  note(state: TopicPartition & { stored: StoredPosition; origin: Origin }): void;
+  /** The later of what the broker says and what this process has committed of the same topic, as long as the log has that much. */
+  later(position: CommittedOffset): CommittedOffset;
+}
+
+export function createKnownPositions(): KnownPositions {
+  const known = new Map<string, { offset: number; metadata: string; origin: Origin }>();
+  return {
+    note(state) {
+      const { offset, metadata } = state.stored;
+      if (offset !== undefined) known.set(partitionKey(state), { offset, metadata, origin: state.origin });
+    },
+    later(position) {
+      const own = known.get(partitionKey(position));
+      if (own === undefined || !sameOrigin(own.origin, position.current)) return position;
+      if ((position.offset ?? -1) >= own.offset || own.offset > position.end) return position;
+      return { ...position, ...own };
+    },
+  };
+}
