@@ -1,5 +1,6 @@
 // Metadata v11 and v12 (Kafka 2.8), of which we want what kafkajs' v6 lacks: the ids of topics. A topic that was deleted and made again has another.
 import { internals, type DecoderLike } from "../kafkajs-internals.ts";
+import { entries } from "./codec.ts";
 
 export interface TopicIds {
   clusterId: string | undefined;
@@ -66,14 +67,4 @@ function readTopic(decoder: DecoderLike): TopicIds["topics"][number] {
   decoder.readInt32(); // what may be done with it
   // As Kafka writes it.
   return { topic, errorCode, id: id.equals(noId) ? undefined : id.toString("base64url") };
-}
-
-/** An array whose entries end with tagged fields. */
-function entries<T>(decoder: DecoderLike, read: (decoder: DecoderLike) => T): T[] {
-  const found = decoder.readUVarIntArray((d) => {
-    const value = read(d);
-    d.readTaggedFields();
-    return value;
-  }) as T[] | null;
-  return found ?? [];
 }
