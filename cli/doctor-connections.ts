@@ -110,7 +110,8 @@ async function checkKafka(
     );
     const durability = await kafka.durability(wanted.filter((topic) => existing.has(topic)));
     const clients = clientTopics.map((topic) => topicName(config.kafka.prefix, topic));
-    const warning = { ...clientStamps(durability, clients), ...weakTopics(durability) };
+    const internal = await kafka.durability([committedOffsets].filter((topic) => existing.has(topic)));
+    const warning = { ...slowCoordinator(internal), ...clientStamps(durability, clients), ...weakTopics(durability) };
     return { state, detail: `${brokers.join(",")}: ${detail}`, ...more, ...(state === "fine" ? warning : {}) };
   } finally {
     await kafka.close();
@@ -134,6 +135,21 @@ export function weakTopics({ wanted, found }: Awaited<ReturnType<Kafka["durabili
     remedy:
       "kafka-reassign-partitions.sh for the copies, then kafka-configs.sh --alter --entity-type topics " +
       `--add-config min.insync.replicas=${wanted.minInsyncReplicas} --entity-name <topic>`,
+  };
+}
+
+const committedOffsets = "__consumer_offsets";
+/** Read in well under a second, also on a busy machine. */
+const quicklyReadBytes = 16 * 1_048_576;
+
+/** A single broker that comes back and reads its groups slowly can forget what they have committed (docs/stack.md). */
+export function slowCoordinator({ found }: Pick<Awaited<ReturnType<Kafka["durability"]>>, "found">): Partial<Check> {
+  const { replicationFactor = 0, segmentBytes = 0 } = found.get(committedOffsets) ?? {};
+  if (replicationFactor !== 1 || segmentBytes <= quicklyReadBytes) return {};
+  return {
+    state: "lacking",
+    detail: `${committedOffsets} has one copy and segments of ${Math.round(segmentBytes / 1_048_576)} MiB: a broker that is killed may come back with old committed positions`,
+    remedy: `kafka-configs.sh --alter --entity-type topics --add-config segment.bytes=1048576 --entity-name ${committedOffsets}`,
   };
 }
 

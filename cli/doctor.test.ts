@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check } from "./doctor-check.ts";
 import type { TopicSafety } from "../connections/kafka/durability.ts";
-import { clientStamps, weakTopics } from "./doctor-connections.ts";
+import { clientStamps, slowCoordinator, weakTopics } from "./doctor-connections.ts";
 import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
 import { runCommand } from "./testing-run.ts";
@@ -87,7 +87,12 @@ describe("doctor", () => {
 });
 
 describe("copies of topics", () => {
-  const safe: TopicSafety = { replicationFactor: 3, minInsyncReplicas: 2, stampedBy: "broker" };
+  const safe: TopicSafety = {
+    replicationFactor: 3,
+    minInsyncReplicas: 2,
+    stampedBy: "broker",
+    segmentBytes: 1_048_576,
+  };
 
   it("says nothing where all are as new ones would be, or safer", () => {
     const found = new Map<string, TopicSafety>([
@@ -106,6 +111,17 @@ describe("copies of topics", () => {
     expect(state).toBe("lacking");
     expect(detail).toContain("1 of 2 topics can lose what was acknowledged, e.g. b (1 copies, min.insync.replicas 1;");
     expect(remedy).toContain("--add-config min.insync.replicas=2");
+  });
+
+  it("warns of a single broker that reads its groups slowly when it comes back", () => {
+    const large = { ...safe, segmentBytes: 104_857_600 };
+    const of = (has: TopicSafety) => slowCoordinator({ found: new Map([["__consumer_offsets", has]]) });
+    expect(of(large)).toEqual({});
+    expect(of({ ...safe, replicationFactor: 1 })).toEqual({});
+    const { state, detail, remedy } = of({ ...large, replicationFactor: 1 });
+    expect(state).toBe("lacking");
+    expect(detail).toContain("one copy and segments of 100 MiB");
+    expect(remedy).toContain("segment.bytes=1048576 --entity-name __consumer_offsets");
   });
 
   it("warns of client topics that are dated by producers", () => {

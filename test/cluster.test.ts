@@ -13,6 +13,7 @@ import { eventually, requestOf, startSystem } from "./support/system.ts";
 import { startCluster, type Cluster, type NodeId } from "./support/cluster.ts";
 import { createTopics, startRelay, topics, type Relay } from "./support/relay.ts";
 
+/** After the last of the brokers is back. While one is away, others take over within twice that. */
 const goesOnWithinMs = 30_000;
 let cluster: Cluster;
 let relay: Relay;
@@ -58,9 +59,9 @@ const leaders = async (): Promise<string> => {
     found.map(({ partitions }) => partitions.map(({ partitionId, leader }) => [partitionId, leader]).sort()),
   );
 };
-async function goesOn(): Promise<void> {
+async function goesOn(withinMs = goesOnWithinMs): Promise<void> {
   const began = Date.now();
-  await relay.moreAnswers(100, goesOnWithinMs);
+  await relay.moreAnswers(100, withinMs);
   console.log(expect.getState().currentTestName, "went on after", Date.now() - began, "ms");
 }
 
@@ -73,10 +74,13 @@ test("leaders move, partitions are added", { timeout: 90_000 }, async () => {
   await goesOn();
 });
 
-test.each<NodeId>([1, 2])("node %i is killed and comes back", { timeout: 120_000 }, async (node) => {
+test.each<NodeId>([1, 2])("node %i is killed and comes back", { timeout: 240_000 }, async (node) => {
   await cluster.kill(node);
-  await goesOn();
-  await cluster.start(node);
+  try {
+    await goesOn(2 * goesOnWithinMs);
+  } finally {
+    await cluster.start(node);
+  }
   await goesOn();
 });
 
@@ -101,8 +105,12 @@ test("an output topic is deleted: stages say so and wait; made anew, they go on"
   await createTopics(relay.admin, ["copies"]);
   copiedFrom = relay.issued();
   await goesOn();
-  // Open: in one of three runs some problem was still told 60 s later, though all went on.
-  console.log("problems that are still told:", relay.problems());
+  await eventually(
+    "health tells of nothing",
+    () =>
+      relay.problems().length === 0 ? Promise.resolve(true) : Promise.reject(new Error(relay.problems().join("; "))),
+    60_000,
+  );
 });
 
 test("nothing is lost, nothing comes twice, everything is committed", { timeout: 180_000 }, async () => {

@@ -11,7 +11,7 @@ import { decodeFinished } from "../runtime/finished-offsets.ts";
 import { createLog } from "../runtime/log.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
-import { noLostMarkers } from "./support/kafka-log.ts";
+import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
 import { testStack } from "./support/stack.ts";
 import { eventually } from "./support/system.ts";
@@ -19,7 +19,7 @@ import { eventually } from "./support/system.ts";
 let its: TestKafka;
 const producers: { close(): Promise<void> }[] = [];
 
-noLostMarkers(() => testStack().folder);
+noBrokerDefects(() => testStack().folder);
 beforeAll(() => {
   its = createTestKafka();
 });

@@ -13,7 +13,7 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { splitmix64 } from "../algorithms/random.ts";
 import { createLog } from "../runtime/log.ts";
-import { noLostMarkers } from "./support/kafka-log.ts";
+import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { testStack } from "./support/stack.ts";
 import { testConfig } from "./support/system.ts";
@@ -34,7 +34,7 @@ let session: Session;
 let workers: Workers;
 let oracle: Oracle;
 
-noLostMarkers(() => testStack().folder);
+noBrokerDefects(() => testStack().folder);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-kill-"));
   const file = join(folder, "pairs.jsonl");

@@ -17,7 +17,7 @@ function llamaProcess(): number | undefined {
         .replace(/^.*\) . /s, "")
         .split(" ")[0];
       const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-      if (Number(parent) === process.pid && command.includes("llama-worker")) return Number(pid);
+      if (Number(parent) === process.pid && command.includes("arms/llama/worker")) return Number(pid);
     } catch {
       // It ended while we looked.
     }

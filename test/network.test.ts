@@ -7,7 +7,7 @@ import { splitmix64 } from "../algorithms/random.ts";
 import { createLog } from "../runtime/log.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
-import { noLostMarkers } from "./support/kafka-log.ts";
+import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
 import { whileProgressing } from "./support/progress.ts";
 import { testStack } from "./support/stack.ts";
@@ -22,7 +22,7 @@ let network: UnreliableNetwork;
 let its: TestKafka;
 const stages: Stage[] = [];
 
-noLostMarkers(() => testStack().folder);
+noBrokerDefects(() => testStack().folder);
 beforeAll(async () => {
   network = await createUnreliableNetwork(Number(testStack().brokers[0]?.split(":")[1]));
   its = createTestKafka();

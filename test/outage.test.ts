@@ -11,7 +11,7 @@ import { startHealthServer } from "../runtime/health.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";
-import { noLostMarkers } from "./support/kafka-log.ts";
+import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { eventually, testConfig } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
@@ -27,7 +27,7 @@ let stages: RunningStages;
 let oracle: Oracle;
 let workers: Workers;
 
-noLostMarkers(() => folder);
+noBrokerDefects(() => folder);
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-outage-"));
   const file = join(folder, "log.jsonl");

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { checkAggregates } from "../../test/faults/aggregates.ts";
 import { checkAnswers } from "../../test/faults/answers.ts";
-import { check, droppedMarkers } from "../../test/faults/checks.ts";
+import { check, defects } from "../../test/faults/checks.ts";
 import { startEndpoint } from "../../test/faults/endpoint.ts";
 import { recover, type Recovery } from "../../test/faults/recovery.ts";
 import { createRig, type Slot } from "../../test/faults/rig.ts";
@@ -100,7 +100,7 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
       recoveries.push(recovery);
       tell(`${clock(spent())}  ${describe(recovery)}  (${rig.oracle.answered()} answers)`);
       // Each time: what is in the log of a broker goes when the stack starts anew.
-      const dropped = await droppedMarkers(rig);
+      const dropped = await defects(rig);
       violations.push(...dropped.filter((line) => !violations.includes(line)));
       // It stands still for good: nothing that comes after would say anything.
       if (recovery.recovery_s === null) break;

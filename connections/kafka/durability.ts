@@ -12,6 +12,8 @@ export interface Durability {
 export interface TopicSafety extends Durability {
   /** Whose clock dates its records: LogAppendTime is the broker's. */
   stampedBy: "broker" | "producer";
+  /** Bytes after which a segment may be compacted or removed. */
+  segmentBytes: number;
 }
 
 /** As the configuration has it: what is absent follows from the cluster. */
@@ -38,6 +40,7 @@ export function durabilityOf(settings: DurabilitySettings, brokers: number): Dur
 
 const leastCopies = "min.insync.replicas";
 const stampType = "message.timestamp.type";
+const segmentBytes = "segment.bytes";
 
 /** Of topics that exist. */
 export async function readDurability(admin: Admin, topics: readonly string[]): Promise<Map<string, TopicSafety>> {
@@ -49,7 +52,7 @@ export async function readDurability(admin: Admin, topics: readonly string[]): P
       resources: topics.map((name) => ({
         type: ConfigResourceTypes.TOPIC,
         name,
-        configNames: [leastCopies, stampType],
+        configNames: [leastCopies, stampType, segmentBytes],
       })),
     }),
   ]);
@@ -66,6 +69,7 @@ export async function readDurability(admin: Admin, topics: readonly string[]): P
         replicationFactor: copies(partitions),
         minInsyncReplicas: Number(settings.get(name)?.get(leastCopies) ?? 1),
         stampedBy: settings.get(name)?.get(stampType) === "LogAppendTime" ? "broker" : "producer",
+        segmentBytes: Number(settings.get(name)?.get(segmentBytes) ?? 0),
       },
     ]),
   );

@@ -1,7 +1,7 @@
 // What must hold when the load has ended, whatever was done meanwhile: every request is answered once, for two readers that share no code, stands
 // once in ClickHouse, and every group has committed everything, in steps that only went forward.
 import { stackFolder } from "../../stack/folder.ts";
-import { lostMarkers } from "../support/kafka-log.ts";
+import { brokerDefects } from "../support/kafka-log.ts";
 import { notOnce } from "../support/oracle.ts";
 import { readWithJava } from "./java-reader.ts";
 import type { Rig } from "./rig.ts";
@@ -99,10 +99,10 @@ export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): 
   const { looks, backwards } = oracle.offsets();
   violations.push(...backwards.map((step) => `a committed offset went back: ${step}`));
   violations.push(...rig.workers.ended().map((end) => `a stage process ended by itself: ${end}`));
-  violations.push(...(await droppedMarkers(rig)));
+  violations.push(...(await defects(rig)));
   return { issued: issued.length, lost: lost.size, doubled: doubled.size, refused: refused.size, looks, violations };
 }
 
-/** KAFKA-20734: a broker that took a partition without a leader for a deleted one and left its transaction open. */
-export const droppedMarkers = async ({ folder }: Rig): Promise<string[]> =>
-  (await lostMarkers(folder)).slice(0, 5).map((line) => `the broker dropped a transaction marker: ${line}`);
+/** A broker that left a transaction open (KAFKA-20734) or forgot committed positions (docs/stack.md). */
+export const defects = async ({ folder }: Rig): Promise<string[]> =>
+  (await brokerDefects(folder)).slice(0, 5).map((line) => `the broker's own fault: ${line}`);

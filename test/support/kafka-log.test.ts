@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { stackFolder } from "../../stack/folder.ts";
 import { writeState } from "../../stack/state.ts";
-import { lostMarkers } from "./kafka-log.ts";
+import { brokerDefects } from "./kafka-log.ts";
 
 // As Kafka 4.3.1 wrote it.
 const line =
@@ -18,7 +18,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 test("finds dropped markers of this life of the stack, and not those of a former one", async () => {
   const { logs, state } = stackFolder(folder);
-  expect(await lostMarkers(folder)).toEqual([]);
+  expect(await brokerDefects(folder)).toEqual([]);
   await mkdir(logs, { recursive: true });
   await writeFile(join(logs, "kafka.log"), `all is well\n`);
   await writeFile(join(logs, "kafka.log.1"), `${line}\n`);
@@ -31,10 +31,10 @@ test("finds dropped markers of this life of the stack, and not those of a former
   });
   const old = new Date(Date.now() - 60_000);
   await utimes(join(logs, "kafka.log.1"), old, old);
-  expect(await lostMarkers(folder)).toEqual([]);
+  expect(await brokerDefects(folder)).toEqual([]);
   // Moved there because the log had grown too large.
   await utimes(join(logs, "kafka.log.1"), new Date(), new Date());
-  expect(await lostMarkers(folder)).toEqual([line]);
+  expect(await brokerDefects(folder)).toEqual([line]);
   await writeFile(join(logs, "kafka.log"), `all is well\n${line}\n`);
-  expect(await lostMarkers(folder)).toEqual([line, line]);
+  expect(await brokerDefects(folder)).toEqual([line, line]);
 });
