@@ -147,6 +147,14 @@ export interface ConsumerGroupLike {
   joinAndSync(): Promise<unknown>;
   leave(): Promise<unknown>;
 }
+/** What a consumer runs between two joins. */
+export interface RunnerLike {
+  running: boolean;
+  fetchManager: { stop(): Promise<void> };
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  fetch(nodeId: string): Promise<unknown[]>;
+}
 interface ProtocolErrors {
   failure(code: number): boolean;
   createErrorFromCode(code: number): Error;
@@ -173,6 +181,9 @@ export const internals = {
   /** Asked for late: it brings along what patchAbortedFilter replaces. */
   get ConsumerGroup() {
     return require("kafkajs/src/consumer/consumerGroup") as { prototype: ConsumerGroupLike };
+  },
+  get Runner() {
+    return require("kafkajs/src/consumer/runner") as { prototype: RunnerLike };
   },
   ConnectionError: (require("kafkajs/src/errors") as { KafkaJSConnectionError: new (message: string) => Error })
     .KafkaJSConnectionError,

@@ -9,6 +9,7 @@ import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 import { patchMembership } from "./kafkajs-membership.ts";
 import { patchOutOfRange } from "./kafkajs-out-of-range.ts";
 import { patchSend } from "./kafkajs-send.ts";
+import { patchStopping } from "./kafkajs-stopping.ts";
 
 assertKafkajsVersion();
 patchAbortedFilter();
@@ -18,6 +19,7 @@ patchCoordinators();
 patchConnection();
 patchMembership();
 patchOutOfRange();
+patchStopping();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
 export const { Kafka, logLevel, AssignerProtocol, ConfigResourceTypes, Partitioners } = kafkajs;
