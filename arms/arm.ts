@@ -59,7 +59,7 @@ export interface ArmInventory {
 export interface Arm {
   readonly name: string;
   readonly model: string;
-  /** Calls it takes at a time; generate never has more in flight. */
+  /** Calls it takes at a time; more wait for their turn. */
   readonly concurrency: number;
   /** Each text as it comes, where the arm streams; a new attempt, from 1, starts over. Rejects only for bugs. */
   answer(

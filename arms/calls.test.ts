@@ -42,3 +42,38 @@ it("tells who finds no free place, before its turn, and when all is over", async
   expect(told.slice(4)).toEqual(["b runs", "b is over"]);
   calls.close();
 });
+
+it("gives turns to tenants in turn, by their weights, whoever came first", async () => {
+  const calls = createCalls(1, (tenant) => (tenant === "twice" ? 2 : 1));
+  const begun: string[] = [];
+  const run = (tenant: string, id: string): Promise<ArmResult> =>
+    calls.run({ ...request(id), tenant }, new AbortController().signal, async (ending) => {
+      begun.push(id);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return endedFailure(ending, 1);
+    });
+  const flood = Array.from({ length: 8 }, (_, i) => run("flood", `f${i}`));
+  await flood[0];
+  const others = [...[0, 1].map((i) => run("other", `o${i}`)), ...[0, 1, 2, 3].map((i) => run("twice", `t${i}`))];
+  await Promise.all(others);
+  // All of the others are through when of the flood only its share is.
+  expect(begun.filter((id) => id.startsWith("f")).length).toBeLessThanOrEqual(5);
+  await Promise.all(flood);
+  expect(begun).toHaveLength(14);
+});
+
+it("begins none after it was closed", async () => {
+  const calls = createCalls(1);
+  const signal = new AbortController().signal;
+  const begun: string[] = [];
+  const run = (id: string): Promise<ArmResult> =>
+    calls.run(request(id), signal, (ending) => {
+      begun.push(id);
+      return new Promise((resolve) => ending.addEventListener("abort", () => resolve(endedFailure(ending, 1))));
+    });
+  const all = ["a", "b"].map(run);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  calls.close();
+  expect((await Promise.all(all)).map((result) => result.kind)).toEqual(["failure", "failure"]);
+  expect(begun).toEqual(["a"]);
+});

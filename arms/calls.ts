@@ -1,6 +1,7 @@
-// The calls that an arm has under way: no more than it takes at a time, each ended by the first of its signal, its deadline and close().
-// A caller that gives up while it waits for its turn is answered at once.
-import pLimit from "p-limit";
+// The calls that an arm has under way: no more than it takes at a time, in fair turns between tenants, each ended by
+// the first of its signal, its deadline and close(). A caller that gives up while it waits for its turn is answered at
+// once.
+import { createFairQueue } from "../algorithms/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 
 type Ending = "cancelled" | "deadline";
@@ -22,9 +23,44 @@ export interface Calls {
 
 const longestTimer = 2 ** 31 - 1;
 
-export function createCalls(concurrency: number): Calls {
-  const places = pLimit(concurrency);
+interface Waiting {
+  tenant: string;
+  begin(): Promise<unknown>;
+}
+
+/** weightOf: a tenant's share of the turns, 1 by default. */
+export function createCalls(concurrency: number, weightOf?: (tenant: string) => number): Calls {
+  const waiting = createFairQueue<Waiting>(weightOf);
   const open = new Set<AbortController>();
+  let active = 0;
+  let closed = false;
+
+  const beginNext = (): void => {
+    while (active < concurrency && !closed) {
+      const next = waiting.take(() => true);
+      if (next === undefined) return;
+      active++;
+      void next.begin().finally(() => {
+        active--;
+        waiting.release(next.tenant, 1);
+        beginNext();
+      });
+    }
+  };
+
+  /** Settles as `work` does, when its turn has come; never after close(). */
+  const inTurn = (tenant: string, work: () => ArmResult | Promise<ArmResult>): Promise<ArmResult> =>
+    new Promise((resolve, reject) => {
+      const begin = async (): Promise<void> => {
+        try {
+          resolve(await work());
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      waiting.push(tenant, "", { tenant, begin }, 1);
+      queueMicrotask(beginNext);
+    });
 
   async function run(
     request: ArmRequest,
@@ -42,7 +78,7 @@ export function createCalls(concurrency: number): Calls {
     let running = false;
     const over = new AbortController();
     try {
-      if (places.activeCount + places.pendingCount >= concurrency && !ending.signal.aborted) onWait?.(over.signal);
+      if (active + waiting.size() >= concurrency && !ending.signal.aborted) onWait?.(over.signal);
       const gaveUp = new Promise<ArmResult>((resolve) => {
         const leave = (): void => {
           // Once it runs the call ends by itself, and knows how often it was made.
@@ -51,7 +87,7 @@ export function createCalls(concurrency: number): Calls {
         if (ending.signal.aborted) leave();
         else ending.signal.addEventListener("abort", leave, { once: true });
       });
-      const answered = places(() => {
+      const answered = inTurn(request.tenant ?? "", () => {
         running = !ending.signal.aborted;
         return running ? call(ending.signal) : endedFailure(ending.signal, 0);
       });
@@ -66,7 +102,7 @@ export function createCalls(concurrency: number): Calls {
 
   function close(): void {
     for (const ending of open) ending.abort("cancelled" satisfies Ending);
-    places.clearQueue();
+    closed = true;
   }
 
   return { run, close };

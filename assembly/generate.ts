@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
+import { tenantWeight } from "../config/tenants.ts";
 import { publishInventory } from "./inventory.ts";
 import { createLinkHistory } from "./link-history.ts";
 import { followPartitionCount } from "./partition-count.ts";
@@ -14,7 +15,12 @@ export async function startGenerate(session: Session, instance: string, config: 
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
-  const arm = await createArm(config, { log, kvFolder: join(stack.folder, "kv"), history });
+  const arm = await createArm(config, {
+    log,
+    kvFolder: join(stack.folder, "kv"),
+    history,
+    weightOf: tenantWeight(limits),
+  });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
   const pipeline = generate.bind({ arm, limits, partitions: replies.now, clock: Date.now });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });

@@ -1,4 +1,5 @@
 // Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the instance.
+import { tenantWeight } from "../config/tenants.ts";
 import type { TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
@@ -41,7 +42,6 @@ export function assembleStage<N extends TopicName>(session: Session, assembly: S
   const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;
   const { config, kafka, codec } = session;
   const { description } = pipeline;
-  const { tenantWeights } = config.limits;
   const name = stageName(description.name, arm);
   const group = groupName(config.kafka.prefix, description.name, arm);
   const log = session.log.child({ stage: name });
@@ -57,7 +57,7 @@ export function assembleStage<N extends TopicName>(session: Session, assembly: S
     sessionTimeoutMs: config.kafka.sessionTimeoutMs,
     limits: { ...config.limits, ...limits },
     flowOf: ({ value }) => (value === null ? "" : codec.tenantOf(description.source, value)),
-    weightOf: (tenant) => (Object.hasOwn(tenantWeights, tenant) ? tenantWeights[tenant] : undefined) ?? 1,
+    weightOf: tenantWeight(config.limits),
     // A request may say how long it may take, up to maxDeadlineMs.
     health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: config.limits.maxDeadlineMs },
     kafka,

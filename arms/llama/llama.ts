@@ -38,12 +38,14 @@ export interface LlamaArmDependencies {
   kvFolder?: string | undefined;
   /** What linked prefills were found to be worth, by all processes of the arm. */
   history?: LinkHistory | undefined;
+  /** A tenant's share of the turns of calls that wait; all are equal by default. */
+  weightOf?: (tenant: string) => number;
 }
 
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
 export async function createLlamaArm(
   config: LlamaArmConfig,
-  { log, kvFolder, history }: LlamaArmDependencies,
+  { log, kvFolder, history, weightOf }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
   const model = config.model ?? llamaModelFile();
   await access(model).catch((error: unknown) => {
@@ -90,7 +92,7 @@ export async function createLlamaArm(
         );
     },
   });
-  const calls = createCalls(config.concurrency);
+  const calls = createCalls(config.concurrency, weightOf);
   let pending = 0;
   const watchdog = createWatchdog(
     config.stallMs,

@@ -19,6 +19,8 @@ export interface OpenAiArmDependencies {
   /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
   backoff?: (next: number) => number;
   clock?: ArmClock;
+  /** A tenant's share of the turns of calls that wait; all are equal by default. */
+  weightOf?: (tenant: string) => number;
 }
 
 /** What it waits by between calls; a test passes its own. */
@@ -49,7 +51,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     // At any other level it logs prompts.
     logLevel: "off",
   });
-  const calls = createCalls(config.concurrency);
+  const calls = createCalls(config.concurrency, dependencies.weightOf);
   const perMinute = config.requestsPerMinute;
   const rate =
     perMinute === undefined
