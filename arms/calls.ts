@@ -55,7 +55,7 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
         try {
           resolve(await work());
         } catch (error) {
-          reject(error as Error);
+          reject(error);
         }
       };
       waiting.push(tenant, "", { tenant, begin }, 1);
