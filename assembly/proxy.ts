@@ -2,6 +2,7 @@
 // nobody uses it any more. One that can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any of it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { messageOf } from "../algorithms/errors.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import { decodeProxyPolicy, PROXY } from "../operators/publish/proxy-policy.ts";
@@ -137,7 +138,7 @@ async function open(
     // Whenever it comes: nobody wants it any more.
     void loading.then((model) => model.close()).catch(() => undefined);
     return {
-      problem: `proxy ${record.version} can't be used: ${error instanceof Error ? error.message : String(error)}`,
+      problem: `proxy ${record.version} can't be used: ${messageOf(error)}`,
     };
   }
 }

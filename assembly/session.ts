@@ -2,6 +2,7 @@
 // server, the embedded stack is attached to or started.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
 import { createArms, type ArmsInForce } from "./arms.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
@@ -95,9 +96,13 @@ export async function openSession(
   };
 }
 
-/** A server that is just being started again, or busy, is no reason to end a stage; one that is not there is told after four attempts. */
+/** Before the longest wait it is given up, after five attempts. */
+const answerMs = { first: 500, limit: 8_000 };
+
+/** A server that is just being started again, or busy, is no reason to end a stage; one that is not there is told after five attempts. */
 async function patiently(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
-  for (let pause = 500; ; pause *= 2) {
+  const waits = backoff(answerMs);
+  for (;;) {
     try {
       await prepare();
       return;
@@ -106,7 +111,8 @@ async function patiently(prepare: () => Promise<unknown>, log: Logger): Promise<
         error instanceof RegistryUnavailable ||
         error instanceof ClickHouseUnavailable ||
         classifyKafkaError(error) === "retriable";
-      if (!passing || pause > 4_000) throw error;
+      const pause = waits.next();
+      if (!passing || pause >= answerMs.limit) throw error;
       log.warn({ err: error, retryInMs: pause }, "a server does not answer yet");
       await sleep(pause);
     }

@@ -1,5 +1,6 @@
 // What runs: the embedded stack or the configured servers, with topics, schemas and tables as this version needs them. Only looks.
 import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../algorithms/errors.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
@@ -63,7 +64,7 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
     late.catch(() => undefined);
     return { name, ...(await Promise.race([look(), late])) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return {
       name,
       state: "missing",

@@ -3,6 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { messageOf } from "../algorithms/errors.ts";
 import { cacheFolder, embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { probeLlama } from "../connections/llama/probe.ts";
@@ -159,7 +160,7 @@ async function faissProblem(): Promise<string | null> {
     await (await createFaissIndexes(2)).close();
     return null;
   } catch (error) {
-    return ((error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "").slice(0, 120);
+    return (messageOf(error).split("\n")[0] ?? "").slice(0, 120);
   }
 }
 
@@ -174,7 +175,7 @@ async function llamaLibrary(): Promise<Check> {
       detail: devices.map((device) => `${device.name} (${device.description})`).join(", "),
     };
   } catch (error) {
-    const why = ((error instanceof Error ? error.message : String(error)).split("\n")[0] ?? "").slice(0, 120);
+    const why = (messageOf(error).split("\n")[0] ?? "").slice(0, 120);
     return {
       name,
       state: "missing",

@@ -1,6 +1,7 @@
 // precedent doctor: what is there, what is missing, and how to get it. Starts nothing, and changes nothing without --repair.
 import type { Command } from "commander";
 import pc from "picocolors";
+import { messageOf } from "../algorithms/errors.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
@@ -28,7 +29,7 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
     return [good, ...(await machineChecks(config, io.environment)), ...(await connectionChecks(config, { repair }))];
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     return [
       { name: "config", state: "missing", detail, remedy: "correct it; precedent config check says when it is right" },
     ];

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import Table from "cli-table3";
 import type { Command } from "commander";
+import { messageOf } from "../algorithms/errors.ts";
 import { splitText } from "../algorithms/split.ts";
 import { estimateTokens } from "../algorithms/tokens.ts";
 import { openSession, type Session } from "../assembly/session.ts";
@@ -88,7 +89,7 @@ export function addDocuments(program: Command, io: Io): void {
 
 export async function documentOf(file: string, { tenant, id, title }: PutOptions, now: number): Promise<Document> {
   const bytes = await readFile(file).catch((error: unknown) => {
-    throw new CommandError(`${file} can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new CommandError(`${file} can't be read: ${messageOf(error)}`);
   });
   if (bytes.length > longestText)
     throw new CommandError(

@@ -4,6 +4,7 @@ import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import pc from "picocolors";
+import { messageOf } from "../algorithms/errors.ts";
 import { loadConfig } from "../config/load.ts";
 import { createLog } from "../runtime/log.ts";
 import { createProgress, type Progress } from "../scripts/progress.ts";
@@ -93,7 +94,7 @@ try {
 } catch (error) {
   code = signal.aborted ? 130 : 1;
   if (!signal.aborted) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     screen.line(`\n${pc.red("The demo failed:")} ${words}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`);
   }
 }

@@ -3,6 +3,7 @@
 // position can be read: one that can't be holds up no other.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
 import { createDoubts } from "./doubts.ts";
@@ -129,7 +130,8 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     const due = rarely(warnMs, Date.now);
     const complain = (why: object): void =>
       log[due() ? "warn" : "debug"](why, "positions are not to be had yet, trying again");
-    for (let wait = retryMs.first; join === joins; wait = Math.min(2 * wait, retryMs.limit)) {
+    const waits = backoff(retryMs);
+    while (join === joins) {
       try {
         const found = await consumer.committedNow(remaining);
         if (join !== joins) break;
@@ -151,7 +153,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
         if (join !== joins) break;
         complain({ err: error });
       }
-      await sleep(wait);
+      await sleep(waits.next());
     }
     const now = new Set(assigned.map(partitionKey));
     for (const partition of remaining) if (!now.has(partitionKey(partition))) onForsaken?.(partition);
@@ -176,7 +178,8 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   };
 
   const reconcile = async <A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>> => {
-    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+    const waits = backoff(retryMs);
+    for (;;) {
       try {
         const asked = attempts.filter(({ state }) => !state.dropped);
         if (asked.length === 0) return new Set();
@@ -192,6 +195,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
         if (moved.length > 0) readAgain(moved, "somebody else has moved the partition's position");
         return new Set(told.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
       } catch (error) {
+        const wait = waits.next();
         log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "a transaction's outcome is not to be had yet");
         await sleep(wait);
       }

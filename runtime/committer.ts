@@ -2,6 +2,7 @@
 // partitions concerned and the outputs. Batches form by themselves while a commit is under way; nothing lingers (spec 05, 4-6).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { waitAfter } from "../algorithms/backoff.ts";
 import { withOrigin } from "../algorithms/origin.ts";
 import { kafkaErrorType, NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, OutgoingMessage, TransactionalProducer } from "../connections/kafka/port.ts";
@@ -167,7 +168,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       return;
     }
     log.warn({ err: error.cause, failures }, "a transaction was aborted, trying again");
-    await sleep(Math.min(backoffMs.first * 2 ** failures, backoffMs.limit));
+    await sleep(waitAfter(failures, backoffMs));
   };
 
   const loop = async (): Promise<void> => {

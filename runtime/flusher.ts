@@ -1,6 +1,7 @@
 // Sends what a sink has gathered: one flush at a time, when the batch is full or its time has come, and tells Kafka afterwards how far it got.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
+import { errorOf } from "../algorithms/errors.ts";
 import type { SinkDependencies } from "./rows.ts";
 
 export interface Flusher {
@@ -33,7 +34,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
       await insert(last, signal);
     } catch (error) {
       // insert waits for whatever may pass, so this is the end of the sink or a bug. Going on would store rows behind a gap.
-      broken = error instanceof Error ? error : new Error(String(error));
+      broken = errorOf(error);
       if (!signal.aborted) log.error({ err: error }, "a flush failed; record stops here and must be started again");
       return;
     }

@@ -1,5 +1,6 @@
 // Whether the passes of a singleton's task succeed: one that has failed for too long makes the stage unhealthy, with its error.
 // Who waits for the lock has no passes and is healthy.
+import { messageOf } from "../algorithms/errors.ts";
 import { describeStall } from "./progress.ts";
 
 export interface PassHealth {
@@ -22,7 +23,7 @@ export function watchPasses({
     of: (name) => ({
       passed: () => void failing.delete(name),
       failed(error) {
-        const message = error instanceof Error ? error.message : String(error);
+        const message = messageOf(error);
         failing.set(name, { since: failing.get(name)?.since ?? now(), message });
       },
     }),

@@ -1,5 +1,6 @@
 // Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so nothing is given up for it.
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "../algorithms/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 
@@ -21,13 +22,14 @@ export async function decodePatiently<N extends TopicName>(
   bytes: Buffer,
   { signal, onWaiting, firstMs = 100 }: Patience = {},
 ): Promise<Decoded<RecordOf[N]>> {
-  for (let wait = firstMs; ; wait = Math.min(2 * wait, longestMs)) {
+  const waits = backoff({ first: firstMs, limit: longestMs });
+  for (;;) {
     try {
       return await codec.decode(topic, bytes);
     } catch (error) {
       if (!(error instanceof RegistryUnavailable)) throw error;
       onWaiting?.(error);
-      await sleep(wait, undefined, { signal });
+      await sleep(waits.next(), undefined, { signal });
     }
   }
 }

@@ -3,6 +3,8 @@
 // waited for until the deadline. Only a lost partition ends it without outputs.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { messageOf } from "../algorithms/errors.ts";
+import { backoff } from "../algorithms/backoff.ts";
 import { arrivalOf } from "../algorithms/identity.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec, Decoded } from "../connections/registry/port.ts";
@@ -166,7 +168,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
   return {
     process,
     async rejected(record, position, cause, again) {
-      const reason = `the broker refuses the outputs: ${cause instanceof Error ? cause.message : String(cause)}`;
+      const reason = `the broker refuses the outputs: ${messageOf(cause)}`;
       const letter = again
         ? deadLetter({ ...record, value: null, headers: {} }, position, {
             code: "output_too_large",
@@ -185,7 +187,8 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
 function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place): Retry {
   return async (attempt) => {
     let left = false;
-    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+    const waits = backoff(retryMs);
+    for (;;) {
       const outcome = await attempt();
       if (lost.aborted) throw new Abandoned("the partition was lost");
       if (outcome.kind !== "retryLater") {
@@ -199,7 +202,7 @@ function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place): Retry 
         left = place.leave();
         if (!left) return elseRefuse;
       }
-      await pause(wait, signal).catch(() => undefined);
+      await pause(waits.next(), signal).catch(() => undefined);
     }
   };
 }

@@ -1,11 +1,12 @@
 // For what is worth telling, but not every time: true after `first` milliseconds, then each time after twice as long, up to `limit`.
-export function rarely({ first, limit }: { first: number; limit: number }, now: () => number): () => boolean {
-  let due = now() + first;
-  let pause = Math.min(2 * first, limit);
+import { backoff, type Waits } from "../algorithms/backoff.ts";
+
+export function rarely(pauses: Waits, now: () => number): () => boolean {
+  const waits = backoff(pauses);
+  let due = now() + waits.next();
   return () => {
     if (now() < due) return false;
-    due = now() + pause;
-    pause = Math.min(2 * pause, limit);
+    due = now() + waits.next();
     return true;
   };
 }

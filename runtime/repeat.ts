@@ -2,6 +2,7 @@
 // of its own; whatever a pass throws is logged and the pass tried again, for ever or until the signal is aborted.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
 
 export interface RepeatOptions {
   /** Milliseconds between the end of a pass and the next. */
@@ -19,6 +20,7 @@ export async function repeat(
   pass: () => Promise<boolean>,
   { everyMs, maxBackoffMs = 30_000, health, signal, log }: RepeatOptions,
 ): Promise<void> {
+  const waits = backoff({ first: everyMs, limit: Math.max(maxBackoffMs, everyMs) });
   let failures = 0;
   while (!signal.aborted) {
     let pause = everyMs;
@@ -26,12 +28,13 @@ export async function repeat(
       if (await pass()) pause = 0;
       if (failures > 0) log.info({ failures }, "going on");
       failures = 0;
+      waits.reset();
       health?.passed();
     } catch (error) {
       if (signal.aborted) return;
       failures++;
       health?.failed(error);
-      pause = Math.min(everyMs * 2 ** Math.min(failures - 1, 20), Math.max(maxBackoffMs, everyMs));
+      pause = waits.next();
       log.warn({ err: error, failures, pause }, "a pass failed: nothing is lost, trying again");
     }
     await sleep(pause, undefined, { signal }).catch(() => undefined);

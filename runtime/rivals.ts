@@ -3,6 +3,7 @@
 // fenced while it sees the other stops.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 
 export class InstanceTaken extends Error {
@@ -28,7 +29,8 @@ const lookMs = { first: 100, limit: 1_000 };
 export async function waitForRivals(options: RivalOptions, withinMs: number): Promise<void> {
   const { group, instance, log, stopped } = options;
   let end: number | undefined;
-  for (let wait = lookMs.first; !stopped(); wait = Math.min(2 * wait, lookMs.limit)) {
+  const waits = backoff(lookMs);
+  while (!stopped()) {
     const [rival] = await visibleRivals(options);
     if (rival === undefined) return;
     if (end === undefined) {
@@ -42,14 +44,15 @@ export async function waitForRivals(options: RivalOptions, withinMs: number): Pr
       throw new InstanceTaken(
         `instance "${instance}" is running in ${group} already, as ${rival}: stop it, or give this process another instance id`,
       );
-    await sleep(wait);
+    await sleep(waits.next());
   }
 }
 
 /** Those that the group shows; none when it shows nothing for a while. */
 export async function visibleRivals({ consumer, log, stopped }: RivalOptions): Promise<readonly string[]> {
   let silentSince: number | undefined;
-  for (let wait = lookMs.first; !stopped(); wait = Math.min(2 * wait, lookMs.limit)) {
+  const waits = backoff(lookMs);
+  while (!stopped()) {
     try {
       const rivals = await consumer.rivals();
       if (rivals !== undefined) return rivals;
@@ -59,7 +62,7 @@ export async function visibleRivals({ consumer, log, stopped }: RivalOptions): P
       silentSince = undefined;
       log.debug({ err: error }, "the group's members are not to be had yet");
     }
-    await sleep(wait);
+    await sleep(waits.next());
   }
   return [];
 }

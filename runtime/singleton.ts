@@ -3,6 +3,7 @@
 // generation in which it held the partition, and the winner's producer fences its own. What a task does elsewhere must bear to be done twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
 import { withOrigin, type Origin } from "../algorithms/origin.ts";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
@@ -114,7 +115,8 @@ export function createSingleton({
   });
 
   const run = async (signal: AbortSignal): Promise<void> => {
-    for (let wait = restartMs.first; !signal.aborted; wait = Math.min(2 * wait, restartMs.limit)) {
+    const waits = backoff(restartMs);
+    while (!signal.aborted) {
       const began = Date.now();
       try {
         await task(lease(signal));
@@ -122,8 +124,8 @@ export function createSingleton({
       } catch (error) {
         if (signal.aborted) return;
         log.error({ err: error, group }, "the task of the only one failed, starting it again");
-        if (Date.now() - began > restartMs.limit) wait = restartMs.first;
-        await sleep(wait, undefined, { signal }).catch(() => undefined);
+        if (Date.now() - began > restartMs.limit) waits.reset();
+        await sleep(waits.next(), undefined, { signal }).catch(() => undefined);
       }
     }
   };

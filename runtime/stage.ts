@@ -3,6 +3,7 @@
 // readers, under crashes, zombies, rebalances and broker restarts (spec 05).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
 import { isFencing } from "../connections/kafka/errors.ts";
 import type { HangingSearch, Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin } from "../algorithms/origin.ts";
@@ -261,7 +262,8 @@ export function createStage(options: StageOptions): Stage {
     const at = { topic: state.topic, partition: state.partition };
     const doubts = createDoubts(Date.now);
     consumer.pause([state]);
-    for (let wait = 50; !state.dropped && !stopping; wait = Math.min(2 * wait, 1_000)) {
+    const waits = backoff({ first: 50, limit: 1_000 });
+    while (!state.dropped && !stopping) {
       try {
         const [{ beginning, end, current } = { beginning: 0, end: 0, current: state.origin }] =
           await consumer.committed([at]);
@@ -270,7 +272,7 @@ export function createStage(options: StageOptions): Stage {
         if (!sameOrigin(state.origin, current)) return adoption.readAgain([state], "the topic was made anew");
         if (end < next) {
           if (doubts.isSettled("end")) return adoption.readAgain([state], "the log has lost its end");
-          await sleep(wait);
+          await sleep(waits.next());
           continue;
         }
         if (beginning > next) {
@@ -285,7 +287,7 @@ export function createStage(options: StageOptions): Stage {
         return;
       } catch (error) {
         log.debug({ err: error, ...at }, "the beginning of a partition is not to be had yet");
-        await sleep(wait);
+        await sleep(waits.next());
       }
     }
   }
@@ -310,13 +312,14 @@ export function createStage(options: StageOptions): Stage {
   };
 
   async function initialise(): Promise<void> {
-    for (let wait = 100; ; wait = Math.min(2 * wait, 5_000)) {
+    const waits = backoff({ first: 100, limit: 5_000 });
+    for (;;) {
       try {
         await producer.initialise();
         return;
       } catch (error) {
         log.warn({ err: error }, "can't initialise the producer, trying again");
-        await sleep(wait);
+        await sleep(waits.next());
         if (stopping) throw error;
       }
     }

@@ -8,6 +8,7 @@ import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
+import { messageOf } from "../algorithms/errors.ts";
 import {
   llamaAddonFile,
   llamaBackendsFolder,
@@ -54,7 +55,7 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
       await rm(folder, { recursive: true, force: true });
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { built: false, reason: `the build of the llama addon failed: ${why}; it needs g++, git and tar` };
   }
 }

@@ -1,6 +1,7 @@
 // What the reader sees while set-up works: one line a task. On a terminal it is live with the time spent; elsewhere a plain line at
 // the beginning and one at the end.
 import pc from "picocolors";
+import { messageOf } from "../algorithms/errors.ts";
 
 export interface Progress {
   /** Runs a task under a title; the task may say what it is doing and gives what to show at its end. */
@@ -40,7 +41,7 @@ export function createProgress(out: NodeJS.WriteStream = process.stderr): Progre
       return result;
     } catch (error) {
       if (live) out.write("\r\x1b[2K");
-      line(`${pc.red("✗")} ${title}: ${error instanceof Error ? error.message : String(error)}`);
+      line(`${pc.red("✗")} ${title}: ${messageOf(error)}`);
       throw error;
     } finally {
       clearInterval(timer);

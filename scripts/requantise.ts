@@ -3,6 +3,7 @@
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { messageOf } from "../algorithms/errors.ts";
 import { unpackLlamaLibrary } from "./llama-library.ts";
 import { run } from "./python.ts";
 
@@ -27,7 +28,7 @@ export async function requantise(
     await rename(beside, to);
     return { made: true };
   } catch (error) {
-    return { made: false, reason: error instanceof Error ? error.message : String(error) };
+    return { made: false, reason: messageOf(error) };
   } finally {
     await rm(beside, { force: true });
     await rm(folder, { recursive: true, force: true });

@@ -5,6 +5,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import lockfile from "proper-lockfile";
+import { messageOf } from "../algorithms/errors.ts";
 import { cacheFolder } from "../config/assets.ts";
 import { buildLlama } from "./build-llama.ts";
 import { buildNative } from "./build-native.ts";
@@ -99,7 +100,7 @@ async function ensureEmbeddedServers(folder: string, progress: Progress): Promis
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   await setUp({ scattered: process.argv.includes("--scattered") }).catch((error: unknown) => {
-    process.stderr.write(`set-up failed: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`set-up failed: ${messageOf(error)}\n`);
     process.exitCode = 1;
   });
 }

@@ -4,6 +4,8 @@
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { messageOf } from "../algorithms/errors.ts";
+import { waitAfter } from "../algorithms/backoff.ts";
 import { logTail, openLog } from "./logs.ts";
 import { end, identify, type ProcessIdentity } from "./process.ts";
 
@@ -90,7 +92,7 @@ export function keepRunning(spec: ServerSpec, options: KeepOptions, events: Serv
     let failures = 0;
     while (!stopping.signal.aborted) {
       const { how, wasReady } = await live().catch((error: unknown) => ({
-        how: `could not be started: ${error instanceof Error ? error.message : String(error)}`,
+        how: `could not be started: ${messageOf(error)}`,
         wasReady: false,
       }));
       if (stopping.signal.aborted) break;
@@ -101,7 +103,7 @@ export function keepRunning(spec: ServerSpec, options: KeepOptions, events: Serv
         rejectFirst(new Error(reason));
         return;
       }
-      const pause = failures === 0 ? 0 : Math.min(250 * 2 ** (failures - 1), 5_000);
+      const pause = failures === 0 ? 0 : waitAfter(failures - 1, { first: 250, limit: 5_000 });
       events.died(spec.name, how, pause);
       await Promise.race([stopped, delay(pause)]);
     }
@@ -157,7 +159,7 @@ async function untilReady(
       await spec.probe();
       return "ready";
     } catch (error) {
-      lastly = error instanceof Error ? error.message : String(error);
+      lastly = messageOf(error);
       await delay(50);
     }
   }

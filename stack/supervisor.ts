@@ -4,6 +4,7 @@
 import { realpath } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
+import { messageOf } from "../algorithms/errors.ts";
 import { stackFolder } from "./folder.ts";
 import { ensureServers } from "./install.ts";
 import { supervise, StackRunsAlready, type Stack } from "./supervise.ts";
@@ -54,5 +55,5 @@ try {
     process.exit(3);
   }
   logger.error(error, "the stack can't be started");
-  await finish(1, error instanceof Error ? error.message : String(error));
+  await finish(1, messageOf(error));
 }

@@ -1,11 +1,12 @@
 // How long to wait before calling an endpoint again.
 
-const first = 500;
-const longest = 30_000;
+import { waitAfter } from "../../algorithms/backoff.ts";
+
+const waits = { first: 500, limit: 30_000 };
 
 /** Milliseconds before attempt `next` (from 2): 0.5 s doubling to 30 s, of which `random` in [0, 1) takes up to a half, so that callers spread. */
 export function backoffMs(next: number, random: number): number {
-  const full = Math.min(longest, first * 2 ** Math.max(0, next - 2));
+  const full = waitAfter(next - 2, waits);
   return full * (1 - random / 2);
 }
 

@@ -2,6 +2,7 @@
 // The whole file is checked when it is loaded, so that a bad line is found at start and not by a request.
 import { open } from "node:fs/promises";
 import { z } from "zod";
+import { messageOf } from "../../algorithms/errors.ts";
 import { canonicalText } from "../../algorithms/canonical.ts";
 
 const count = z.number().int().nonnegative();
@@ -33,7 +34,7 @@ export interface RecordedAnswer {
 export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
   const answers = new Map<string, RecordedAnswer[]>();
   const handle = await open(file).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new Error(`The log of arm "${arm}" can't be read: ${reason}. Check its "file".`, { cause: error });
   });
   let number = 0;

@@ -1,6 +1,7 @@
 // bench -- linked --only caches: what prefetch and the bonus for caches at hand change, on arms of SmolLM2 in this process.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { messageOf } from "../../algorithms/errors.ts";
 import { llamaModelFile } from "../../config/assets.ts";
 import { parseConfig } from "../../config/load.ts";
 import { createChat } from "../../connections/llama/chat.ts";
@@ -114,7 +115,7 @@ async function keptProxy(folder: string): Promise<{ model: HelpfulnessModel | nu
     const { onnx } = JSON.parse(await readFile(join(folder, newest.name), "utf8")) as { onnx: string };
     return { model: await loadProxy({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), why: null };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     return { model: null, why: `the proxy that bench -- helpfulness kept is no good any more: ${reason}` };
   }
 }

@@ -1,4 +1,5 @@
 // Which errors of ClickHouse pass by themselves (wait and try again) and which never will (the statement or its rows are wrong).
+import { messageOf } from "../../algorithms/errors.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
 /** Codes of a server that is overloaded, starting, or cut off from its own dependencies: the same statement may succeed later. */
@@ -27,7 +28,7 @@ const passing: Readonly<Record<string, string>> = {
 
 /** What @clickhouse/client threw, as one of the port's two errors; `what` says what was being done. */
 export function classify(cause: unknown, what: string): ClickHouseUnavailable | ClickHouseRejected {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = messageOf(cause);
   // The client's own errors, Node's system errors and aborted requests all carry a string code; ClickHouse's are digits.
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (/^\d+$/.test(code) && !(code in passing))

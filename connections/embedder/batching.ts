@@ -3,6 +3,7 @@
 // a text that finds it full is refused at once, instead of waiting for a vector that would come too late.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { errorOf } from "../../algorithms/errors.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
 import { createEmbedQueue } from "./queue.ts";
 
@@ -55,7 +56,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
         counts.computed += batch.length;
         batch.forEach((item, i) => settle(item, vectors.slice(i * dimension, (i + 1) * dimension)));
       } catch (error) {
-        const reason = error instanceof Error ? error : new Error(String(error));
+        const reason = errorOf(error);
         for (const item of batch) item.reject(reason);
       }
     }

@@ -25,7 +25,7 @@ const create = async (over: Partial<OnnxEmbedderOptions> = {}): Promise<Embedder
     cacheEntries: 0,
     log: pino({ level: "silent" }),
     worker: new URL("./testing-worker.ts", import.meta.url),
-    pause: { first: 10, last: 50 },
+    pause: { first: 10, limit: 50 },
     ...over,
   }));
 

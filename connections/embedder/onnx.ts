@@ -2,6 +2,8 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Logger } from "pino";
+import { messageOf } from "../../algorithms/errors.ts";
+import type { Waits } from "../../algorithms/backoff.ts";
 import { keepWorker } from "../worker/kept.ts";
 import { createBatchingEmbedder } from "./batching.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";
@@ -21,7 +23,7 @@ export interface OnnxEmbedderOptions {
   /** Another worker module, for tests. */
   worker?: URL;
   /** Pause before a crashed worker is started again; see keepWorker. */
-  pause?: { first: number; last: number };
+  pause?: Waits;
 }
 
 /** Rejects with EmbedderError embedder_unavailable when the folder, the model or its vectors are not what they must be. */
@@ -67,7 +69,4 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
 }
 
 const unavailable = (model: string, error: unknown): EmbedderError =>
-  new EmbedderError(
-    "embedder_unavailable",
-    `the embedding model ${model}: ${error instanceof Error ? error.message : String(error)}`,
-  );
+  new EmbedderError("embedder_unavailable", `the embedding model ${model}: ${messageOf(error)}`);

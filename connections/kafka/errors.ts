@@ -1,4 +1,5 @@
 // What a Kafka error means for a stage. kafkajs mixes protocol errors, connection errors and wrapped ones: one place sorts them.
+import { messageOf } from "../../algorithms/errors.ts";
 
 /**
  * fenced: the group goes on without this member, it must join again; producer-lost: the transactional id is another's or forgotten, the producer
@@ -67,7 +68,7 @@ export class TransactionAborted extends Error {
     /** The member may not commit until it has joined again. */
     readonly fenced: boolean,
   ) {
-    super(`transaction aborted: ${cause instanceof Error ? cause.message : String(cause)}`);
+    super(`transaction aborted: ${messageOf(cause)}`);
   }
 }
 
@@ -75,7 +76,7 @@ export class TransactionAborted extends Error {
 export class TransactionOutcomeUnknown extends Error {
   override name = "TransactionOutcomeUnknown";
   constructor(override readonly cause: unknown) {
-    super(`outcome of the transaction unknown: ${cause instanceof Error ? cause.message : String(cause)}`);
+    super(`outcome of the transaction unknown: ${messageOf(cause)}`);
   }
 }
 
@@ -108,7 +109,7 @@ export class SendIncomplete extends Error {
   ) {
     const named = waiting.slice(0, 5).map(({ topic, partition }) => `${topic}/${partition}`);
     const where = named.length === 0 ? "" : ` (${waiting.length} partitions: ${named.join(", ")})`;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     super(`not all records were acknowledged within ${withinMs} ms${where}: ${why}`);
   }
 }

@@ -5,6 +5,7 @@
 // never taken back: after an error nobody knows which of them the brokers have counted, and a transactional producer starts a new epoch.
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "../../algorithms/backoff.ts";
 import { classifyKafkaError, kafkaErrorType, NoSuchPartition, SendIncomplete } from "./errors.ts";
 import { internals, replaceModule } from "./kafkajs-internals.ts";
 import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafkajs-produce.ts";
@@ -112,11 +113,13 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
       });
     };
 
-    for (let wait = waitMs.first; ; wait = Math.min(2 * wait, waitMs.limit)) {
+    const waits = backoff(waitMs);
+    for (;;) {
       try {
         await limited(attempt(), left(), "the brokers");
         return done;
       } catch (error) {
+        const wait = waits.next();
         const lacking = error instanceof NoSuchPartition;
         if (lacking ? ++looks > missing.looks : classifyKafkaError(error) !== "retriable") throw error;
         const pause = lacking ? missing.firstWaitMs * 2 ** (looks - 1) : wait;

@@ -1,6 +1,7 @@
 // Waits for a broker that is away: every attempt is worth another, until somebody stops it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../../algorithms/backoff.ts";
 
 const waitMs = { first: 50, limit: 5_000 };
 
@@ -10,12 +11,13 @@ export async function untilReachable<T>(
   log: Logger,
   stopped: () => boolean = () => false,
 ): Promise<T | undefined> {
-  for (let wait = waitMs.first; !stopped(); wait = Math.min(2 * wait, waitMs.limit)) {
+  const waits = backoff(waitMs);
+  while (!stopped()) {
     try {
       return await attempt();
     } catch (error) {
       log.debug({ err: error }, "Kafka is not ready for this, trying again");
-      await sleep(wait);
+      await sleep(waits.next());
     }
   }
   return undefined;

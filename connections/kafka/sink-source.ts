@@ -2,6 +2,7 @@
 // then lets records through. Commits to Kafka are for the eyes of lag monitors alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../../algorithms/backoff.ts";
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { GroupConsumer, PartitionProgress, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
@@ -53,7 +54,8 @@ export function createSinkSource(
   };
 
   const adopt = async (join: number, partitions: readonly TopicPartition[], handlers: SinkHandlers): Promise<void> => {
-    for (let wait = 100; join === joins; wait = Math.min(2 * wait, 5_000)) {
+    const waits = backoff({ first: 100, limit: 5_000 });
+    while (join === joins) {
       try {
         const origins = await consumer.origins([...new Set(partitions.map(({ topic }) => topic))]);
         const originOf = (topic: string): Origin => origins.get(topic) ?? unknownOrigin;
@@ -95,7 +97,7 @@ export function createSinkSource(
         return;
       } catch (error) {
         log.warn({ err: error }, "can't tell where to go on yet");
-        await sleep(wait);
+        await sleep(waits.next());
       }
     }
   };

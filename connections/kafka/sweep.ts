@@ -4,6 +4,7 @@
 // nothing is found, and it costs four round trips.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff } from "../../algorithms/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";
 import {
   abortCommand,
@@ -51,7 +52,8 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
   /** A look at every partition that has a leader, or gets one in time. */
   const look = async (): Promise<Look> => {
     const until = Date.now() + patienceMs;
-    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+    const waits = backoff(retryMs);
+    for (;;) {
       const seen = await transactions.look(reach());
       const leaderless = seen.unseen.filter(({ why }) => why === "no leader");
       if (leaderless.length === 0) return seen;
@@ -63,7 +65,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
         );
         return { open: seen.open, unseen: seen.unseen.filter(({ why }) => why !== "no leader") };
       }
-      await sleep(wait);
+      await sleep(waits.next());
     }
   };
 
@@ -101,7 +103,8 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
 
   const patiently = async (attempt: () => Promise<void>): Promise<void> => {
     const until = Date.now() + patienceMs;
-    for (let wait = retryMs.first; ; wait = Math.min(2 * wait, retryMs.limit)) {
+    const waits = backoff(retryMs);
+    for (;;) {
       try {
         if (await transactions.available()) await attempt();
         return;
@@ -111,7 +114,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
           return log.warn({ err: error, transactionalId }, "what a former producer left open can't be looked for");
         if (Date.now() > until) throw error;
         log.debug({ err: error, transactionalId }, "transactions can't be looked at yet");
-        await sleep(wait);
+        await sleep(waits.next());
       }
     }
   };

@@ -1,6 +1,7 @@
 // What coordinators and partitions say about transactions, and ending them from outside, in our words. Every method rejects with a retriable
 // error while a coordinator or a leader is away.
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "../../algorithms/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";
 import { internals } from "./kafkajs-internals.ts";
 import { groupPartition, type OpenTransaction, type Outcome } from "./open-transactions.ts";
@@ -145,10 +146,12 @@ export function createTransactions(wire: Wire): Transactions {
         for (const groupId of groups) await coordinator.addOffsetsToTxn({ ...producer, groupId });
       if (outputs.length > 0) await coordinator.addPartitionsToTxn({ ...producer, topics: byTopic(outputs) });
       await coordinator.endTxn({ ...producer, transactionResult: outcome === "commit" });
-      for (let wait = 5, until = Date.now() + completeWithinMs; ; wait = Math.min(2 * wait, 200)) {
+      const until = Date.now() + completeWithinMs;
+      const waits = backoff({ first: 5, limit: 200 });
+      for (;;) {
         if ((await describe(transactionalId))?.state.startsWith("Complete") === true) return;
         if (Date.now() > until) throw failed(codes.leaderNotAvailable);
-        await sleep(wait);
+        await sleep(waits.next());
       }
     },
   };

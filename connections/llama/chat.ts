@@ -3,6 +3,7 @@
 // control token.
 import { Template } from "@huggingface/jinja";
 import { LRUCache } from "lru-cache";
+import { messageOf } from "../../algorithms/errors.ts";
 import { LlamaError, type LlamaModel, type Range } from "./port.ts";
 
 export interface ChatMessage {
@@ -57,7 +58,7 @@ export function createChat({
     try {
       return template.render({ messages, add_generation_prompt: answer, ...special });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new LlamaError("model_unsupported", `the chat template of ${facts.name} refuses ${roles.join()}: ${why}`, {
         cause: error,
       });

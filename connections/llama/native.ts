@@ -1,5 +1,6 @@
 // The addon's own face (native/llama/addon), typed. Only this folder sees it.
 import { createRequire } from "node:module";
+import { errorOf } from "../../algorithms/errors.ts";
 import { chosenAddonFile } from "./library.ts";
 import {
   type AttentionScores,
@@ -109,7 +110,7 @@ export function llamaError(error: unknown): Error {
   if (error instanceof Error && "code" in error && typeof error.code === "string")
     // The codes are those of native/llama/core/failure.hpp.
     return new LlamaError(error.code as LlamaError["code"], error.message, { cause: error });
-  return error instanceof Error ? error : new Error(String(error));
+  return errorOf(error);
 }
 
 /** Calls into the addon, its errors made ours. */

@@ -1,6 +1,7 @@
 // The indexes of the domains for as long as the pool lives: opened until that works, opened anew when their owner died, written to files now
 // and then. Meanwhile searches reject with VectorError index_unavailable and changes wait.
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoff, type Waits } from "../../algorithms/backoff.ts";
 import { VectorError } from "../vectors/port.ts";
 import { createDomainIndexes, isLost, type DomainIndexesOptions } from "./domain-indexes.ts";
 import type { Touched } from "./store-state.ts";
@@ -9,7 +10,7 @@ export interface LastingIndexesOptions extends DomainIndexesOptions {
   /** Runs what it is given when all changes asked for before are done. */
   inTurn: <T>(work: () => Promise<T>) => Promise<T>;
   /** Milliseconds between attempts to open them, doubling from first to last. */
-  pause: { first: number; last: number };
+  pause: Waits;
   /** Aborted when the pool closes: nothing is opened any more. */
   closing: AbortSignal;
 }
@@ -22,12 +23,13 @@ export function createLastingIndexes({ inTurn, pause, closing, ...options }: Las
 
   async function open(): Promise<void> {
     rebuilding = true;
-    for (let failures = 0; !closing.aborted; failures++) {
+    const waits = backoff(pause);
+    while (!closing.aborted) {
       try {
         await indexes.open();
         break;
       } catch (error) {
-        const wait = Math.min(pause.last, pause.first * 2 ** Math.min(failures, 20));
+        const wait = waits.next();
         log.error({ err: error, retryInMs: wait }, "vector indexes can't be opened");
         await sleep(wait, undefined, { signal: closing }).catch(() => undefined);
       }

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { messageOf } from "../../algorithms/errors.ts";
 import { reasonAgainstFile } from "./store-file.ts";
 import {
   openLayout,
@@ -79,7 +80,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     } catch (error) {
       // An empty store that can't be opened is not the store's fault: no room, no rights.
       if (refused !== null) throw error;
-      refused = error instanceof Error ? error.message : String(error);
+      refused = messageOf(error);
     }
     await layout?.root.close();
   }

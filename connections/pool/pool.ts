@@ -3,6 +3,7 @@
 // indexes' owner dies they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes wait.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
+import type { Waits } from "../../algorithms/backoff.ts";
 import type { Embedder } from "../embedder/port.ts";
 import type { VectorIndexes } from "../vectors/port.ts";
 import { accept } from "./accept.ts";
@@ -31,7 +32,7 @@ export interface PoolOptions {
   /** Index files: looked at every so many milliseconds, and from which size a domain has one (smaller ones are built as fast as read). */
   save?: { everyMs: number; examples: number; changes: number };
   /** Milliseconds between attempts to open indexes or to embed again, doubling from first to last. */
-  pause?: { first: number; last: number };
+  pause?: Waits;
 }
 
 /** Milliseconds that the event loop may be held by one transaction. */
@@ -41,7 +42,7 @@ const followedEveryMs = 60_000;
 
 /** Rejects with PoolError folder_in_use. */
 export async function createPool(options: PoolOptions): Promise<ExamplePool> {
-  const { folder, embedder, openIndexes, log, clock = Date.now, pause = { first: 100, last: 10_000 } } = options;
+  const { folder, embedder, openIndexes, log, clock = Date.now, pause = { first: 100, limit: 10_000 } } = options;
   const { save = { everyMs: 60_000, examples: 5_000, changes: 1_000 } } = options;
   const giveBack = await takeFolder(folder);
   const closing = new AbortController();

@@ -2,6 +2,7 @@
 // time, by embedAll, which lets the questions of requests go first. Until an example has its vector it is not found: vectors of two models are never compared.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
+import { backoff, type Waits } from "../../algorithms/backoff.ts";
 import { EmbedderError, type Embedder } from "../embedder/port.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
@@ -17,7 +18,7 @@ export interface ReembedOptions {
   inTurn: (change: () => Promise<{ touched: Touched }>) => Promise<void>;
   onDamaged: (key: number) => void;
   log: Logger;
-  pause: { first: number; last: number };
+  pause: Waits;
 }
 
 const atOnce = 32;
@@ -75,16 +76,16 @@ export function createReembed({ layout, ledger, embedder, inTurn, onDamaged, log
   async function run(): Promise<void> {
     const total = ledger.counts().pending;
     log.info({ examples: total, model: embedder.model }, "embedding examples again");
-    let failures = 0;
+    const waits = backoff(pause);
     let done = 0;
     for (let batch = next(); batch.length > 0 && !closing.signal.aborted; batch = next()) {
       try {
         await embed(batch);
         done += batch.length;
-        failures = 0;
+        waits.reset();
       } catch (error) {
         if (closing.signal.aborted) return;
-        const wait = Math.min(pause.last, pause.first * 2 ** Math.min(failures++, 20));
+        const wait = waits.next();
         log.warn({ err: error, retryInMs: wait }, "examples can't be embedded again yet");
         await sleep(wait, undefined, { signal: closing.signal }).catch(() => undefined);
       }

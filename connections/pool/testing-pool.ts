@@ -29,7 +29,7 @@ export async function testPool(options: Partial<PoolOptions> = {}): Promise<Exam
     clusterId: "cluster",
     maxAgeMs: 86_400_000,
     log: pino({ level: "silent" }),
-    pause: { first: 1, last: 5 },
+    pause: { first: 1, limit: 5 },
     ...options,
     embedder,
     folder: options.folder ?? (await testFolder()),

@@ -2,6 +2,8 @@
 // gives is not trusted: a model that can't be loaded, takes other features or answers with NaN is refused, at load and at every call.
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
+import { messageOf } from "../../algorithms/errors.ts";
+import type { Waits } from "../../algorithms/backoff.ts";
 import { HELPFULNESS_FEATURE_VERSION, HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
 import { keepWorker } from "../worker/kept.ts";
 import { WorkerCallError, type WorkerClient } from "../worker/rpc.ts";
@@ -21,7 +23,7 @@ export interface ProxyOptions {
   /** Another worker module, for tests. */
   worker?: URL;
   /** Pause before a crashed worker is started again; see keepWorker. */
-  pause?: { first: number; last: number };
+  pause?: Waits;
 }
 
 /** Rows that are tried before a model is taken: both ends of what a feature can be, and the middle. */
@@ -49,7 +51,7 @@ export async function loadProxy(options: ProxyOptions): Promise<HelpfulnessModel
   ): Promise<Float32Array> => {
     const values = await client.call("score", { features, width: HELPFULNESS_FEATURES }).catch((error: unknown) => {
       if (error instanceof WorkerCallError && error.code === "bad_model") throw problem(error.message, error);
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new ProxyError("unavailable", `the helpfulness proxy ${version}: ${why}`, { cause: error });
     });
     const bad = values.findIndex((value) => !Number.isFinite(value));

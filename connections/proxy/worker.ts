@@ -1,6 +1,7 @@
 // The proxy's worker: rows of features to helpfulness. One thread owns the session; session.run blocks it, and only it. Another model gets
 // another worker, so that a new version loads while the old one serves.
 import { InferenceSession, Tensor } from "onnxruntime-node";
+import { messageOf } from "../../algorithms/errors.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
 import { BadModel, inputName, type ProxyMethods, type ProxyWorkerInput } from "./methods.ts";
 
@@ -18,7 +19,7 @@ async function load(): Promise<InferenceSession> {
     executionProviders: ["cpu"],
     enableCpuMemArena: false,
   }).catch((error: unknown) => {
-    throw new BadModel(`it can't be loaded: ${error instanceof Error ? error.message : String(error)}`);
+    throw new BadModel(`it can't be loaded: ${messageOf(error)}`);
   });
   const inputs = session.inputNames.join(", ");
   if (inputs !== inputName) throw new BadModel(`its inputs are [${inputs}], expected one, "${inputName}"`);
@@ -31,7 +32,7 @@ async function score({ features, width }: { features: Float32Array; width: numbe
   const outputs = await session
     .run({ [inputName]: new Tensor("float32", features, [rows, width]) })
     .catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new BadModel(`it does not take rows of ${width} float32: ${why}`);
     });
   const output = outputs[session.outputNames[0] ?? ""];

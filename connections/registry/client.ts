@@ -1,6 +1,7 @@
 // The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The library's errors are of
 // mixed kinds, a refused connection even looks like "status 400": here they become the two that matter to us.
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
+import { messageOf } from "../../algorithms/errors.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
 /** What the codec needs of a registry. */
@@ -74,7 +75,7 @@ interface Failure {
 
 /** Whether the registry answered (refused) or was not to be reached. */
 function classify(error: unknown, url: string): Failure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const status =
     error instanceof Error && "status" in error && typeof error.status === "number" ? error.status : undefined;
   // A client error of the HTTP layer comes as status 400 without a registry's message.

@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import avro, { type Schema, type Type } from "avsc";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
+import { messageOf } from "../../algorithms/errors.ts";
 import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";
@@ -176,5 +177,3 @@ function describe(value: unknown): string {
   const text = (JSON.stringify(value) as string | undefined) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}...` : text;
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

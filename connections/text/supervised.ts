@@ -2,6 +2,7 @@
 // limit: a worker that exceeds it is ended, its call is rejected with text_timeout, and the next call starts another. Short texts are done in place.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
+import { messageOf } from "../../algorithms/errors.ts";
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { splitText } from "../../algorithms/split.ts";
 import { connectWorker, WorkerDied, type WorkerClient } from "../worker/rpc.ts";
@@ -48,7 +49,7 @@ export function createTextWork(options: TextOptions): TextWork {
     try {
       return await call;
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       if (late) throw new TextError("text_timeout", why, { cause: error });
       if (error instanceof WorkerDied) throw new TextError("text_unavailable", why, { cause: error });
       throw error;
@@ -71,7 +72,7 @@ export function createTextWork(options: TextOptions): TextWork {
     } catch (error) {
       next.kill("it did not start");
       notBefore = performance.now() + start.pause;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       throw new TextError("text_unavailable", `the text worker did not start: ${why}`, { cause: error });
     }
   }

@@ -1,5 +1,6 @@
 // Chooses the index: FAISS where its addon was built, else the exact one, and says so.
 import type { Logger } from "pino";
+import { messageOf } from "../../algorithms/errors.ts";
 import { createExactIndexes } from "./exact.ts";
 import { createFaissIndexes } from "./faiss.ts";
 import type { VectorIndexes } from "./port.ts";
@@ -14,7 +15,7 @@ export async function createVectorIndexes(
     return await createFaissIndexes(dimension, { ...options, log });
   } catch (error) {
     log.warn(
-      { reason: (error instanceof Error ? error.message : String(error)).split("\n")[0] },
+      { reason: messageOf(error).split("\n")[0] },
       'FAISS can\'t be used: searching with the exact index instead, which is right but slow beyond some thousand examples. "npm run setup" builds FAISS or says what it needs',
     );
     return createExactIndexes(dimension);

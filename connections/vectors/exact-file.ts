@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { messageOf } from "../../algorithms/errors.ts";
 import { VectorError } from "./port.ts";
 
 export interface ExactContent {
@@ -42,7 +43,7 @@ export async function writeExactFile(file: string, what: ExactContent & { dimens
 export async function readExactFile(file: string, dimension: number): Promise<ExactContent> {
   const bad = (why: string): VectorError => new VectorError("bad_snapshot", `the index file ${file} ${why}`);
   const all = await readFile(file).catch((error: unknown) => {
-    throw bad(`can't be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw bad(`can't be read: ${messageOf(error)}`);
   });
   const end = all.subarray(0, longestHeader).indexOf("\n") + 1;
   const bytes = all.subarray(0, Math.max(0, all.length - hashBytes));

@@ -1,6 +1,7 @@
 // One native index with its tuning: changes one after the other, searches at any time, clusters built beside the index when it has grown
 // or shrunk, its number of probes chosen by comparing some searches with exact ones (spec 10). Runs in the worker.
 import pLimit from "p-limit";
+import { messageOf } from "../../algorithms/errors.ts";
 import type { NativeFound, NativeIndex } from "./native.ts";
 import type { IndexFigures } from "./port.ts";
 import { chosenProbes, decideProbes, rebuildFor, recallOf, type IndexOptions, type ProbesDecision } from "./tuning.ts";
@@ -71,7 +72,6 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     };
   };
   const tell = (): void => deps.onFigures(figures());
-  const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
   function setProbes(wanted: number): void {
     probes = Math.max(options.leastProbes, wanted);

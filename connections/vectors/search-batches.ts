@@ -1,4 +1,5 @@
 // Searches that come while one is under way wait and go together: one message to the worker instead of many.
+import { errorOf } from "../../algorithms/errors.ts";
 import { asCosine } from "./check.ts";
 import type { NativeFound } from "./native.ts";
 import type { Neighbour } from "./port.ts";
@@ -31,7 +32,7 @@ export function createSearchBatches(
         );
         batch.forEach((search, i) => search.resolve((found[i] ?? []).slice(0, search.k)));
       } catch (error) {
-        for (const search of batch) search.reject(error instanceof Error ? error : new Error(String(error)));
+        for (const search of batch) search.reject(errorOf(error));
       }
     }
     searching = false;

@@ -1,5 +1,6 @@
 // The one process (or thread) that owns FAISS. Indexes are made, changed, searched and tuned here (managed.ts); it knows of no examples.
 import pLimit from "p-limit";
+import { messageOf } from "../../algorithms/errors.ts";
 import { serveCalls, workerInput } from "../worker/rpc.ts";
 import { createManagedIndex, restoreManagedIndex, type ManagedDependencies, type ManagedIndex } from "./managed.ts";
 import type { FaissInput, FaissMethods, WatchEvent } from "./methods.ts";
@@ -42,7 +43,7 @@ serveCalls<FaissMethods>(
         indexes.set(number, index);
         return { note, figures: index.figures() };
       } catch (error) {
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         throw Object.assign(new Error(why), { code: "bad_snapshot" });
       }
     },

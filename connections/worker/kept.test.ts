@@ -6,7 +6,7 @@ import type { TestMethods } from "./testing-worker.ts";
 
 const log = pino({ level: "silent" });
 const entry = new URL("./testing-worker.ts", import.meta.url);
-const base = { name: "kept", entry, data: "x", log, pause: { first: 20, last: 50 } };
+const base = { name: "kept", entry, data: "x", log, pause: { first: 20, limit: 50 } };
 
 test("a crashed worker is replaced; calls in between are rejected at once", async () => {
   let restarted: () => void = () => undefined;

@@ -1,6 +1,8 @@
 // Keeps a worker: when it dies, what was pending is rejected and another is started, after a pause that doubles with every death
 // without success in between. While there is none, calls are rejected at once, so that callers degrade instead of waiting.
 import type { Logger } from "pino";
+import { errorOf } from "../../algorithms/errors.ts";
+import { backoff, type Waits } from "../../algorithms/backoff.ts";
 import { connectWorker, WorkerDied, type CallOptions, type Methods, type WorkerClient } from "./rpc.ts";
 import type { ArgumentOf, ResultOf } from "./rpc.ts";
 
@@ -30,14 +32,14 @@ export interface KeptOptions<M> {
   /** Called when a worker that replaces a dead one is ready. */
   onReady?: () => void;
   /** Milliseconds; the pause doubles from first to last. Default 100 and 10,000. */
-  pause?: { first: number; last: number };
+  pause?: Waits;
 }
 
 /** Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over. */
 export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>): Promise<KeptWorker<M>> {
-  const { name, log, pause = { first: 100, last: 10_000 } } = options;
+  const { name, log, pause = { first: 100, limit: 10_000 } } = options;
   let client: WorkerClient<M> | null = null;
-  let failures = 0;
+  const waits = backoff(pause);
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -57,7 +59,7 @@ export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>):
     });
   };
   const later = (reason: Error): void => {
-    const wait = Math.min(pause.last, pause.first * 2 ** Math.min(failures++, 20));
+    const wait = waits.next();
     log.error({ worker: name, reason: reason.message, restartInMs: wait }, "worker lost");
     timer = setTimeout(() => {
       start().then(
@@ -67,7 +69,7 @@ export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>):
           options.onReady?.();
         },
         (error: unknown) => {
-          if (!closed) later(error instanceof Error ? error : new Error(String(error)));
+          if (!closed) later(errorOf(error));
         },
       );
     }, wait);
@@ -78,7 +80,7 @@ export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>):
     async call(method, argument, callOptions) {
       if (client === null) throw new WorkerDied(`worker "${name}" is being restarted`);
       const result = await client.call(method, argument, callOptions);
-      failures = 0;
+      waits.reset();
       return result;
     },
     get ready() {

@@ -7,6 +7,7 @@
 //   const sums = connectWorker<Sums>({ name: "sums", entry: new URL("./worker.ts", import.meta.url), data: null });
 //   await sums.call("add", { a: 1, b: 2 });                                  // anywhere else
 import { parentPort, workerData, type Transferable } from "node:worker_threads";
+import { messageOf } from "../../algorithms/errors.ts";
 import { type PortLike, processPort, startProcess, type WorkerLike } from "./process.ts";
 import { startWorker } from "./start.ts";
 
@@ -126,7 +127,7 @@ export function connectWorker<M extends Methods<M>>(what: {
     if (message.kind === "result") call.resolve(message.value);
     else call.reject(new WorkerCallError(message.message, message.code));
   });
-  worker.on("error", (error) => die(error instanceof Error ? error.message : String(error)));
+  worker.on("error", (error) => die(messageOf(error)));
   worker.on("messageerror", (error: Error) => die(`a message could not be read: ${error.message}`));
   worker.on("exit", (code) => die(closing === null ? `it ended with code ${code}` : "closed"));
 
@@ -189,7 +190,7 @@ export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?
       const moved = result instanceof Moved ? result : new Moved(result, []);
       port.postMessage({ kind: "result", id, value: moved.value } satisfies FromWorker, moved.transfer);
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
       port.postMessage({ kind: "error", id, message, code } satisfies FromWorker);
     } finally {

@@ -2,6 +2,7 @@
 // by the stage's limit of requests in flight, the topic: the queue of the embedder is bounded, and only who finds it full goes on at once
 // without a vector ("embedder_busy" in degraded). So does who got none in time ("embedder_slow"), and everybody while the embedder is down or
 // gives NaN ("embedder"): they are answered, only without examples.
+import { errorOf } from "../../algorithms/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Recalled } from "../flow.ts";
@@ -30,7 +31,7 @@ export function createEmbed({
       return ok({ ...input, embedding: await embedder.embed(input.question, patience.signal) });
     } catch (error) {
       // Nobody waits for this attempt any more: whoever holds the record decides.
-      if (context.signal.aborted) return retryLater(error instanceof Error ? error : new Error(String(error)));
+      if (context.signal.aborted) return retryLater(errorOf(error));
       if (!(error instanceof EmbedderError || error instanceof TooSlow)) throw error;
       context.log.warn({ err: error }, "no embedding: the request goes on without examples");
       return ok({ ...input, embedding: null, degraded: [...input.degraded, degradedBy(error)] });

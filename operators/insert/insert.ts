@@ -2,6 +2,7 @@
 // is skipped for that. Rows that ClickHouse refuses for what they hold are found by halving the batch, and only those become dead letters.
 // Needs rows in the order of their partitions and keeps it, so that the highest offset in a table always stands on a whole prefix.
 import { setTimeout as delay } from "node:timers/promises";
+import { backoff } from "../../algorithms/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Source, TableEntries } from "../../runtime/rows.ts";
 
@@ -50,7 +51,8 @@ export function createInsert(dependencies: InsertDependencies) {
     signal: AbortSignal,
     giveUp: (error: unknown) => error is ClickHouseRejected,
   ): Promise<ClickHouseRejected | null> {
-    for (let wait = backoffMs; ; wait = Math.min(wait * 2, maxBackoffMs)) {
+    const waits = backoff({ first: backoffMs, limit: maxBackoffMs });
+    for (;;) {
       signal.throwIfAborted();
       try {
         await attempt();
@@ -58,7 +60,7 @@ export function createInsert(dependencies: InsertDependencies) {
       } catch (error) {
         if (giveUp(error)) return error;
         onWaiting?.(error);
-        await delay(wait, undefined, { signal });
+        await delay(waits.next(), undefined, { signal });
       }
     }
   }

@@ -3,6 +3,7 @@
 // Needs validate before it and the partition's ids restored. While the first response is not recorded yet, or ClickHouse is down,
 // the record waits (retryLater), without a place among those under way, until its deadline; it is never answered by a second model call.
 // An id that comes with another text is refused.
+import { errorOf } from "../../algorithms/errors.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
@@ -56,7 +57,7 @@ export function createRecall({
     try {
       response = await firstResponses.find(request.tenant, request.id, clock());
     } catch (cause) {
-      return retryLater(cause instanceof Error ? cause : new Error(String(cause)), tooMany);
+      return retryLater(errorOf(cause), tooMany);
     }
     if (response === null)
       return retryLater(

@@ -1,4 +1,5 @@
 // ClickHouse's errors as its HTTP interface shows them: number, text and HTTP status, so that any ClickHouse client classes them as it would a server's.
+import { messageOf } from "../../algorithms/errors.ts";
 
 /** An error with ClickHouse's number and name; `message` is the text after "DB::Exception: ". */
 export class DatabaseError extends Error {
@@ -66,7 +67,7 @@ const shape = /^Code: (\d+)\. DB::\w*Exception: ([\s\S]*)\(([A-Z0-9_]+)\)(?: \(v
 /** What chdb threw, as a DatabaseError; its message reads "Code: N. DB::Exception: text (TYPE)", sometimes one within the other. */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
-  let text = error instanceof Error ? error.message : String(error);
+  let text = messageOf(error);
   let found: DatabaseError | undefined;
   for (let layer = shape.exec(text); layer; layer = shape.exec(text)) {
     text = (layer[2] ?? "").trimEnd();

@@ -1,5 +1,6 @@
 // What must hold when the load has ended, whatever was done meanwhile: every request is answered once, for two readers that share no code, stands
 // once in ClickHouse, and every group has committed everything, in steps that only went forward.
+import { messageOf } from "../../algorithms/errors.ts";
 import { stackFolder } from "../../stack/folder.ts";
 import { brokerDefects } from "../support/kafka-log.ts";
 import { notOnce } from "../support/oracle.ts";
@@ -31,7 +32,7 @@ const sample = (ids: Iterable<string>): string => [...ids].slice(0, 5).join(", "
 export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): Promise<Outcome> {
   const { oracle, session } = rig;
   const violations: string[] = [];
-  const says = (error: unknown): void => void violations.push(error instanceof Error ? error.message : String(error));
+  const says = (error: unknown): void => void violations.push(messageOf(error));
   await oracle.allAnswered(stillMs).catch(says);
   await oracle.drained(stillMs).catch(says);
   const { issued } = oracle;
