@@ -1,5 +1,4 @@
-// The house's rules: type-aware TypeScript rules, and the walls between the rooms. scripts/lint-walls.mjs says which room may
-// import what, and why.
+// Type-aware TypeScript rules, and which module may import what (scripts/lint-walls.mjs says why).
 import { defineConfig } from "eslint/config";
 import prettier from "eslint-config-prettier";
 import regexp from "eslint-plugin-regexp";

@@ -112,10 +112,10 @@ describe("helpfulness features", () => {
     const found = [plain, { ...plain, response: "ls" }];
     const rows = features(asked, found, [{ cost: 0.1 }, { cost: 1 }]);
     for (const i of [0, 1]) {
-      const { armCost: cheap, ...one } = rowOf(rows, i);
-      const { armCost: dear, ...other } = rowOf(rows, 2 + i);
+      const { armCost: small, ...one } = rowOf(rows, i);
+      const { armCost: large, ...other } = rowOf(rows, 2 + i);
       expect(one).toEqual(other);
-      expect([cheap, dear]).toEqual([Math.fround(0.1), 1]);
+      expect([small, large]).toEqual([Math.fround(0.1), 1]);
     }
   });
 

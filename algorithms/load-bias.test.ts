@@ -6,8 +6,8 @@ const bias = { threshold: 0.8, gamma: 3, lambda0: 1 };
 
 /** Choice probability of arm 1 under the softmax of the paper's eq. 12, at a load without bound. */
 function limit(mu: readonly [number, number], costs: readonly [number, number], lambda0: number): number {
-  const [dear, cheap] = [0, 1].map((i) => Math.exp(mu[i]! - loadPenalty(1e9, costs[i]!, { ...bias, lambda0 })));
-  return cheap! / (cheap! + dear!);
+  const [large, small] = [0, 1].map((i) => Math.exp(mu[i]! - loadPenalty(1e9, costs[i]!, { ...bias, lambda0 })));
+  return small! / (small! + large!);
 }
 
 describe("load bias", () => {

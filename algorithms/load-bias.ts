@@ -1,11 +1,11 @@
 // What load subtracts from an arm's score, in overload alone and never from the learnt model (spec 20; IC-Cache section 4.2, appendix A.2 eq. 9):
-// lambda0 tanh(gamma max(0, L - L*)) C_i for the load L of the dearer arms, which makes dear arms dearer while they are short, and
+// lambda0 tanh(gamma max(0, L - L*)) C_i for the load L of the more expensive arms, which raises the cost of expensive arms while they are short, and
 // a penalty of the same form for the arm's own utilisation, whatever it costs, so that a bottleneck is not fed, the cheapest arm included.
 
 /** What is known of the arms' load; all of them moving averages. */
 export interface Load {
-  /** L: mean utilisation of the arms dearer than the cheapest; 0 when there are none. */
-  dearer: number;
+  /** L: mean utilisation of the arms more expensive than the cheapest; 0 when there are none. */
+  costlier: number;
   /** Utilisation of each arm, by name: what it has not finished over what it takes at a time, >= 0. An arm that is missing counts as idle. */
   byArm: ReadonlyMap<string, number>;
 }
@@ -48,10 +48,10 @@ const LARGEST_GAP = 1;
 const MARGIN = 0.1;
 
 /**
- * The least lambda0 with which the cheapest arm beats every dearer one by `margin` in full overload, whatever the qualities:
+ * The least lambda0 with which the cheapest arm beats every more expensive one by `margin` in full overload, whatever the qualities:
  * (largestGap + margin) / (smallest cost difference from the cheapest). The paper's Theorem 4 claims the limit for any lambda0; tanh
  * saturates, so it needs this condition. 0 when all arms cost the same. A cheapest arm that is itself saturated is another matter:
- * it wins surely where the dearer ones are as saturated.
+ * it wins surely where the more expensive ones are as saturated.
  */
 export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GAP, margin = MARGIN): number {
   const cheapest = Math.min(...costs);

@@ -10,14 +10,14 @@ describe("cost", () => {
     expect(answerCost({ prompt: 1000, completion: 200 }, { prompt: 2, completion: 10 })).toBeCloseTo(0.004, 12);
   });
 
-  it("sets the dearest arm to 1, a free one to 0, and lets the configuration override", () => {
+  it("sets the most expensive arm to 1, a free one to 0, and lets the configuration override", () => {
     const costs = normalisedCosts([
       arm("free", { prompt: 0, completion: 0 }),
-      arm("dear", { prompt: 4, completion: 16 }),
+      arm("large", { prompt: 4, completion: 16 }),
       arm("half", { prompt: 2, completion: 8 }),
       arm("fixed", { prompt: 0, completion: 0 }, 0.2),
     ]);
-    expect(Object.fromEntries(costs)).toEqual({ free: 0, dear: 1, half: 0.5, fixed: 0.2 });
+    expect(Object.fromEntries(costs)).toEqual({ free: 0, large: 1, half: 0.5, fixed: 0.2 });
   });
 
   it("is 0 for every arm when none has a price", () => {

@@ -1,4 +1,4 @@
-// What an answer costs, and how dear each arm is beside the others (C_i of spec 20).
+// What an answer costs, and how expensive each arm is relative to the others (C_i of spec 20).
 import type { ArmConfig } from "../config/schema.ts";
 import type { Usage } from "../schemas/types.ts";
 
@@ -11,12 +11,12 @@ export function answerCost(usage: Pick<Usage, "prompt" | "completion">, prices: 
   return (usage.prompt * prices.prompt + usage.completion * prices.completion) / million;
 }
 
-/** C_i of every arm, [0, 1]: its price relative to the dearest, or what the configuration says. All 0 when nothing has a price. */
+/** C_i of every arm, [0, 1]: its price relative to the most expensive, or what the configuration says. All 0 when nothing has a price. */
 export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number> {
   const prices = arms.map((arm) => promptShare * arm.prices.prompt + (1 - promptShare) * arm.prices.completion);
-  const dearest = Math.max(0, ...prices);
+  const highest = Math.max(0, ...prices);
   return new Map(
-    arms.map((arm, index) => [arm.name, arm.cost ?? (dearest === 0 ? 0 : (prices[index] ?? 0) / dearest)]),
+    arms.map((arm, index) => [arm.name, arm.cost ?? (highest === 0 ? 0 : (prices[index] ?? 0) / highest)]),
   );
 }
 

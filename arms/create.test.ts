@@ -8,14 +8,14 @@ const log = pino({ level: "silent" });
 describe("createArm", () => {
   it("makes an endpoint's arm without calling the endpoint", async () => {
     const config = armSchema.parse({
-      name: "dear",
+      name: "large",
       type: "openai",
       baseUrl: "http://127.0.0.1:9/v1",
       model: "m",
       concurrency: 3,
     });
     const arm = await createArm(config, { log });
-    expect(arm).toMatchObject({ name: "dear", model: "m", concurrency: 3 });
+    expect(arm).toMatchObject({ name: "large", model: "m", concurrency: 3 });
     await arm.close();
   });
 

@@ -155,6 +155,6 @@ function monitoredArms({ arms, config, topic }: Session): MonitoredArm[] {
     topic: topic("work", name),
     group: groupName(config.kafka.prefix, "generate", name),
     concurrency,
-    dearer: (costs.get(name) ?? cheapest) > cheapest,
+    costlier: (costs.get(name) ?? cheapest) > cheapest,
   }));
 }

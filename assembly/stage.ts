@@ -28,7 +28,7 @@ export interface StageAssembly<N extends TopicName> {
   onDropped?: (partition: TopicPartition) => void;
 }
 
-/** Name of a stage in groups, metrics and logs: plan, generate.cheap. */
+/** Name of a stage in groups, metrics and logs: plan, generate.small. */
 export const stageName = (pipeline: string, arm?: string): string =>
   arm === undefined ? pipeline : `${pipeline}.${arm}`;
 

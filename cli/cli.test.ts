@@ -133,12 +133,12 @@ describe("pairs to import", () => {
 
 describe("ask", () => {
   it("asks as any client would", () => {
-    const request = requestOf("hello", { tenant: "t", arm: ["cheap"], timeout: 2_000 });
+    const request = requestOf("hello", { tenant: "t", arm: ["small"], timeout: 2_000 });
     expect(request).toMatchObject({
       tenant: "t",
       domain: null,
       messages: [{ role: "user", content: "hello" }],
-      allow: { arms: ["cheap"], deadlineMs: 2_000 },
+      allow: { arms: ["small"], deadlineMs: 2_000 },
     });
     expect(request.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
   });

@@ -3,7 +3,7 @@ import type { HangingTransaction } from "../connections/kafka/port.ts";
 import { describeHanging } from "./doctor-transactions.ts";
 
 const hung: HangingTransaction = {
-  ...{ topic: "p.work.cheap", partition: 3, producerId: "7", epoch: 5, openSince: 10, coordinatorEpoch: 0 },
+  ...{ topic: "p.work.small", partition: 3, producerId: "7", epoch: 5, openSince: 10, coordinatorEpoch: 0 },
   ...{ lastTimestamp: Date.UTC(2026, 0, 2), transactionalId: "p.plan.one", state: "CompleteCommit", outcome: "commit" },
   remedy: "repair it",
 };
@@ -12,7 +12,7 @@ test("says which transaction hangs where, since when, and what ends it", () => {
   const { state, detail, remedy } = describeHanging([{ transaction: hung, refused: "" }]);
   expect(state).toBe("missing");
   expect(detail).toContain(
-    "p.work.cheap-3 from offset 10, last written 2026-01-02T00:00:00.000Z: producer 7, epoch 5, of p.plan.one; its coordinator says CompleteCommit",
+    "p.work.small-3 from offset 10, last written 2026-01-02T00:00:00.000Z: producer 7, epoch 5, of p.plan.one; its coordinator says CompleteCommit",
   );
   expect(remedy).toBe("repair it");
 });
@@ -31,7 +31,7 @@ test("what was ended is told, what was refused stays with its reason", () => {
     { transaction: { ...hung, partition: 4 }, refused: "CLUSTER_AUTHORIZATION_FAILED" },
   ];
   const { detail } = describeHanging(both);
-  expect(detail).toMatch(/^1 hang.*\n.*cheap-4 .*not ended: CLUSTER_AUTHORIZATION_FAILED\n1 ended/);
+  expect(detail).toMatch(/^1 hang.*\n.*small-4 .*not ended: CLUSTER_AUTHORIZATION_FAILED\n1 ended/);
   expect(describeHanging([{ transaction: hung, refused: undefined }])).toEqual({
     state: "fine",
     detail: "1 ended as their coordinators recorded them",

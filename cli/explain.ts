@@ -31,7 +31,7 @@ function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>
   const saturated = arms.filter(({ saturation }) => saturation > 0);
   if (load === 0 && saturated.length === 0) return [];
   const own = saturated.map(({ arm, saturation }) => `; ${saturation.toFixed(3)} of the bias of ${arm} for its own`);
-  return [`  load ${load.toFixed(2)} of the dearer arms${own.join("")}`];
+  return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
 }
 
 export function describeConversation({

@@ -8,7 +8,7 @@ import { runCommand, type Said } from "./testing-run.ts";
 let folder = "";
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "precedent-kv-cli-"));
-  const store = await aStore({ root: join(folder, ".precedent", "kv", "cheap"), clock: Date.now });
+  const store = await aStore({ root: join(folder, ".precedent", "kv", "small"), clock: Date.now });
   for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));
   await store.put(anEntry(1, [{ chunk: anEntry(3).chunk, tokens: 40 }], "system"), blobOf(4));
   store.used(anEntry(2).key, 0);
@@ -23,23 +23,23 @@ const short = (n: number): string => anEntry(n).key.slice(0, 12);
 it("lists what is on disk, the most valuable first", async () => {
   const { code, out } = await run("kv", "ls");
   expect(code).toBe(0);
-  const lines = out.split("\n").filter((line) => line.includes("cheap"));
+  const lines = out.split("\n").filter((line) => line.includes("small"));
   expect(lines).toHaveLength(4);
   expect(lines[0]).toContain(short(2));
   expect(out).toContain("handbook");
   expect(lines.find((line) => line.includes("system"))).toMatch(/ 40 /);
-  expect(await run("kv", "ls", "--arm", "dear")).toMatchObject({ out: expect.stringContaining("no chunk caches") });
+  expect(await run("kv", "ls", "--arm", "large")).toMatchObject({ out: expect.stringContaining("no chunk caches") });
   expect(await run("kv", "ls", "-n", "1")).toMatchObject({ out: expect.stringContaining("3 more") });
 });
 
 it("shows, pins and removes by key or id; counts", async () => {
   const shown = await run("kv", "show", "handbook");
-  expect(JSON.parse(shown.out)).toMatchObject({ arm: "cheap", key: anEntry(3).key, tokens: 2, pinned: false });
+  expect(JSON.parse(shown.out)).toMatchObject({ arm: "small", key: anEntry(3).key, tokens: 2, pinned: false });
   expect(await run("kv", "pin", short(1))).toMatchObject({ code: 0 });
   expect((await run("kv", "ls")).out).toContain(`${short(1)} pinned`);
   expect(await run("kv", "pin", short(1), "--off")).toMatchObject({ code: 0 });
   expect(await run("kv", "rm", "handbook", short(2))).toMatchObject({ out: "removed 2\n" });
   expect(await run("kv", "rm", short(1), "0123456789")).toMatchObject({ code: 1 });
   const { out } = await run("kv", "stats");
-  expect(out.split("\n").find((line) => line.includes("cheap"))).toMatch(/│ +1 │ +2 │ +4 │/);
+  expect(out.split("\n").find((line) => line.includes("small"))).toMatch(/│ +1 │ +2 │ +4 │/);
 });

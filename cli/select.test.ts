@@ -34,10 +34,10 @@ const found: Inspected = {
   pool: 50,
   embeddingModel: "test-8",
   byArm: new Map([
-    ["cheap", chosen],
-    ["dear", { examples: [], verdicts: [], trial: null }],
+    ["small", chosen],
+    ["large", { examples: [], verdicts: [], trial: null }],
   ]),
-  budgets: new Map([["cheap", 100]]),
+  budgets: new Map([["small", 100]]),
   candidates: 7,
   threshold: 0.5,
   exploredThreshold: null,
@@ -66,13 +66,13 @@ it("shows every candidate with the reason why it is shown or not, the shown ones
   expect(rows.map((row) => row.includes("+0.02"))).toEqual([true, ...Array<boolean>(6).fill(false)]);
   expect(text).toContain("7 candidates in acme/shell (50 examples in the pool, embedded by test-8)");
   expect(text).toContain("helpfulness by proxy version 4, threshold 0.5");
-  expect(text).toContain("cheap: 20 of 100 tokens");
-  expect(text).toContain("dear: is shown no examples");
+  expect(text).toContain("small: 20 of 100 tokens");
+  expect(text).toContain("large: is shown no examples");
 });
 
 it("keeps to the arms that were asked for, and says what was missing", () => {
-  const text = describeSelection({ ...found, proxyVersion: 0, degraded: ["proxy"] }, (arm) => arm === "dear");
-  expect(text).not.toContain("cheap");
+  const text = describeSelection({ ...found, proxyVersion: 0, degraded: ["proxy"] }, (arm) => arm === "large");
+  expect(text).not.toContain("small");
   expect(text).toContain("similarity stands in for helpfulness");
   expect(text).toContain("degraded: proxy");
 });

@@ -21,7 +21,7 @@ export function embeddingModelFolder(environment: Environment = process.env): st
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
 
-/** The GGUF of the cheap arm: the requantised one where set-up could make it, else the one it fetched, there or not. */
+/** The GGUF of the small arm: the requantised one where set-up could make it, else the one it fetched, there or not. */
 export function llamaModelFile(environment: Environment = process.env): string {
   const requantised = requantisedLlamaModelFile(environment);
   return existsSync(requantised) ? requantised : fetchedLlamaModelFile(environment);

@@ -19,8 +19,8 @@ function problemsIn(text: string, environment: Record<string, string> = {}): rea
 
 describe("configuration", () => {
   it("fills in defaults", () => {
-    const config = parse("arms: [{ name: cheap, type: llama }]");
-    expect(armsOf(config)).toEqual(["cheap"]);
+    const config = parse("arms: [{ name: small, type: llama }]");
+    expect(armsOf(config)).toEqual(["small"]);
     expect(config.kafka).toMatchObject({ prefix: "precedent.", partitions: 8 });
     expect(config.limits.deadlineMs).toBe(120_000);
   });
@@ -36,7 +36,7 @@ describe("configuration", () => {
       "registry: { url: nowhere }",
       "limits: { inFlight: 1.5 }",
       "arms:",
-      "  - { name: cheap, type: llama, contextTokens: many, baseUrl: x }",
+      "  - { name: small, type: llama, contextTokens: many, baseUrl: x }",
       "  - { name: other, type: magic }",
     ].join("\n");
     const problems = problemsIn(text).join("\n");
@@ -123,7 +123,7 @@ describe("configuration file", () => {
   it("resolves paths against the file's folder", () => {
     writeFileSync(
       join(folder, "mine.yaml"),
-      "embedder: { model: models/x }\narms: [{ name: dear, type: recorded, file: ../log.jsonl }]",
+      "embedder: { model: models/x }\narms: [{ name: large, type: recorded, file: ../log.jsonl }]",
     );
     const { config, file } = loadConfig({ file: join(folder, "mine.yaml"), cwd: "/", environment: {} });
     expect(file).toBe(join(folder, "mine.yaml"));
@@ -132,10 +132,10 @@ describe("configuration file", () => {
     expect(config.arms[0]).toMatchObject({ file: resolve(folder, "../log.jsonl") });
   });
 
-  it("does without a file, with the cheap arm alone, but not without one that was named", () => {
+  it("does without a file, with the small arm alone, but not without one that was named", () => {
     const loaded = loadConfig({ cwd: folder, environment: {} });
     expect(loaded.file).toBeNull();
-    expect(loaded.config.arms).toMatchObject([{ name: "cheap", type: "llama" }]);
+    expect(loaded.config.arms).toMatchObject([{ name: "small", type: "llama" }]);
     expect(() => loadConfig({ file: "absent.yaml", cwd: folder, environment: {} })).toThrow(
       /absent.yaml: .*\n.*no such file/,
     );
@@ -152,7 +152,7 @@ describe("shipped samples", () => {
 
   it("are valid", () => {
     const demo = loadConfig({ file: join(samples, "demo.yaml"), environment: {} });
-    expect(armsOf(demo.config)).toEqual(["cheap", "dear"]);
+    expect(armsOf(demo.config)).toEqual(["small", "large"]);
     expect(demo.config.arms[1]).toMatchObject({ type: "recorded", file: join(samples, "shell-log.jsonl") });
     const environment = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", OPENAI_API_KEY: "k" };
     const openai = loadConfig({ file: join(samples, "demo-openai.yaml"), environment });

@@ -25,7 +25,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
 
 export interface LoadOptions {
-  /** File to read; when absent, precedent.yaml in `cwd` if it is there, else the defaults with the one arm `cheap`. */
+  /** File to read; when absent, precedent.yaml in `cwd` if it is there, else the defaults with the one arm `small`. */
   file?: string | undefined;
   cwd?: string;
   environment?: Environment;
@@ -45,7 +45,7 @@ export function loadConfig({ file, cwd = process.cwd(), environment = process.en
   if (!existsSync(path)) {
     if (file !== undefined) throw new ConfigError(file, ["there is no such file"]);
     return {
-      config: parseConfig("arms: [{ name: cheap, type: llama }]", { source: "defaults", folder: cwd, environment }),
+      config: parseConfig("arms: [{ name: small, type: llama }]", { source: "defaults", folder: cwd, environment }),
       file: null,
       folder: cwd,
     };

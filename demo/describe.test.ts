@@ -31,7 +31,7 @@ const shown = (id: string, similarity: number) => ({
 const decision = aDecision({
   ...{ requestId: "r", partition: 0, offset: 0, tenant: "default", domain: "default/shell" },
   // In prompt order: the best last.
-  arms: [score("cheap", 0.7, [shown("far", 0.4), shown("near", 0.9)]), score("dear", 0.3, [])],
+  arms: [score("small", 0.7, [shown("far", 0.4), shown("near", 0.9)]), score("large", 0.3, [])],
   probability: 0.7,
   template: "t",
   timings: [{ operator: "embed", ms: 12.34 }],
@@ -44,8 +44,8 @@ const response: Response = {
   status: "ok",
   text: "ls -la",
   finishReason: "stop",
-  arm: "cheap",
-  model: "cheap-model",
+  arm: "small",
+  model: "small-model",
   source: "generated",
   exampleIds: ["far", "near"],
   usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1 },
@@ -70,7 +70,7 @@ it("shows the best example first, the arm with its probability, the answer, and 
     "list all files",
     "examples  0.90  list files → ls",
     "          0.40  far",
-    "arm       cheap with probability 0.70 (cheap-model; dear 0.30; the prior)",
+    "arm       small with probability 0.70 (small-model; large 0.30; the prior)",
     "answer    ls -la  token F1 1.00",
     "ms        embed 12 │ queue 2.0 · first token 3.0 · total 4.0",
   ]);

@@ -41,14 +41,14 @@ export async function showLearningCurve({ screen, session }: SceneContext): Prom
   const width = screen.width - 12;
   const times = runs === 1 ? "in this run" : `in ${runs} runs, this one last`;
   screen.line();
-  screen.line(`  Probability of the cheap arm ${pc.dim(`(${outcomes.length} requests ${times}; mean of ${window})`)}`);
+  screen.line(`  Probability of the small arm ${pc.dim(`(${outcomes.length} requests ${times}; mean of ${window})`)}`);
   const share = rolling(outcomes.map((outcome) => outcome.share));
   for (const line of drawSeries(share, { width, colour: "green", height: 10 })) screen.line(line);
-  const cheap = outcomes.filter(({ arm, cheapest }) => arm === cheapest).map(({ reward }) => reward);
-  if (cheap.length > window) {
+  const small = outcomes.filter(({ arm, cheapest }) => arm === cheapest).map(({ reward }) => reward);
+  if (small.length > window) {
     screen.line();
-    screen.line(`  Quality of its answers ${pc.dim(`(reward of ${cheap.length} answers; mean of ${window})`)}`);
-    for (const line of drawSeries(rolling(cheap), { width, colour: "cyan", height: 10 })) screen.line(line);
+    screen.line(`  Quality of its answers ${pc.dim(`(reward of ${small.length} answers; mean of ${window})`)}`);
+    for (const line of drawSeries(rolling(small), { width, colour: "cyan", height: 10 })) screen.line(line);
   }
   screen.line();
   const few = Math.min(60, Math.floor(outcomes.length / 3));
@@ -59,13 +59,13 @@ export async function showLearningCurve({ screen, session }: SceneContext): Prom
 }
 
 function summary(name: string, outcomes: readonly Outcome[], costWeight: number): string {
-  const cheap = outcomes.filter(({ arm, cheapest }) => arm === cheapest);
+  const small = outcomes.filter(({ arm, cheapest }) => arm === cheapest);
   const quality = mean(outcomes.map(({ reward }) => reward));
   const cost = mean(outcomes.map((outcome) => outcome.cost));
   const versions = outcomes.map(({ policyVersion }) => policyVersion);
   const parts = [
-    `cheap arm ${Math.round((100 * cheap.length) / outcomes.length)} %`,
-    `its quality ${cheap.length === 0 ? "-" : mean(cheap.map(({ reward }) => reward)).toFixed(2)}`,
+    `small arm ${Math.round((100 * small.length) / outcomes.length)} %`,
+    `its quality ${small.length === 0 ? "-" : mean(small.map(({ reward }) => reward)).toFixed(2)}`,
     `of all: quality ${quality.toFixed(2)} - ${costWeight} × cost ${cost.toFixed(2)} = ${(quality - costWeight * cost).toFixed(2)}`,
     pc.dim(`policy ${Math.min(...versions)} to ${Math.max(...versions)}`),
   ];

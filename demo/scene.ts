@@ -7,7 +7,7 @@ import type { Screen } from "./screen.ts";
 export interface SceneContext {
   screen: Screen;
   session: Session;
-  /** Names of the stages that run: plan, generate.cheap, ... */
+  /** Names of the stages that run: plan, generate.small, ... */
   stages: ReadonlySet<string>;
   client: Client;
   data: SampleData;

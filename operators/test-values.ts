@@ -21,7 +21,7 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     domain: "acme/default",
     featureVersion: 1,
     arms: [],
-    arm: "cheap",
+    arm: "small",
     probability: 1,
     secondArm: null,
     secondProbability: null,

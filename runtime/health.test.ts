@@ -35,12 +35,12 @@ it("is not while a stage has not joined, sits on its records, or none is there",
   const { url } = await start(stages);
   expect((await fetch(`${url}/healthz`)).status).toBe(503);
   stages["plan"] = { joined: false, partitions: 0, inFlight: 0 };
-  stages["generate.cheap"] = { joined: true, partitions: 8, inFlight: 3, stalledMs: 400_000 };
+  stages["generate.small"] = { joined: true, partitions: 8, inFlight: 3, stalledMs: 400_000 };
   const response = await fetch(`${url}/healthz`);
   expect(response.status).toBe(503);
   expect(await response.json()).toMatchObject({
     status: "unavailable",
-    problems: ["plan has not joined its consumer group", "generate.cheap has finished nothing for 400 s"],
+    problems: ["plan has not joined its consumer group", "generate.small has finished nothing for 400 s"],
   });
 });
 

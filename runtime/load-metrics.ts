@@ -17,8 +17,8 @@ export function createLoadMetrics(
     const existing = registry.getSingleMetric(name);
     return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, registers: [registry] });
   };
-  const dearer = gauge("precedent_load", "L: mean utilisation of the arms dearer than the cheapest.", []);
-  const pressing = gauge("precedent_load_pressure", "How hard that load presses on dear arms, 0 to 1.", []);
+  const costlier = gauge("precedent_load", "L: mean utilisation of the arms more expensive than the cheapest.", []);
+  const pressing = gauge("precedent_load_pressure", "How hard that load presses on expensive arms, 0 to 1.", []);
   const utilisation = gauge(
     "precedent_arm_utilisation",
     "Requests that an arm has not finished over what its processes take at a time.",
@@ -28,8 +28,8 @@ export function createLoadMetrics(
     "arm",
   ]);
   return {
-    set({ dearer: value, byArm }) {
-      dearer.set(value);
+    set({ costlier: value, byArm }) {
+      costlier.set(value);
       pressing.set(pressure(value, load));
       // An arm that was removed has no load.
       utilisation.reset();

@@ -7,7 +7,7 @@ import { createLoadMonitor, type LoadMonitor, type MonitoredArm } from "./load.t
 import { createMetricsRegistry } from "./metrics.ts";
 
 const arm = (name: string, more: Partial<MonitoredArm> = {}): MonitoredArm => ({
-  ...{ name, topic: `work.${name}`, group: `generate.${name}`, concurrency: 2, dearer: name !== "cheap" },
+  ...{ name, topic: `work.${name}`, group: `generate.${name}`, concurrency: 2, costlier: name !== "small" },
   ...more,
 });
 type Partition = { end: number; committed: number | undefined; metadata?: string };
@@ -43,29 +43,29 @@ function watch(
 }
 
 describe("load monitor", () => {
-  it("takes what is unfinished over what an arm takes at a time, with a half-life of 10 s; L is the mean of the dearer arms", async () => {
+  it("takes what is unfinished over what an arm takes at a time, with a half-life of 10 s; L is the mean of the more expensive arms", async () => {
     const topics = new Map<string, Partition[]>([
       // 3 + 5 unfinished: offsets 4 and 6 are finished beyond the committed one; nothing was ever committed of the second.
       [
-        "work.cheap",
+        "work.small",
         [
           { end: 8, committed: 3, metadata: encodeFinished([1, 3]) },
           { end: 5, committed: undefined },
         ],
       ],
-      ["work.dear", [{ end: 100, committed: 96 }]],
+      ["work.large", [{ end: 100, committed: 96 }]],
       ["work.idle", [{ end: 7, committed: 7 }]],
     ]);
-    const { load, after } = watch(() => [arm("cheap"), arm("dear"), arm("idle")], topics);
-    expect(load()).toEqual({ dearer: 0, byArm: new Map() });
+    const { load, after } = watch(() => [arm("small"), arm("large"), arm("idle")], topics);
+    expect(load()).toEqual({ costlier: 0, byArm: new Map() });
     await after(11); // the first reading begins at 0
-    expect(load().byArm.get("cheap")).toBeCloseTo(8 / 2 / 2, 9);
-    expect(load().byArm.get("dear")).toBeCloseTo(4 / 2 / 2, 9);
+    expect(load().byArm.get("small")).toBeCloseTo(8 / 2 / 2, 9);
+    expect(load().byArm.get("large")).toBeCloseTo(4 / 2 / 2, 9);
     expect(load().byArm.get("idle")).toBe(0);
-    expect(load().dearer).toBeCloseTo(0.5, 9);
+    expect(load().costlier).toBeCloseTo(0.5, 9);
     await after(200);
-    expect(load().byArm.get("cheap")).toBeCloseTo(4, 3);
-    expect(load().dearer).toBeCloseTo(1, 3);
+    expect(load().byArm.get("small")).toBeCloseTo(4, 3);
+    expect(load().costlier).toBeCloseTo(1, 3);
     expect(readings.at(-1)).toEqual(load());
   });
 
@@ -93,30 +93,30 @@ describe("load monitor", () => {
 
   it("keeps the average of an arm that can't be read, and goes on with the others", async () => {
     const topics = new Map<string, Partition[]>([
-      ["work.cheap", [{ end: 4, committed: 0 }]],
-      ["work.dear", [{ end: 4, committed: 0 }]],
+      ["work.small", [{ end: 4, committed: 0 }]],
+      ["work.large", [{ end: 4, committed: 0 }]],
     ]);
-    const { load, after } = watch(() => [arm("cheap"), arm("dear")], topics);
+    const { load, after } = watch(() => [arm("small"), arm("large")], topics);
     await after(300);
-    topics.delete("work.dear");
-    topics.set("work.cheap", [{ end: 4, committed: 4 }]);
+    topics.delete("work.large");
+    topics.set("work.small", [{ end: 4, committed: 4 }]);
     await after(300);
-    expect(load().byArm.get("dear")).toBeCloseTo(2, 3);
-    expect(load().byArm.get("cheap")).toBeCloseTo(0, 3);
-    expect(load().dearer).toBeCloseTo(2, 3);
+    expect(load().byArm.get("large")).toBeCloseTo(2, 3);
+    expect(load().byArm.get("small")).toBeCloseTo(0, 3);
+    expect(load().costlier).toBeCloseTo(2, 3);
   });
 
   it("forgets an arm that was removed; a new one begins idle", async () => {
-    let arms = [arm("cheap"), arm("dear")];
+    let arms = [arm("small"), arm("large")];
     const topics = new Map<string, Partition[]>(
-      ["cheap", "dear", "new"].map((name) => [`work.${name}`, [{ end: 8, committed: 0 }]]),
+      ["small", "large", "new"].map((name) => [`work.${name}`, [{ end: 8, committed: 0 }]]),
     );
     const { load, after } = watch(() => arms, topics);
     await after(300);
-    arms = [arm("cheap"), arm("new")];
+    arms = [arm("small"), arm("new")];
     await after(1);
-    expect([...load().byArm.keys()]).toEqual(["cheap", "new"]);
-    expect(load().dearer).toBe(0);
+    expect([...load().byArm.keys()]).toEqual(["small", "new"]);
+    expect(load().costlier).toBe(0);
   });
 });
 
@@ -124,19 +124,19 @@ it("shows load, utilisation and how hard each presses; a removed arm goes", asyn
   const registry = createMetricsRegistry();
   const pressing = { load: { threshold: 0.8, gamma: 3 }, saturation: { threshold: 2, gamma: 1 } };
   const metrics = createLoadMetrics(registry, pressing);
-  createLoadMetrics(registry, pressing).set({ dearer: 1, byArm: new Map([["gone", 1]]) });
+  createLoadMetrics(registry, pressing).set({ costlier: 1, byArm: new Map([["gone", 1]]) });
   metrics.set({
-    dearer: 1.8,
+    costlier: 1.8,
     byArm: new Map([
-      ["cheap", 3],
-      ["dear", 1.8],
+      ["small", 3],
+      ["large", 1.8],
     ]),
   });
   const text = await registry.metrics();
   expect(text).toContain("precedent_load 1.8");
   expect(text).toContain(`precedent_load_pressure ${Math.tanh(3)}`);
-  expect(text).toContain('precedent_arm_utilisation{arm="cheap"} 3');
-  expect(text).toContain(`precedent_arm_saturation{arm="cheap"} ${Math.tanh(1)}`);
-  expect(text).toContain('precedent_arm_saturation{arm="dear"} 0');
+  expect(text).toContain('precedent_arm_utilisation{arm="small"} 3');
+  expect(text).toContain(`precedent_arm_saturation{arm="small"} ${Math.tanh(1)}`);
+  expect(text).toContain('precedent_arm_saturation{arm="large"} 0');
   expect(text).not.toContain("gone");
 });

@@ -1,5 +1,5 @@
 // How busy the arms are, for routing (spec 20): what stands unfinished in an arm's work topic (end offset minus finished ones) over what
-// its processes take at a time, read every second, as a moving average with a half-life of 10 s. L is the mean of the arms dearer than the cheapest.
+// its processes take at a time, read every second, as a moving average with a half-life of 10 s. L is the mean of the arms more expensive than the cheapest.
 // Estimates alone: an arm that can't be read keeps its last average, and routing goes on.
 import type { Logger } from "pino";
 import type { Load } from "../algorithms/load-bias.ts";
@@ -12,8 +12,8 @@ export interface MonitoredArm {
   group: string;
   /** Calls that one of its processes takes at a time. */
   concurrency: number;
-  /** Dearer than the cheapest arm: it counts in L. */
-  dearer: boolean;
+  /** More expensive than the cheapest arm: it counts in L. */
+  costlier: boolean;
 }
 
 export interface LoadMonitor {
@@ -38,7 +38,7 @@ const halfLifeMs = 10_000;
 
 export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitorOptions): LoadMonitor {
   const averages = new Map<string, { value: number; at: number }>();
-  let load: Load = { dearer: 0, byArm: new Map() };
+  let load: Load = { costlier: 0, byArm: new Map() };
   let polling = false;
 
   const read = async (arm: MonitoredArm): Promise<void> => {
@@ -60,9 +60,9 @@ export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitor
     await Promise.all(monitored.map(read));
     const names = new Set(monitored.map(({ name }) => name));
     for (const name of averages.keys()) if (!names.has(name)) averages.delete(name);
-    const dearer = monitored.flatMap((arm) => (arm.dearer ? [averages.get(arm.name)!.value] : []));
+    const costlier = monitored.flatMap((arm) => (arm.costlier ? [averages.get(arm.name)!.value] : []));
     load = {
-      dearer: dearer.reduce((sum, value) => sum + value, 0) / Math.max(1, dearer.length),
+      costlier: costlier.reduce((sum, value) => sum + value, 0) / Math.max(1, costlier.length),
       byArm: new Map([...averages].map(([name, { value }]) => [name, value])),
     };
     onRead(load);

@@ -22,7 +22,7 @@ describe("log", () => {
       {
         password: "hush-1",
         kafka: { sasl: { password: "hush-2" } },
-        config: { arms: [{ name: "dear", apiKey: "hush-3" }], registry: { password: "hush-4" } },
+        config: { arms: [{ name: "large", apiKey: "hush-3" }], registry: { password: "hush-4" } },
         headers: { authorization: "hush-5" },
       },
       "configured",

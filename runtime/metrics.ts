@@ -9,7 +9,7 @@ export type MetricsRegistry = Registry;
 export interface StageMetrics {
   /** Records taken up from the stage's input. */
   received(count: number): void;
-  /** Records sent to an output, e.g. "responses" or "work.cheap". */
+  /** Records sent to an output, e.g. "responses" or "work.small". */
   sent(output: string, count: number): void;
   /** One record that went no further; reason is a stable snake_case code, never free text. */
   dropped(reason: string, count?: number): void;

@@ -116,7 +116,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
       signal,
       deadline,
       timings: [],
-      // Few records have anything to say, and a logger of its own is dear.
+      // Few records have anything to say, and a logger of its own is expensive.
       get log() {
         return (named ??= log.child({ requestId: contract.id(received) }));
       },

@@ -1,4 +1,4 @@
-// The demo's data: pairs to learn from, questions that are not among them, and the log from which the dear arm answers.
+// The demo's data: pairs to learn from, questions that are not among them, and the log from which the large arm answers.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -32,7 +32,7 @@ describe("sample data", () => {
   });
 
   it("has in the log one to three answers to every question, a right one last", async () => {
-    const log = await readRecordedLog(path("shell-log.jsonl"), "dear");
+    const log = await readRecordedLog(path("shell-log.jsonl"), "large");
     for (const { request, again, references } of questions) {
       for (const wording of [request, again]) {
         const answers = log.get(canonicalText(wording)) ?? [];
@@ -44,7 +44,7 @@ describe("sample data", () => {
   });
 
   it("has in the log a good part of the pairs, answered as they are", async () => {
-    const log = await readRecordedLog(path("shell-log.jsonl"), "dear");
+    const log = await readRecordedLog(path("shell-log.jsonl"), "large");
     const logged = pairs.filter(({ request }) => log.has(canonicalText(request)));
     expect(logged.length).toBeGreaterThan(pairs.length / 2);
     for (const { request, response } of logged) expect(log.get(canonicalText(request))?.[0]?.text).toBe(response);

@@ -59,7 +59,7 @@ export interface Decision {
   threshold: number;
   /** The tau tried instead on this request. */
   exploredThreshold: number | null;
-  /** Load L of the dearer arms when chosen. */
+  /** Load L of the more expensive arms when chosen. */
   load: number;
   /** Version of the router policy; 0 is the prior. */
   policyVersion: number;

@@ -53,7 +53,7 @@ const preface = `# Configuration
 
 One YAML file, \`precedent.yaml\` in the working folder or the one that \`--config\` names. It is read whole before anything starts: unknown keys,
 wrong types and impossible combinations are refused, all at once, each with its line and what is allowed (\`precedent config check\`). Without a
-file the defaults hold, with the one arm \`cheap\` of type \`llama\`.
+file the defaults hold, with the one arm \`small\` of type \`llama\`.
 
 - \`\${NAME}\` and \`\${NAME:-otherwise}\` are filled in from the environment, in any string value; \`$\${\` is a plain \`\${\`. Secrets belong there.
 - Relative paths are taken from the file's own folder.

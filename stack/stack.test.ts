@@ -150,7 +150,7 @@ describe("without a running stack", () => {
 });
 
 describe("chooseConnections", () => {
-  const arms = [{ name: "cheap", type: "recorded", file: "x" }];
+  const arms = [{ name: "small", type: "recorded", file: "x" }];
   const stack = {
     folder: "/f",
     brokers: ["127.0.0.1:1"],

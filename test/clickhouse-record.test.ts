@@ -51,23 +51,23 @@ describe("record on ClickHouse", () => {
     expect(outcome).toMatchObject({
       request_id: "r1",
       question: "list all files",
-      decided_arm: "cheap",
+      decided_arm: "small",
       probability: 0.75,
       status: "ok",
       text: "ls -a",
       degraded: ["policy"],
       answered_at: "2026-03-01 12:00:00.173",
     });
-    const { request_id, arm, dearest_arm, cost, dearest_cost } = savingsRow(
+    const { request_id, arm, most_expensive_arm, cost, most_expensive_cost } = savingsRow(
       await clickhouse.query("SELECT * FROM savings"),
     );
-    expect({ request_id, arm, dearest_arm, cost, dearest_cost }).toEqual({
+    expect({ request_id, arm, most_expensive_arm, cost, most_expensive_cost }).toEqual({
       request_id: "r1",
-      arm: "cheap",
-      dearest_arm: "dear",
+      arm: "small",
+      most_expensive_arm: "large",
       cost: 0.001,
-      // The dear arm has answered nothing yet: unknown, not nothing.
-      dearest_cost: null,
+      // The large arm has answered nothing yet: unknown, not nothing.
+      most_expensive_cost: null,
     });
     expect(await clickhouse.query("SELECT embedding, deleted FROM examples FINAL")).toEqual([
       { embedding: [0.6, -0.8], deleted: false },
@@ -78,16 +78,16 @@ describe("record on ClickHouse", () => {
     expect(await clickhouse.query("SELECT isNaN(metrics['broken']) AS nan FROM policies FINAL")).toEqual([{ nan: 1 }]);
   });
 
-  it("tells what the dearest arm would have cost, from its own answers", async () => {
+  it("tells what the most expensive arm would have cost, from its own answers", async () => {
     const { stage, feed } = await startRecord();
     await feed("requests", 0, 0, [testingRecords.requests]);
     await feed("decisions", 0, 0, [testingRecords.decisions]);
-    const dear = { ...testingRecords.responses, requestId: "r0", arm: "dear", cost: 1 };
-    await feed("responses", 0, 0, [testingRecords.responses, dear]);
+    const large = { ...testingRecords.responses, requestId: "r0", arm: "large", cost: 1 };
+    await feed("responses", 0, 0, [testingRecords.responses, large]);
     await stage.stop();
-    // A hundred tokens, 24 of them examples that the dear arm would not have been shown, at a hundredth each.
-    expect(await clickhouse.query("SELECT dearest_cost, saved FROM savings")).toEqual([
-      { dearest_cost: 0.76, saved: 0.759 },
+    // A hundred tokens, 24 of them examples that the large arm would not have been shown, at a hundredth each.
+    expect(await clickhouse.query("SELECT most_expensive_cost, saved FROM savings")).toEqual([
+      { most_expensive_cost: 0.76, saved: 0.759 },
     ]);
   });
 

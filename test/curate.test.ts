@@ -36,8 +36,8 @@ beforeAll(async () => {
   );
   const input = {
     arms: [
-      { name: "cheap", type: "recorded", file, cost: 0.2 },
-      { name: "dear", type: "recorded", file, cost: 1 },
+      { name: "small", type: "recorded", file, cost: 0.2 },
+      { name: "large", type: "recorded", file, cost: 1 },
     ],
     kafka: { partitions: 2 },
     learn: { everyMs: 300 },
@@ -94,7 +94,7 @@ async function give(requestId: string, feedback: Partial<Feedback>): Promise<str
 }
 const askAndRate = async (question: string, value: number, request: Partial<Request> = {}): Promise<Response> => {
   const response = await system.ask(question, {
-    allow: { arms: ["dear"], maxCost: null, deadlineMs: null, costWeight: null },
+    allow: { arms: ["large"], maxCost: null, deadlineMs: null, costWeight: null },
     ...request,
   });
   await rate(response.requestId, value);
@@ -211,7 +211,7 @@ describe("from feedback to example", () => {
     });
   });
 
-  test("a pair from another system comes in through the same door", async () => {
+  test("a pair from another system is admitted by the same rules", async () => {
     const { kafka, codec, topic } = system.session;
     const producer = kafka.plainProducer();
     const observe = async (question: string, quality: number | null): Promise<string> => {

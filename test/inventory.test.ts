@@ -42,7 +42,7 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
       {
         arms: [
           {
-            ...{ name: "cheap", type: "llama", contextTokens: 1024, concurrency: 1, system: "Answer with a command." },
+            ...{ name: "small", type: "llama", contextTokens: 1024, concurrency: 1, system: "Answer with a command." },
             linked: { policy: "naive", convention: "seen", sampleShare: 0 },
           },
         ],
@@ -82,9 +82,9 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
     const followed = followInventories(system.session, system.session.log);
     try {
       await system.eventually("the inventory", async () =>
-        exampleIds.every((id) => followed.table.has("cheap", exampleHash(id))) ? true : undefined,
+        exampleIds.every((id) => followed.table.has("small", exampleHash(id))) ? true : undefined,
       );
-      expect(followed.table.has("cheap", exampleHash("none of them"))).toBe(false);
+      expect(followed.table.has("small", exampleHash("none of them"))).toBe(false);
     } finally {
       await followed.stop();
     }
@@ -99,16 +99,16 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
     const worth = uses.map(({ helpfulness }) => helpfulness);
     expect(worth).toEqual(worth.toSorted((a, b) => a - b));
     const [hour] = await system.session.clickhouse.query<{ preferred: string }>(
-      "SELECT sum(preferred) AS preferred FROM cached_examples WHERE arm = 'cheap'",
+      "SELECT sum(preferred) AS preferred FROM cached_examples WHERE arm = 'small'",
     );
     expect(Number(hour?.preferred)).toBeGreaterThanOrEqual(3);
     const metrics = await system.session.metrics.metrics();
-    expect(metrics).toMatch(/precedent_selection_cached_total\{arm="cheap",cached="yes"\} [1-9]/);
+    expect(metrics).toMatch(/precedent_selection_cached_total\{arm="small",cached="yes"\} [1-9]/);
   });
 
   test("is taken back when the arm's process ends, and said again when it starts: it knows what lies on its disk", async () => {
     const { exampleIds } = await system.ask(question, short);
-    const has = (table: InventoryTable) => exampleIds.filter((id) => table.has("cheap", exampleHash(id))).length;
+    const has = (table: InventoryTable) => exampleIds.filter((id) => table.has("small", exampleHash(id))).length;
     const followed = followInventories(system.session, system.session.log);
     try {
       await system.eventually("it is said", async () => (has(followed.table) === 3 ? true : undefined));
@@ -123,18 +123,18 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
 
   test("what a request links is in memory before its turn, though the arm has just been started", async () => {
     const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
-    await putDocuments(system.session, [{ tenant: "default", id: "house", text, title: "The house", createdAt: 1 }]);
+    await putDocuments(system.session, [{ tenant: "default", id: "manor", text, title: "The manor", createdAt: 1 }]);
     // Of a domain without examples: all that these prompts link is the system prompt and the document.
     const alone = { ...short, domain: "elsewhere" };
     await system.eventually("plan has the document", async () => {
-      const { degraded } = await system.ask("Where is the clock?", { ...alone, documents: ["house"] });
+      const { degraded } = await system.ask("Where is the clock?", { ...alone, documents: ["manor"] });
       return degraded.includes("documents") ? undefined : true;
     });
     await generate.stop();
     generate = await startArm();
     const long = { ...alone, params: { ...short.params!, maxTokens: 100 } };
     const busy = Array.from({ length: 5 }, (_, i) => requestOf(`Count from ${i} to a hundred, in words.`, long));
-    const waiting = requestOf("Who cleans the barometer?", { ...alone, documents: ["house"] });
+    const waiting = requestOf("Who cleans the barometer?", { ...alone, documents: ["manor"] });
     await system.produce(busy);
     await system.eventually("the arm is busy", async () => (generate.health().inFlight > 1 ? true : undefined));
     await system.produce([waiting]);
@@ -145,7 +145,7 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
     const reads = await system.eventually("the arm tells of its reads", async () => {
       const metrics = await system.session.metrics.metrics();
       const of = (from: string) =>
-        Number(new RegExp(`kv_reads\\{arm="cheap",from="${from}"\\} (\\d+)`).exec(metrics)?.[1] ?? 0);
+        Number(new RegExp(`kv_reads\\{arm="small",from="${from}"\\} (\\d+)`).exec(metrics)?.[1] ?? 0);
       // Three pieces and the system prompt: the gauges are as old as the last look at the arm.
       return of("memory") + of("disk") >= 4 ? { disk: of("disk"), prefetched: of("prefetched") } : undefined;
     });

@@ -24,7 +24,7 @@ const requests = Number(process.env.PRECEDENT_REQUESTS ?? 5_000);
 const perSecond = Number(process.env.PRECEDENT_RATE ?? 100);
 const keepFolder = process.env.PRECEDENT_KEEP !== undefined;
 const sessionTimeoutMs = 6_000;
-const arms = ["cheap", "dear"];
+const arms = ["small", "large"];
 const topics: StageName[] = ["plan", "generate", "record"];
 const slots = topics.flatMap((stage) => ["a", "b"].map((slot) => ({ stage, instance: `${stage}-${slot}` })));
 const questions = Array.from({ length: 50 }, (_, i) => `How do I list the files of folder number ${i}?`);

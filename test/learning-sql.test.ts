@@ -72,8 +72,8 @@ describe("the reward of a request", () => {
     ["a reward that is no number", [{ kind: "reward", value: Number.NaN }], { reward: 0, weight: 0, counted: 0 }],
     ["an infinite reward", [{ kind: "reward", value: Infinity }], { reward: 0, weight: 0, counted: 0 }],
     ["a correction", [{ kind: "correction", text: "so" }], { reward: 0, weight: 1, counted: 1 }],
-    ["a preference", [{ kind: "preference", value: 1, against: "dear" }], { reward: 0, weight: 0, counted: 0 }],
-    ["a comparison", [{ kind: "comparison", value: 3, against: "dear" }], { reward: 0, weight: 0, counted: 0 }],
+    ["a preference", [{ kind: "preference", value: 1, against: "large" }], { reward: 0, weight: 0, counted: 0 }],
+    ["a comparison", [{ kind: "comparison", value: 3, against: "large" }], { reward: 0, weight: 0, counted: 0 }],
     ["a judge", [{ kind: "reward", value: 0.9, source: "judge" }], { reward: 0.9, weight: 0.3, counted: 1 }],
     [
       "a person and a judge",
@@ -191,14 +191,14 @@ const armHours = () =>
 
 describe("the statistics of an arm and hour", () => {
   it("are the weighted sums over its rewarded decisions", async () => {
-    await log.decisions(decisionOf("r1", "cheap", [1, 2, 0]), decisionOf("r2", "cheap", [1, 0, -1]));
+    await log.decisions(decisionOf("r1", "small", [1, 2, 0]), decisionOf("r2", "small", [1, 0, -1]));
     await log.feedback(
       feedbackOf("r1", { kind: "reward", value: 0.5 }),
       feedbackOf("r2", { kind: "reward", value: 1, source: "judge" }),
     );
     expect(await aggregate.advance()).toEqual({ rows: 4, buckets: 1, more: false });
     const [row] = await armHours();
-    expect(row).toMatchObject({ arm: "cheap", rewards: 2, weight: 1.3 });
+    expect(row).toMatchObject({ arm: "small", rewards: 2, weight: 1.3 });
     expect(row?.a).toEqual([1.3, 2, 4, -0.3, 0, 0.3]);
     expect(row?.b).toEqual([0.8, 1, -0.3]);
     expect(await aggregate.advance()).toEqual({ rows: 0, buckets: 0, more: false });
@@ -208,13 +208,13 @@ describe("the statistics of an arm and hour", () => {
     await log.feedback(feedbackOf("r1", { value: 1 }));
     expect(await aggregate.advance()).toMatchObject({ rows: 1, buckets: 0 });
     expect((await rewards()).r1).toMatchObject({ reward: 1, received: 1 });
-    await log.decisions(decisionOf("r1", "cheap", [1, 0, 0]), decisionOf("r2", "cheap", [1, 1, 1]));
+    await log.decisions(decisionOf("r1", "small", [1, 0, 0]), decisionOf("r2", "small", [1, 1, 1]));
     expect(await aggregate.advance()).toMatchObject({ rows: 2, buckets: 1 });
     expect(await armHours()).toMatchObject([{ weight: 1, rewards: 1, b: [1, 0, 0] }]);
   });
 
   it("become zeros when everything in them is withdrawn", async () => {
-    await log.decisions(decisionOf("r1", "cheap", [1, 0, 0]));
+    await log.decisions(decisionOf("r1", "small", [1, 0, 0]));
     await log.feedback(feedbackOf("r1", { id: "regretted", value: 1 }));
     await aggregate.advance();
     await log.feedback(feedbackOf("r1", { withdraws: "regretted" }));
@@ -225,32 +225,32 @@ describe("the statistics of an arm and hour", () => {
 
   it("leave out decisions without a usable context, of another layout, and duplicates", async () => {
     await log.decisions(
-      decisionOf("empty", "cheap", []),
-      decisionOf("short", "cheap", [1, 2]),
-      decisionOf("broken", "cheap", [1, Number.NaN, 0]),
-      decisionOf("layout", "cheap", [1, 0, 0], { featureVersion: 2 }),
-      decisionOf("good", "cheap", [1, 0, 0]),
-      decisionOf("good", "dear", [1, 1, 1]),
+      decisionOf("empty", "small", []),
+      decisionOf("short", "small", [1, 2]),
+      decisionOf("broken", "small", [1, Number.NaN, 0]),
+      decisionOf("layout", "small", [1, 0, 0], { featureVersion: 2 }),
+      decisionOf("good", "small", [1, 0, 0]),
+      decisionOf("good", "large", [1, 1, 1]),
     );
     await log.feedback(...["empty", "short", "broken", "layout", "good"].map((id) => feedbackOf(id, { value: 1 })));
     await aggregate.advance();
-    expect(await aggregate.statistics(168)).toMatchObject([{ arm: "cheap", count: 1, a: [1, 0, 0, 0, 0, 0] }]);
+    expect(await aggregate.statistics(168)).toMatchObject([{ arm: "small", count: 1, a: [1, 0, 0, 0, 0, 0] }]);
   });
 
   it("forget by half a half-life", async () => {
     await log.decisions(
-      decisionOf("old", "cheap", [1, 0, 0], { createdAt: start - 10 * hourMs }),
-      decisionOf("new", "dear", [1, 0, 0]),
+      decisionOf("old", "small", [1, 0, 0], { createdAt: start - 10 * hourMs }),
+      decisionOf("new", "large", [1, 0, 0]),
     );
     await log.feedback(feedbackOf("old", { value: 1 }), feedbackOf("new", { value: 1 }));
     await aggregate.advance();
-    const [cheap, dear] = await aggregate.statistics(5);
-    expect(cheap).toMatchObject({ arm: "cheap", weight: 0.25, count: 1 });
-    expect(dear).toMatchObject({ arm: "dear", weight: 1, newestAt: start });
+    const [large, small] = await aggregate.statistics(5);
+    expect(small).toMatchObject({ arm: "small", weight: 0.25, count: 1 });
+    expect(large).toMatchObject({ arm: "large", weight: 1, newestAt: start });
   });
 
   it("survive a pass that breaks off before its position is kept", async () => {
-    await log.decisions(decisionOf("r1", "cheap", [1, 0, 0]));
+    await log.decisions(decisionOf("r1", "small", [1, 0, 0]));
     await log.feedback(feedbackOf("r1", { value: 1 }));
     const failing: typeof clickhouse = { ...clickhouse, insert: () => Promise.reject(new Error("killed here")) };
     const dying = createAggregate({ clickhouse: failing, topics, featureVersion: 1, dimension });
@@ -264,7 +264,7 @@ describe("the statistics of an arm and hour", () => {
     const small = createAggregate({ clickhouse, topics, featureVersion: 1, dimension, maxRows: 4 });
     const ids = Array.from({ length: 30 }, (_, i) => `r${i}`);
     await log.feedback(...ids.map((id) => feedbackOf(id, { value: 1 })));
-    await log.decisions(...ids.map((id) => decisionOf(id, "cheap", [1, 0, 0])));
+    await log.decisions(...ids.map((id) => decisionOf(id, "small", [1, 0, 0])));
     let passes = 1;
     while ((await small.advance()).more) passes++;
     expect(passes).toBeGreaterThan(2);
@@ -280,7 +280,7 @@ function randomLog(seed: number) {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
   const requests = Array.from({ length: 40 }, (_, i) => `s${seed}-${i}`);
   const decisions = requests.map((id) =>
-    decisionOf(id, pick(["cheap", "dear", "third"]), [1, random() * 2 - 1, random() * 1e3], {
+    decisionOf(id, pick(["small", "large", "third"]), [1, random() * 2 - 1, random() * 1e3], {
       createdAt: start + Math.floor(random() * 60) * hourMs,
     }),
   );

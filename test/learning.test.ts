@@ -43,8 +43,8 @@ beforeAll(async () => {
       clickhouse: { url: facade.url, username: "default", password: facade.token },
       learn: { everyMs: 200, halfLifeHours, settleMs: 0 },
       arms: [
-        { name: "cheap", type: "recorded", file, cost: 0.1 },
-        { name: "dear", type: "recorded", file, cost: 1 },
+        { name: "small", type: "recorded", file, cost: 0.1 },
+        { name: "large", type: "recorded", file, cost: 1 },
       ],
     },
     { stages: ["plan", "generate", "record"] },
@@ -62,8 +62,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The quality that the arms really have: the dear one is good, the cheap one only at even questions. */
-const quality = (arm: string, i: number): number => (arm === "dear" ? 0.9 : i % 2 === 0 ? 0.7 : 0.2) + (i % 10) / 100;
+/** The quality that the arms really have: the large one is good, the small one only at even questions. */
+const quality = (arm: string, i: number): number => (arm === "large" ? 0.9 : i % 2 === 0 ? 0.7 : 0.2) + (i % 10) / 100;
 
 async function give(...feedback: Feedback[]): Promise<void> {
   sent.push(...feedback);

@@ -29,7 +29,7 @@ const placeOf = (topic: string) => ({ topic, partition: 0, offset: offset++, tim
 const of = { model: "f00d", convention: "context" };
 
 async function measured(...samples: Partial<PrefillSample>[]): Promise<void> {
-  const record = { requestId: "r", tenant: "t", arm: "cheap", ...of, policy: "last-1", recomputedShare: 0.1, kl: 0.02 };
+  const record = { requestId: "r", tenant: "t", arm: "small", ...of, policy: "last-1", recomputedShare: 0.1, kl: 0.02 };
   const whole = samples.map((more) => ({ ...record, agreement: 1, createdAt: Date.now(), ...more }));
   const rows = whole.flatMap((one) => rowsOf["prefill-samples"](one, placeOf("prefill-samples")));
   await clickhouse.insert(
@@ -70,7 +70,7 @@ function aProcess(bound = 0.1): OpenLinkHistory & { sent: Promise<void>[] } {
       }),
     },
   } as unknown as Parameters<typeof createLinkHistory>[0];
-  return { ...createLinkHistory(session, { arm: "cheap", bound }), sent };
+  return { ...createLinkHistory(session, { arm: "small", bound }), sent };
 }
 
 it("reads the newest samples of the arm, the model, the convention and the policies, oldest first", async () => {
@@ -109,7 +109,7 @@ it("a new process chooses by what others measured, and the choice is recorded wi
   const rows = await clickhouse.query<Record<string, unknown>>("SELECT * EXCEPT since FROM link_choices");
   expect(rows).toEqual([
     {
-      ...{ arm: "cheap", ...of, policy: "last-1", until: null, bound: 0.1 },
+      ...{ arm: "small", ...of, policy: "last-1", until: null, bound: 0.1 },
       // Older ones count a little less.
       samples: expect.closeTo((1 - 0.5 ** (25 / memory)) / (1 - 0.5 ** (1 / memory)), 6),
       mean_kl: expect.closeTo(0.02, 9),
@@ -148,7 +148,7 @@ it("shows what was used from when to when, whichever process wrote it, by arm", 
     since: string;
     until: string | null;
     mean_kl: number | null;
-  }>("SELECT policy, model, since, until, mean_kl FROM link_choices WHERE arm = 'cheap'");
+  }>("SELECT policy, model, since, until, mean_kl FROM link_choices WHERE arm = 'small'");
   expect(rows.map(({ policy, model, mean_kl }) => [policy, model, mean_kl])).toEqual([
     ["last-2", "f00d", null],
     ["last-1", "f00d", 0.04],
@@ -158,10 +158,10 @@ it("shows what was used from when to when, whichever process wrote it, by arm", 
   expect(await history.choice(of)).toBe("last-1");
   expect(await history.choice({ ...of, model: "beef" })).toBe("last-2");
   expect(await history.choice({ ...of, convention: "alone" })).toBe(null);
-  expect(linkPolicyName("cheap")).toBe("link/cheap");
+  expect(linkPolicyName("small")).toBe("link/small");
 });
 
 it("is a record, not a policy that could be reverted", async () => {
   const session = { clickhouse } as unknown as Session;
-  await expect(revertPolicy(session, linkPolicyName("cheap"), undefined, Date.now())).rejects.toThrow("linked.policy");
+  await expect(revertPolicy(session, linkPolicyName("small"), undefined, Date.now())).rejects.toThrow("linked.policy");
 });

@@ -21,19 +21,19 @@ describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => 
     system = await startSystem({
       arms: [
         {
-          ...{ name: "cheap", type: "llama", contextTokens: 1024, system: "Answer in one word." },
+          ...{ name: "small", type: "llama", contextTokens: 1024, system: "Answer in one word." },
           linked: { policy: "naive", convention: "seen", sampleShare: 1 },
         },
       ],
       documents: { chunkTokens: 64 },
     });
     const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
-    await putDocuments(system.session, [{ tenant: "default", id: "house", text, title: "The house", createdAt: 1 }]);
+    await putDocuments(system.session, [{ tenant: "default", id: "manor", text, title: "The manor", createdAt: 1 }]);
   });
   afterAll(() => system.stop());
 
   const about = (more: Partial<Request> = {}): Partial<Request> => ({
-    documents: ["house"],
+    documents: ["manor"],
     params: { maxTokens: 4, temperature: null, topP: null, seed: null, stop: [] },
     ...more,
   });
@@ -60,7 +60,7 @@ describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => 
   });
 
   test("its caches are on disk, and what they cost in quality is in ClickHouse", async () => {
-    const folder = join(system.config.stack.folder, "kv", "cheap");
+    const folder = join(system.config.stack.folder, "kv", "small");
     const files = (await readdir(folder, { recursive: true })).filter((file) => file.endsWith(".kv"));
     // The system prompt and three pieces.
     expect(files.length).toBeGreaterThanOrEqual(4);

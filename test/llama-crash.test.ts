@@ -35,7 +35,7 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
   let system: TestSystem;
   beforeAll(async () => {
     system = await startSystem({
-      arms: [{ name: "cheap", type: "llama", contextTokens: 512, prices: { prompt: 1, completion: 2 } }],
+      arms: [{ name: "small", type: "llama", contextTokens: 512, prices: { prompt: 1, completion: 2 } }],
     });
   });
   afterAll(() => system.stop());
@@ -44,7 +44,7 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
     eventually("a request in flight", () =>
       Promise.resolve(
         Object.entries(system.stages.reports()).some(
-          ([name, { inFlight }]) => name.includes("cheap") && inFlight > 0,
+          ([name, { inFlight }]) => name.includes("small") && inFlight > 0,
         ) || undefined,
       ),
     );

@@ -40,7 +40,7 @@ const never = (): AbortSignal => new AbortController().signal;
 const text = (result: ArmResult): string => (result.kind === "answer" ? result.text : result.code);
 
 async function createArm(more: object): Promise<LlamaArm> {
-  const config = armSchema.parse({ name: "cheap", type: "llama", contextTokens: 512, ...more });
+  const config = armSchema.parse({ name: "small", type: "llama", contextTokens: 512, ...more });
   if (config.type !== "llama") throw new Error("unreachable");
   return createLlamaArm(config, { log: pino({ level: "silent" }) });
 }

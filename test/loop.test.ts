@@ -16,8 +16,8 @@ beforeAll(async () => {
   await writeFile(file, lines.join("\n"));
   system = await startSystem({
     arms: [
-      { name: "cheap", type: "recorded", file, cost: 0.1 },
-      { name: "dear", type: "recorded", file, cost: 1 },
+      { name: "small", type: "recorded", file, cost: 0.1 },
+      { name: "large", type: "recorded", file, cost: 1 },
     ],
   });
 });

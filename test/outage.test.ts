@@ -33,14 +33,14 @@ beforeAll(async () => {
   const file = join(folder, "log.jsonl");
   await writeFile(file, JSON.stringify({ request: "What time is it?", response: "date" }));
   const stack = await attachStack(folder, { start: true });
-  const arms = [{ name: "cheap", type: "recorded", file, latencySpreadMs: 200 }];
+  const arms = [{ name: "small", type: "recorded", file, latencySpreadMs: 200 }];
   const config = testConfig({ arms, limits: { drainMs: 5_000 }, health: { stalledAfterMs: stalledMs } }, folder, stack);
   const log = createLog({ level: config.log.level });
   system = await openSession(config, { log, start: false });
   stages = await startStages(system);
   // The oracle is somebody else: it shares no connection with what it watches.
   outside = await openSession(config, { log, clientId: "oracle", start: false });
-  oracle = await createOracle({ session: outside, arms: ["cheap"], prefix: "o", questionOf: () => "What time is it?" });
+  oracle = await createOracle({ session: outside, arms: ["small"], prefix: "o", questionOf: () => "What time is it?" });
   workers = createWorkers(config, folder);
 }, 240_000);
 afterAll(async () => {
@@ -212,7 +212,7 @@ test(
           const reason = new RegExp(`^${stage}: .*no progress for \\d+ s \\(since 20.*broker`);
           return (await look()).problems.some((problem) => reason.test(problem)) || undefined;
         };
-        for (const stage of ["plan", "generate.cheap", "record"])
+        for (const stage of ["plan", "generate.small", "record"])
           await eventually(`the reason of ${stage}`, () => told(stage), 3 * stalledMs);
       });
       await until(200, 60_000);

@@ -62,7 +62,7 @@ async function serve(...all: Served[]): Promise<void> {
     const {
       id,
       question = id,
-      arm = "cheap",
+      arm = "small",
       model = "m",
       mean = 0.5,
       probability = 1,
@@ -145,7 +145,7 @@ it("a trial gives the transformed outcome around the mean of the other trials, w
       id: `r${i}`,
       reward: random(),
       weight: i % 7 === 0 ? 0.3 : 1.3,
-      arm: i % 3 === 0 ? "cheap" : "dear",
+      arm: i % 3 === 0 ? "small" : "large",
       probability: i % 5 === 0 ? 0.01 : 0.4,
       shown: shown ? ["tried"] : [],
       trial: trialOf("tried", shown, { probability: i % 2 === 0 ? 0.5 : 0.3 }),
@@ -171,26 +171,26 @@ it("a trial gives the transformed outcome around the mean of the other trials, w
 });
 
 it("the estimate of a trial is right on average although routing and the router's prediction know what was shown", async () => {
-  // Shown, the cheap arm is worth 0.3 more on easy questions and is taken far oftener; on hard ones the example does nothing.
+  // Shown, the small arm is worth 0.3 more on easy questions and is taken far oftener; on hard ones the example does nothing.
   const random = splitmix64(11n);
   const effects = { easy: 0.3, hard: 0 };
   const served = Array.from({ length: 6_000 }, (_, i): Served => {
     const easy = random() < 0.5;
     const shown = random() < 0.5;
     const probability = shown && easy ? 0.8 : 0.2;
-    const cheap = random() < probability;
-    const reward = cheap ? (easy ? 0.5 : 0.4) + (shown ? effects[easy ? "easy" : "hard"] : 0) : 0.9;
+    const small = random() < probability;
+    const reward = small ? (easy ? 0.5 : 0.4) + (shown ? effects[easy ? "easy" : "hard"] : 0) : 0.9;
     const example = easy ? "easy" : "hard!";
     return {
       id: `r${i}`,
       reward: Math.min(1, Math.max(0, reward + (random() - 0.5) / 5)),
-      arm: cheap ? "cheap" : "dear",
-      probability: cheap ? probability : 1 - probability,
+      arm: small ? "small" : "large",
+      probability: small ? probability : 1 - probability,
       mean: shown ? 0.8 : 0.5,
       trial: trialOf(example, shown),
     };
   });
-  await serve(...served.filter(({ arm }) => arm === "cheap"));
+  await serve(...served.filter(({ arm }) => arm === "small"));
   const { rows } = await proxyRows(10_000);
   const mean = (length: number): number => {
     const own = rows.filter(({ features }) => features[0] === length);
@@ -208,7 +208,7 @@ it("the same conversation with and without an example is compared directly; what
     { id: "again", question: "q", reward: 0.6, mean: 0.6, shown: ["bb"] },
     // Nothing to compare with: another question, another arm.
     { id: "else", question: "p", reward: 1, mean: 0.5, shown: ["a", "bb"] },
-    { id: "dear", question: "q", reward: 0, mean: 0.5, arm: "dear", shown: [] },
+    { id: "large", question: "q", reward: 0, mean: 0.5, arm: "large", shown: [] },
     // The prior's prediction is no expectation.
     { id: "early", question: "early", reward: 1, shown: ["a"], more: { policyVersion: 0 } },
   );
@@ -319,7 +319,7 @@ it("what an example gained with a model that the arm has no more counts a quarte
   await serve(
     { id: "before", reward: 0.5, model: "m1", shown: ["a"], more: { createdAt: now - 60_000 } },
     { id: "after", reward: 0.5, model: "m2", shown: ["a"] },
-    { id: "elsewhere", reward: 0.5, arm: "dear", model: "m1", shown: ["b"] },
+    { id: "elsewhere", reward: 0.5, arm: "large", model: "m1", shown: ["b"] },
   );
   const responses = ["before", "after", "elsewhere"].flatMap((requestId, i) =>
     rowsOf

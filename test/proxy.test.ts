@@ -58,8 +58,8 @@ beforeAll(async () => {
         threshold: { everyMs: 300, minimumRequests: 12, tokenPrice: 0 },
       },
       arms: [
-        { name: "cheap", type: "recorded", file, cost: 0.1 },
-        { name: "dear", type: "recorded", file, cost: 1, examples: false },
+        { name: "small", type: "recorded", file, cost: 0.1 },
+        { name: "large", type: "recorded", file, cost: 1, examples: false },
       ],
     },
     { stages: ["plan", "generate", "record", "learn"] },
@@ -96,7 +96,7 @@ async function publishExamples(): Promise<void> {
         response: `how to ${request}`,
         embedding: embeddingToBytes(await embedder.embed(request)),
         embeddingModel: embedder.model,
-        source: { arm: "dear", model: "recorded", requestId: null },
+        source: { arm: "large", model: "recorded", requestId: null },
         quality: isGood(id) ? 0.95 : 0.25,
         bytes: 100,
         expiresAt: null,
@@ -117,8 +117,8 @@ async function publishExamples(): Promise<void> {
   });
 }
 
-const ask = (): Promise<Response> => system.ask(question(asked++), { allow: onlyCheap });
-const onlyCheap = { arms: ["cheap"], maxCost: null, deadlineMs: null, costWeight: null };
+const ask = (): Promise<Response> => system.ask(question(asked++), { allow: onlySmall });
+const onlySmall = { arms: ["small"], maxCost: null, deadlineMs: null, costWeight: null };
 const decided = (requestId: string): Promise<Decision> =>
   system.eventually("the decision", () => Promise.resolve(decisions.get(requestId)));
 function chosen(decision: Decision): ArmScore {
@@ -134,7 +134,7 @@ async function rewarded(
   arms: string[] | null = null,
 ): Promise<Decision[]> {
   const numbers = Array.from({ length: count }, () => asked++);
-  const answers = await Promise.all(numbers.map((i) => system.ask(question(i), { allow: { ...onlyCheap, arms } })));
+  const answers = await Promise.all(numbers.map((i) => system.ask(question(i), { allow: { ...onlySmall, arms } })));
   const made = await Promise.all(answers.map(({ requestId }) => decided(requestId)));
   const { codec, topic } = system.session;
   const messages = made.map((decision, k) => {
@@ -372,7 +372,7 @@ test("a broken proxy is refused and the old one stays; a good one takes over; re
 
 test("the threshold that earns most is learnt and applied; a revert pauses that", async () => {
   const tau = ({ exploredThreshold, threshold }: Decision): number => exploredThreshold ?? threshold;
-  const made = await rewarded(160, (decision, i) => (tau(decision) === 0.6 ? 0.8 : 0.4) + (i % 7) / 100, ["cheap"]);
+  const made = await rewarded(160, (decision, i) => (tau(decision) === 0.6 ? 0.8 : 0.4) + (i % 7) / 100, ["small"]);
   expect(new Set(made.map(tau))).toEqual(new Set([0.4, 0.5, 0.6]));
   expect(JSON.parse((await publishedAs(THRESHOLD, 1)).body)).toMatchObject({ threshold: 0.6 });
   const inForce = (threshold: number): Promise<Decision> =>

@@ -33,7 +33,7 @@ beforeAll(async () => {
   );
   references = await readReferences(known);
   system = await startSystem({
-    arms: [{ name: "dear", type: "recorded", file, cost: 1, prices: { prompt: 1, completion: 1 } }],
+    arms: [{ name: "large", type: "recorded", file, cost: 1, prices: { prompt: 1, completion: 1 } }],
     kafka: { partitions: 2 },
     curate: { everyMs: 300 },
   });
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await producer.send(
     questions.map((question) => {
       const request = requestOf(question);
-      const source = { arm: "dear", model: "recorded", requestId: request.id };
+      const source = { arm: "large", model: "recorded", requestId: request.id };
       const record = {
         tenant: "default",
         domain: null,

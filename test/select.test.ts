@@ -30,7 +30,7 @@ beforeAll(async () => {
   );
   system = await startSystem({
     arms: [
-      { name: "cheap", type: "recorded", file, cost: 0.1 },
+      { name: "small", type: "recorded", file, cost: 0.1 },
       { name: "guided", type: "recorded", file, cost: 0.1, template: "guided" },
     ],
     selection: { examples: 3, minimumSimilarity: 0, explore: { trials: 0.5, thresholds: 0.5 } },
@@ -103,7 +103,7 @@ test("the selection that is looked at is the one that is served, with a reason f
     const request = { ...requestOf("list the images"), createdAt: Date.now() };
     const found = await held.select(request, new AbortController().signal);
     expect(found).toMatchObject({ domain: "default/default", candidates: 12, pool: 12, proxyVersion: 0, degraded: [] });
-    const { examples, verdicts, trial } = found.byArm.get("cheap")!;
+    const { examples, verdicts, trial } = found.byArm.get("small")!;
     expect(trial).toBeNull();
     expect(examples.at(-1)).toMatchObject({ request: "list the images", response: "ls images" });
     expect(verdicts.filter(({ reason }) => reason === "shown")).toHaveLength(3);
@@ -133,14 +133,14 @@ test("the commands tell what was shown and tried", async () => {
     `trial: ${tried!.id.slice(0, 12)} was forced in by chance (0.5)`,
   );
 
-  const text = await run("select", "list the images", "--arm", "cheap");
+  const text = await run("select", "list the images", "--arm", "small");
   expect(text).toContain("shown, 1 from the question");
   expect(text).not.toContain("guided");
   const found = JSON.parse(await run("select", "list the images", "--json")) as {
     arms: { arm: string; shown: string[]; candidates: { id: string; reason: string }[] }[];
   };
   expect(found.arms.map(({ arm, shown, candidates }) => [arm, shown.length, candidates.length])).toEqual([
-    ["cheap", 3, 12],
+    ["small", 3, 12],
     ["guided", 3, 12],
   ]);
 });

@@ -20,7 +20,7 @@ beforeAll(async () => {
     questions.map((request) => JSON.stringify({ request, response: `answer: ${request}` })).join("\n"),
   );
   system = await startSystem({
-    arms: [{ name: "cheap", type: "recorded", file, cost: 1 }],
+    arms: [{ name: "small", type: "recorded", file, cost: 1 }],
     kafka: { partitions: 2 },
     // No machine does these two within it, and short texts are done in place.
     limits: { textMs: 20, maxPromptBytes: 2 * 1_048_576 },

@@ -25,7 +25,7 @@ export interface LinkedChoice {
   chosen(): Chosen | null;
 }
 
-/** What auto chooses from, cheap to dear; the second to last keeps the quality until something cheaper has proved itself. */
+/** What auto chooses from, cheap to expensive; the second to last keeps the quality until something cheaper has proved itself. */
 export const candidates = ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"] as const;
 const fallback = "last-2";
 /** Samples of a policy before auto believes them. */

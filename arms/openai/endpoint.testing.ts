@@ -58,7 +58,7 @@ export async function endpoint(handler: Handler, more: object = {}, clock?: ArmC
 }
 
 function create(baseUrl: string, more: object, logged: string[] = [], clock?: ArmClock): Arm {
-  const config = armSchema.parse({ name: "dear", type: "openai", baseUrl, apiKey: secret, model: "m", ...more });
+  const config = armSchema.parse({ name: "large", type: "openai", baseUrl, apiKey: secret, model: "m", ...more });
   if (config.type !== "openai") throw new Error("unreachable");
   const log = pino({ level: "trace" }, { write: (line: string) => void logged.push(line) });
   return createOpenAiArm(config, { log, backoff: () => 5, ...(clock && { clock }) });

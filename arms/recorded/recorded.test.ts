@@ -19,7 +19,7 @@ async function log(...lines: (object | string)[]): Promise<string> {
 }
 
 const config = (file: string, more: object = {}): RecordedArmConfig => {
-  const parsed = armSchema.parse({ name: "dear", type: "recorded", file, ...more });
+  const parsed = armSchema.parse({ name: "large", type: "recorded", file, ...more });
   if (parsed.type !== "recorded") throw new Error("unreachable");
   return parsed;
 };
@@ -45,7 +45,7 @@ describe("recorded arm", () => {
       {
         request: " list files",
         response: "ls",
-        arm: "dear",
+        arm: "large",
         model: "big",
         usage: { prompt: 10, completion: 2 },
         cost: 0.5,
@@ -115,7 +115,7 @@ describe("recorded arm", () => {
 
   it("says which arm's file is missing", async () => {
     await expect(createRecordedArm(config(join(folder, "none.jsonl")))).rejects.toThrow(
-      /log of arm "dear" can't be read.*none\.jsonl/,
+      /log of arm "large" can't be read.*none\.jsonl/,
     );
   });
 });

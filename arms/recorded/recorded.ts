@@ -1,4 +1,4 @@
-// Answers from a log, looked up by canonical last user turn: a dear model without its price, and every benchmark's fixed point.
+// Answers from a log, looked up by canonical last user turn: a large model without its price, and every benchmark's fixed point.
 // The same request gets the same answer in every run and after every crash.
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -23,7 +23,7 @@ export interface Item {
   request: string;
   references: string[];
   /** What SmolLM2 answers with examples. */
-  cheap: string;
+  small: string;
   /** The answer of the nearest example. */
   copy: string;
 }
@@ -87,14 +87,14 @@ export async function loadLearningData(context: BenchContext, count: number): Pr
       copy: candidates[0]?.example.response ?? "",
     };
   });
-  const answers = await cheapAnswers(
+  const answers = await smallAnswers(
     context,
     dev.map(({ request }, i) => ({ request, pieces: shown[i]!.pieces })),
   );
   const items = dev.map(({ request, references }, i): Item => ({
     request,
     references,
-    cheap: answers.get(request) ?? "",
+    small: answers.get(request) ?? "",
     copy: shown[i]!.copy,
   }));
   return { items, pool };
@@ -111,17 +111,17 @@ const rated = (example: Example, similarity: number, vector: Float32Array): Rate
 });
 
 /** Answers of the small model, greedy; each is kept as soon as it is there. */
-async function cheapAnswers(
+async function smallAnswers(
   { folder, progress, signal }: BenchContext,
   wanted: { request: string; pieces: Piece[] }[],
 ): Promise<Map<string, string>> {
-  const file = join(folder, "cheap-answers.jsonl");
+  const file = join(folder, "small-answers.jsonl");
   const kept = existsSync(file) ? await lines<{ request: string; answer: string }>(file) : [];
   const answers = new Map(kept.map(({ request, answer }) => [request, answer]));
   const missing = wanted.filter(({ request }) => !answers.has(request));
   if (missing.length === 0) return answers;
   const config = armSchema.parse({
-    name: "cheap",
+    name: "small",
     type: "llama",
     maxTokens: 64,
     stop: ["\n"],

@@ -1,5 +1,5 @@
 // bench -- learning: what the loop earns and costs beside fixed choices, and what the way through Kafka and ClickHouse costs it.
-// Part 1, nl2bash: the small model with examples (its answers kept) and the recorded references at a price; reward is token F1, so the dear arm
+// Part 1, nl2bash: the small model with examples (its answers kept) and the recorded references at a price; reward is token F1, so the large arm
 // always earns 1. Part 2, a synthetic bandit with known truth on the same loop, beside the same algorithm in memory, where nothing is late.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,8 +27,8 @@ const quick: Plan = { items: 60, requests: 180, synthetic: 90, rate: 20, synthet
 const full: Plan = { items: 300, requests: 1_500, synthetic: 1_500, rate: 20, syntheticRate: 6, seeds: 30 };
 
 const arms = [
-  { name: "cheap", cost: 0.05, examples: true },
-  { name: "dear", cost: 1, examples: false },
+  { name: "small", cost: 0.05, examples: true },
+  { name: "large", cost: 1, examples: false },
 ];
 const prior = { mean: 0.5, variance: 0.25, noise: 0.1 };
 const costWeight = 0.3;
@@ -75,21 +75,21 @@ async function nl2bash(
 ) {
   const random = splitmix64(7);
   const order = Array.from({ length: plan.requests }, () => Math.floor(random() * items.length));
-  const rewards = items.map(({ cheap, references }) => [bestTokenF1(cheap, references), 1]);
+  const rewards = items.map(({ small, references }) => [bestTokenF1(small, references), 1]);
   const bar = context.progress("nl2bash through the real loop", plan.requests, "requests");
   const { decisions, versions } = await runReal({
     stackFolder: stack,
     folder: context.folder,
-    answers: items.flatMap(({ request, cheap, references }) => [
-      { request, arm: "cheap", response: cheap },
-      { request, arm: "dear", response: references[0] ?? "" },
+    answers: items.flatMap(({ request, small, references }) => [
+      { request, arm: "small", response: small },
+      { request, arm: "large", response: references[0] ?? "" },
     ]),
     arms,
     pool,
     costWeight,
     questions: order.map((item) => items[item]!.request),
     rate: plan.rate,
-    rewardOf: (i, { arm }) => rewards[order[i]!]![arm === "cheap" ? 0 : 1]!,
+    rewardOf: (i, { arm }) => rewards[order[i]!]![arm === "small" ? 0 : 1]!,
     onProgress: bar.update,
     signal: context.signal,
   });
@@ -98,7 +98,7 @@ async function nl2bash(
     contexts: arms.map(({ name }) => decisions[i]!.arms.find(({ arm }) => arm === name)?.context ?? []),
     rewards: rewards[item]!,
   }));
-  const chosen = decisions.map(({ arm }) => (arm === "cheap" ? 0 : 1));
+  const chosen = decisions.map(({ arm }) => (arm === "small" ? 0 : 1));
   const options = { arms, costWeight };
   const loop = outcomeOf(rounds, chosen, options);
   const fixed = (arm: number) =>
@@ -107,7 +107,7 @@ async function nl2bash(
       rounds.map(() => arm),
       options,
     );
-  const [cheap, dear] = [fixed(0), fixed(1)];
+  const [small, large] = [fixed(0), fixed(1)];
   const coin = splitmix64(11);
   const even = outcomeOf(
     rounds,
@@ -116,23 +116,23 @@ async function nl2bash(
   );
   const half = rounds.length >> 1;
   const late = outcomeOf(rounds.slice(half), chosen.slice(half), options);
-  const lateCheap = mean(rounds.slice(half).map((round) => round.rewards[0] ?? 0));
+  const lateSmall = mean(rounds.slice(half).map((round) => round.rewards[0] ?? 0));
   return {
     reward_loop: significant(loop.reward),
     cost_loop: significant(loop.cost),
-    reward_cheap: significant(cheap.reward),
-    cost_cheap: significant(cheap.cost),
-    reward_dear: significant(dear.reward),
-    cost_dear: significant(dear.cost),
+    reward_small: significant(small.reward),
+    cost_small: significant(small.cost),
+    reward_large: significant(large.reward),
+    cost_large: significant(large.cost),
     reward_random: significant(even.reward),
     cost_random: significant(even.cost),
     reward_copy: significant(mean(order.map((item) => bestTokenF1(items[item]!.copy, items[item]!.references)))),
-    saved_share: rounded(savedShare(loop.reward, loop.dearShare, cheap.reward, dear.reward)),
-    saved_share_second_half: rounded(savedShare(late.reward, late.dearShare, lateCheap, 1)),
+    saved_share: rounded(savedShare(loop.reward, loop.largeShare, small.reward, large.reward)),
+    saved_share_second_half: rounded(savedShare(late.reward, late.largeShare, lateSmall, 1)),
     regret: {
       loop: significant(loop.regret),
-      cheap: significant(cheap.regret),
-      dear: significant(dear.regret),
+      small: significant(small.regret),
+      large: significant(large.regret),
       random: significant(even.regret),
     },
     regret_curve: regretCurve(rounds, chosen, options).map(([requests, regret]) => [requests, significant(regret)]),
@@ -149,14 +149,14 @@ async function nl2bash(
       const [reward, cost, share] = [
         mean(runs.map((one) => one.reward)),
         mean(runs.map((one) => one.cost)),
-        mean(runs.map((one) => one.dearShare)),
+        mean(runs.map((one) => one.largeShare)),
       ];
-      const saved = rounded(savedShare(reward, share, cheap.reward, dear.reward));
+      const saved = rounded(savedShare(reward, share, small.reward, large.reward));
       return {
         lambda_c: weight,
         reward: significant(reward),
         cost: significant(cost),
-        dear_share: significant(share),
+        large_share: significant(share),
         saved_share: saved,
       };
     }),
@@ -167,8 +167,11 @@ function quarters(rounds: readonly Round[], chosen: readonly number[]) {
   const size = Math.ceil(rounds.length / 4);
   return [0, 1, 2, 3].map((quarter) => {
     const [from, to] = [quarter * size, Math.min(rounds.length, (quarter + 1) * size)];
-    const { reward, cost, dearShare } = outcomeOf(rounds.slice(from, to), chosen.slice(from, to), { arms, costWeight });
-    return { requests: to, reward: significant(reward), cost: significant(cost), dear_share: significant(dearShare) };
+    const { reward, cost, largeShare } = outcomeOf(rounds.slice(from, to), chosen.slice(from, to), {
+      arms,
+      costWeight,
+    });
+    return { requests: to, reward: significant(reward), cost: significant(cost), large_share: significant(largeShare) };
   });
 }
 
@@ -186,15 +189,15 @@ async function syntheticDelay(context: BenchContext, plan: Plan, stack: string, 
     stackFolder: stack,
     folder: context.folder,
     answers: items
-      .map(({ request }) => ({ request, arm: "cheap", response: "-" }))
-      .flatMap((line) => [line, { ...line, arm: "dear" }]),
+      .map(({ request }) => ({ request, arm: "small", response: "-" }))
+      .flatMap((line) => [line, { ...line, arm: "large" }]),
     arms,
     pool: [],
     costWeight: 0,
     questions: order.map((item) => items[item]!.request),
     rate: plan.syntheticRate,
     rewardOf: (i, decision) => {
-      const arm = decision.arm === "cheap" ? 0 : 1;
+      const arm = decision.arm === "small" ? 0 : 1;
       const x = decision.arms.find(({ arm: name }) => name === decision.arm)?.context ?? [];
       return Math.min(1, Math.max(0, expected(arm, x) + noise[i]!));
     },
@@ -213,7 +216,7 @@ async function syntheticDelay(context: BenchContext, plan: Plan, stack: string, 
   const options = { arms, costWeight: 0 };
   const real = outcomeOf(
     truth,
-    decisions.map(({ arm }) => (arm === "cheap" ? 0 : 1)),
+    decisions.map(({ arm }) => (arm === "small" ? 0 : 1)),
     options,
   ).regret;
   const memory = Array.from(

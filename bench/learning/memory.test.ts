@@ -3,12 +3,12 @@ import { splitmix64 } from "../../algorithms/random.ts";
 import { learnInMemory, outcomeOf, regretCurve, savedShare, type Round } from "./memory.ts";
 
 const arms = [
-  { name: "cheap", cost: 0 },
-  { name: "dear", cost: 1 },
+  { name: "small", cost: 0 },
+  { name: "large", cost: 1 },
 ];
 const options = { arms, costWeight: 0.3, prior: { mean: 0.5, variance: 0.25, noise: 0.1 } };
 
-/** The cheap arm is as good as the dear one exactly where the second feature is positive. */
+/** The small arm is as good as the large one exactly where the second feature is positive. */
 function world(count: number): Round[] {
   const random = splitmix64(3);
   return Array.from({ length: count }, () => {
@@ -28,19 +28,19 @@ it("learns which arm is worth its cost where, and so beats every fixed mix", () 
   const chosen = learnInMemory(rounds, { ...options, random: splitmix64(1) });
   const late = outcomeOf(rounds.slice(200), chosen.slice(200), options);
   expect(late.reward).toBeGreaterThan(0.85);
-  expect(late.dearShare).toBeCloseTo(0.5, 1);
-  expect(savedShare(late.reward, late.dearShare, 0.5, 0.9)).toBeGreaterThan(0.3);
+  expect(late.largeShare).toBeCloseTo(0.5, 1);
+  expect(savedShare(late.reward, late.largeShare, 0.5, 0.9)).toBeGreaterThan(0.3);
 });
 
 it("counts what choices came to", () => {
   const rounds = world(4);
   const best = rounds.map(({ contexts }) => (contexts[0]?.[1] === 1 ? 0 : 1));
   expect(outcomeOf(rounds, best, options).regret).toBeCloseTo(0, 12);
-  const dear = outcomeOf(rounds, [1, 1, 1, 1], options);
-  expect(dear).toMatchObject({ reward: 0.9, cost: 1, dearShare: 1 });
+  const large = outcomeOf(rounds, [1, 1, 1, 1], options);
+  expect(large).toMatchObject({ reward: 0.9, cost: 1, largeShare: 1 });
   const curve = regretCurve(rounds, [1, 1, 1, 1], options, 2);
   expect(curve.map(([requests]) => requests)).toEqual([2, 4]);
-  expect(curve[1]?.[1]).toBeCloseTo(dear.regret, 12);
+  expect(curve[1]?.[1]).toBeCloseTo(large.regret, 12);
 });
 
 it("measures savings against a random mix of the same reward", () => {

@@ -37,7 +37,7 @@ export function learnInMemory(rounds: readonly Round[], { arms, costWeight, prio
   const known = arms.map(() => emptyStatistics(dimension));
   const learnt = new Map<string, ArmPosterior>();
   const unloaded = {
-    load: { dearer: 0, byArm: new Map() },
+    load: { costlier: 0, byArm: new Map() },
     loadBias: { threshold: 1, gamma: 1, lambda0: 0 },
     saturationBias: { threshold: 1, gamma: 1, weight: 0 },
   };
@@ -58,7 +58,7 @@ export interface Outcome {
   reward: number;
   cost: number;
   /** Share of requests that went to the last arm. */
-  dearShare: number;
+  largeShare: number;
   /** Summed over the requests, against the arm that was best for each. */
   regret: number;
 }
@@ -80,7 +80,7 @@ export function outcomeOf(
   return {
     reward: sum(({ reward }) => reward) / count,
     cost: sum(({ cost }) => cost) / count,
-    dearShare: sum(({ arm }) => (arm === arms.length - 1 ? 1 : 0)) / count,
+    largeShare: sum(({ arm }) => (arm === arms.length - 1 ? 1 : 0)) / count,
     regret: sum(({ regret }) => regret),
   };
 }
@@ -104,10 +104,15 @@ export function regretCurve(
 }
 
 /**
- * Share of dear calls saved against a random mix of the two arms that has the same mean reward; null where such a mix does not exist
- * (the arms are equally good, or the choices did worse than always cheap). Negative when a random mix would have been cheaper.
+ * Share of calls of the large arm saved against a random mix of the two arms that has the same mean reward; null where such a mix does not exist
+ * (the arms are equally good, or the choices did worse than always the small arm). Negative when a random mix would have been cheaper.
  */
-export function savedShare(reward: number, dearShare: number, rewardCheap: number, rewardDear: number): number | null {
-  const mix = (reward - rewardCheap) / (rewardDear - rewardCheap);
-  return Number.isFinite(mix) && mix > 0 ? 1 - dearShare / mix : null;
+export function savedShare(
+  reward: number,
+  largeShare: number,
+  rewardSmall: number,
+  rewardLarge: number,
+): number | null {
+  const mix = (reward - rewardSmall) / (rewardLarge - rewardSmall);
+  return Number.isFinite(mix) && mix > 0 ? 1 - largeShare / mix : null;
 }

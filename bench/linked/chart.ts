@@ -81,7 +81,7 @@ function panelOf(rows: readonly Row[], { x, y, title, share, kl }: Place): strin
     if (own.length === 0) return [];
     const start =
       family === "last+attnlink" ? rows.find(({ policy }) => policy === own[0]!.policy.split("+")[0]) : naive;
-    // Means over other requests are no beginning: of dear policies fewer are asked.
+    // Means over other requests are no beginning: expensive policies are asked fewer.
     const points = [...(start?.n === own[0]!.n ? [start] : []), ...own].sort((a, b) => a.recomputed - b.recomputed);
     const path = points.map((row) => `${across(row.recomputed)},${up(row.kl)}`).join(" ");
     return [

@@ -28,9 +28,9 @@ export interface Plan {
   prefix?: boolean;
 }
 
-const cheap = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "last-2+attnlink-2"];
+const cheapPolicies = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "last-2+attnlink-2"];
 /** Their tokens lie apart, each a decode of its own, or they look at the prompt first. */
-const dear = ["attnlink-16", "blend-15", "craft-0.4", "craft-0.4+focus", "random-20", "attended-20"];
+const expensivePolicies = ["attnlink-16", "blend-15", "craft-0.4", "craft-0.4+focus", "random-20", "attended-20"];
 const lasts = ["naive", "last-1", "last-2", "last-3"];
 const passages = ["naive", "attnlink-4", "attnlink-8", "last-1"];
 /** With the first passage as it stands there nothing is repaired at its boundary, and the last tokens are what counts. */
@@ -40,8 +40,8 @@ const ofEvery: Policies = { context: lasts };
 /** All others, of every third. */
 const ofThird: Policies = {
   alone: ["naive", "attnlink-4", "last-2"],
-  system: cheap,
-  context: [...cheap, ...dear],
+  system: cheapPolicies,
+  context: [...cheapPolicies, ...expensivePolicies],
   "context-1": ["naive", "last-1", "last-2"],
   seen: ["naive", "last-1", "last-2"],
 };

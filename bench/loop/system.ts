@@ -37,8 +37,8 @@ export async function startRealLoop(
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
     routing: { costWeight: 20, saturation: { weight: 0 } },
     arms: [
-      { ...answerAtOnce, name: "cheap", file: log, cost: 0.1 },
-      { ...answerAtOnce, name: "dear", file: log, cost: 1 },
+      { ...answerAtOnce, name: "small", file: log, cost: 0.1 },
+      { ...answerAtOnce, name: "large", file: log, cost: 1 },
     ],
   };
   const file = join(folder, "precedent.yaml");

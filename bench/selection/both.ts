@@ -60,15 +60,15 @@ export async function measureBoth(
     const whole = pool.position(0) === BigInt(files.n);
     const fill = whole ? null : await fillPool(context, name, files, pool);
     const pairs = texts();
-    const { selection } = parseConfig("arms: [{ name: cheap, type: llama }]", {
+    const { selection } = parseConfig("arms: [{ name: small, type: llama }]", {
       source: "bench",
       folder: context.folder,
       environment: {},
     });
     const arm = { maxTokens: 256, template: "chat-turns" as const, examples: true };
     const arms: SelectArm[] = [
-      { ...arm, name: "cheap", model: "small", cost: 0.05 },
-      { ...arm, name: "dear", model: "large", cost: 1 },
+      { ...arm, name: "small", model: "small", cost: 0.05 },
+      { ...arm, name: "large", model: "large", cost: 1 },
     ];
     const select = createSelection({
       ...{ pool, selection, clock: Date.now, random: splitmix64(1) },
@@ -99,7 +99,7 @@ export async function measureBoth(
       if (i >= 0) stages.both.push(performance.now() - began);
       if (chosen.degraded.length > 0 || chosen.proxyVersion === 0)
         throw new Error(`a selection was degraded: ${chosen.degraded.join(", ")}`);
-      shown += chosen.byArm.get("cheap")!.examples.length;
+      shown += chosen.byArm.get("small")!.examples.length;
       if (i % 50 === 0) bar.update(i);
     }
     bar.finish();
@@ -174,7 +174,7 @@ function exampleOf({ request, response }: Pair, i: number, vector: Float32Array)
     ...{ tenant, domain, request: own, response },
     embedding: embeddingToBytes(vector),
     embeddingModel: "generated",
-    source: { arm: "dear", model: "large", requestId: null },
+    source: { arm: "large", model: "large", requestId: null },
     quality: 0.5 + (i % 50) / 100,
     bytes: own.length + response.length + 2 * dimension,
     expiresAt: null,

@@ -17,7 +17,7 @@ const armBase = {
   concurrency: z.number().int().positive().default(8),
   /** Per million tokens. */
   prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),
-  /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the dearest arm. */
+  /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
   cost: z.number().min(0).max(1).optional(),
   system: z.string().optional(),
 };

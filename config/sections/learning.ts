@@ -12,10 +12,10 @@ export const routing = z.strictObject({
   priorVariance: z.number().positive().default(0.25),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
-  /** Overload of the arms dearer than the cheapest: what presses on dear arms, the more the dearer (routing.md). */
+  /** Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an arm (routing.md). */
   load: z
     .strictObject({
-      /** L*: utilisation of the dearer arms from which it presses; 1 is as many requests as they take at a time. */
+      /** L*: utilisation of the more expensive arms from which it presses; 1 is as many requests as they take at a time. */
       threshold: z.number().min(0).default(0.8),
       /** How steeply it rises from there. */
       gamma: z.number().positive().default(3),

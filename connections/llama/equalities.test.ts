@@ -1,5 +1,5 @@
 // What linked prefill must not change, checked by the core's own program (native/llama/gpu-check) against plain llama.cpp: on tiny
-// models of both RoPE types, YaRN and frequency factors, and on the cheap arm's model where set-up has brought it.
+// models of both RoPE types, YaRN and frequency factors, and on the small arm's model where set-up has brought it.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -75,7 +75,7 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
 
   // Trained weights, on text whose parts rest on each other: as served, and as float32, where rounding is a hundred times smaller.
   it.skipIf(!existsSync(llamaModelFile()))(
-    "hold on the cheap arm's model (npm run setup fetches it)",
+    "hold on the small arm's model (npm run setup fetches it)",
     async () => {
       const said = await equalities(llamaModelFile(), 0, 1, ["--trained", "--cache", "f16"]);
       expect(said, said).toMatch(/all hold\n$/);
@@ -83,7 +83,7 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     1_200_000,
   );
   it.skipIf(!existsSync(llamaModelFile()))(
-    "hold on the cheap arm's model in float32",
+    "hold on the small arm's model in float32",
     async () => {
       const file = `${await models.file("tiny")}.f32`;
       try {

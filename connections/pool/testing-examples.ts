@@ -20,7 +20,7 @@ export function anExample({ vector = axis(0), ...over }: Partial<Example> & { ve
     response,
     embedding,
     embeddingModel: "test",
-    source: { arm: "dear", model: "big", requestId: null },
+    source: { arm: "large", model: "big", requestId: null },
     quality: 1,
     bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
     expiresAt: null,

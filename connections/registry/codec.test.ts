@@ -77,7 +77,7 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
 async function ready(options: { unknownForMs?: number } = {}) {
   const registry = createMemoryRegistry();
   const codec = createCodec({ prefix: "p.", registry, ...options });
-  await codec.register(["cheap", "dear"]);
+  await codec.register(["small", "large"]);
   return { registry, codec };
 }
 
@@ -86,7 +86,7 @@ describe("whose a record is", () => {
 
   it("is read at once, of requests and of work, and of bytes that are none it is nobody's", async () => {
     const codec = createCodec({ prefix: "p.", registry: createMemoryRegistry() });
-    await codec.register(["cheap"]);
+    await codec.register(["small"]);
     const bytes = codec.encode("requests", request);
     expect(codec.tenantOf("requests", bytes)).toBe("acme");
     expect(codec.tenantOf("work", codec.encode("work", aWork({ request })))).toBe("acme");
@@ -133,15 +133,15 @@ describe("codec", () => {
     const { registry } = await ready();
     expect(registry.subjects()).toHaveLength(topics.length + 1);
     expect(registry.subjects()).toEqual(
-      expect.arrayContaining(["p.requests-value", "p.work.cheap-value", "p.work.dear-value", "p.dead-letters-value"]),
+      expect.arrayContaining(["p.requests-value", "p.work.small-value", "p.work.large-value", "p.dead-letters-value"]),
     );
   });
 
   it("names the field that can't be encoded", async () => {
     const { codec } = await ready();
-    const wrong = { ...replay, cost: "dear" } as unknown as Replay;
+    const wrong = { ...replay, cost: "large" } as unknown as Replay;
     expect(() => codec.encode("replays", wrong)).toThrow(CodecError);
-    expect(() => codec.encode("replays", wrong)).toThrow(/cost is "dear", must be "double"/);
+    expect(() => codec.encode("replays", wrong)).toThrow(/cost is "large", must be "double"/);
     const nested = { messages: [{ role: "user", content: 5 }] } as unknown as Request;
     expect(() => codec.encode("requests", nested)).toThrow(/messages\.0\.content is 5/);
   });

@@ -99,7 +99,7 @@ export function decideProbes(
   if (lists === 0 || ranks.length < options.probeSamples) return { kind: "keep" };
   const wanted = chosenProbes(ranks, lists, options);
   const sure = ranks.length >= 10 * options.probeSamples;
-  // A few searches that happen to be hard shall not make all later ones dearer: their mean has to lie clearly under the target.
+  // A few searches that happen to be hard shall not make all later ones more expensive: their mean has to lie clearly under the target.
   const recall = recallAt(ranks, probes) + (sure ? 0 : 2 * recallError(ranks, probes));
   if (recall < options.recallTarget && wanted > probes) {
     // The same vectors would give the same clusters: training again helps only once a good part of them has changed.

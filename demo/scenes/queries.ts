@@ -35,9 +35,9 @@ GROUP BY always ORDER BY always`,
     );
   await showQuery(
     context,
-    "What was paid, and what would the dear arm have taken for the same?",
+    "What was paid, and what would the large arm have taken for the same?",
     `
-SELECT arm, count() AS answers, round(sum(cost), 5) AS paid, round(sum(dearest_cost), 5) AS at_the_dear_arm,
+SELECT arm, count() AS answers, round(sum(cost), 5) AS paid, round(sum(most_expensive_cost), 5) AS at_the_large_arm,
        round(sum(saved), 5) AS saved
 FROM savings
 GROUP BY arm ORDER BY arm`,

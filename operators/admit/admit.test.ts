@@ -21,7 +21,7 @@ const candidate = (change: Partial<Candidate> = {}): Candidate => ({
   documents: 0,
   text: "ls -a",
   finishReason: "stop",
-  arm: "dear",
+  arm: "large",
   model: "m",
   privacyCache: true,
   privacyShare: true,
@@ -86,7 +86,7 @@ describe("admit", () => {
           response: "ls -a",
           embeddingModel: embedder.model,
           embedding: embeddingToBytes(await embedder.embed("list all files")),
-          source: { arm: "dear", model: "m", requestId: "r1" },
+          source: { arm: "large", model: "m", requestId: "r1" },
           quality: 0.9,
           bytes: 14 + 5 + 4 * embedder.dimension,
           expiresAt: NOW + 1_000,
@@ -100,7 +100,7 @@ describe("admit", () => {
   it.each<[string, Partial<Candidate>]>([
     ["private", { privacyCache: false }],
     ["private", { privacyShare: false }],
-    ["arm", { arm: "cheap" }],
+    ["arm", { arm: "small" }],
     ["tenant", { tenant: "u", domain: "u/shell" }],
     ["conversation", { messages: [...user("a"), { role: "assistant", content: "b" }, ...user("c")] }],
     ["conversation", { messages: [{ role: "system", content: "a" }] }],
@@ -111,7 +111,7 @@ describe("admit", () => {
     ["unrated", { quality: null }],
     ["quality", { quality: 0.79 }],
   ])("refuses for the reason %s", async (reason, change) => {
-    const batch = await admitting([], { arms: ["dear"], tenants: ["t"] });
+    const batch = await admitting([], { arms: ["large"], tenants: ["t"] });
     expect(await batch.decide(candidate(change))).toMatchObject({ outcome: "refused", reason, changes: [] });
   });
 
@@ -162,7 +162,7 @@ describe("admit", () => {
   it("puts a correction in the place of the answer that it corrects, whatever that is rated", async () => {
     const held = await heldExample({ quality: 1 });
     const correction = candidate({ source: "correction", text: "ls -A", arm: "person", quality: 1 });
-    const batch = await admitting([held], { arms: ["dear"] });
+    const batch = await admitting([held], { arms: ["large"] });
     expect(await batch.decide(correction)).toMatchObject({
       outcome: "replaced",
       changes: [{ id: held.id, value: null }, { value: { response: "ls -A", source: { arm: "person" } } }],

@@ -15,7 +15,7 @@ export function aWork(change: Partial<Work> = {}): Work {
     decision: aDecision({
       arms: [
         {
-          arm: "cheap",
+          arm: "small",
           model: "small",
           cost: 0,
           context: [],
@@ -43,6 +43,6 @@ export function aWork(change: Partial<Work> = {}): Work {
 }
 
 export function aTaken(change: Partial<Work> = {}): Taken {
-  const position = { topic: "precedent.work.cheap", partition: 3, offset: 11 };
+  const position = { topic: "precedent.work.small", partition: 3, offset: 11 };
   return { record: aWork(change), position, timestamp: NOW + 11, receivedAt: NOW + 15 };
 }

@@ -6,8 +6,8 @@ import { createCompose } from "./compose.ts";
 const decision = aDecision({ probability: 0.6 });
 const compose = createCompose({
   arms: () => [
-    { name: "cheap", examples: true, template: "chat-turns", system: "Answer with one command." },
-    { name: "dear", examples: false, template: "chat-turns" },
+    { name: "small", examples: true, template: "chat-turns", system: "Answer with one command." },
+    { name: "large", examples: false, template: "chat-turns" },
     { name: "guided", examples: true, template: "guided" },
   ],
   documents: {
@@ -19,7 +19,7 @@ const compose = createCompose({
 });
 async function composed(change: Partial<Decision> = {}, request: Partial<Request> = {}) {
   const examplesByArm = new Map(
-    ["cheap", "dear", "guided"].map((arm) => [arm, [anExample("worse"), anExample("best")]]),
+    ["small", "large", "guided"].map((arm) => [arm, [anExample("worse"), anExample("best")]]),
   );
   const input = { ...selected({ examplesByArm }, request), decision: { ...decision, ...change } };
   const outcome = await compose(input, aContext());
@@ -33,7 +33,7 @@ describe("compose", () => {
     expect(emits).toMatchObject([
       {
         output: "work",
-        arm: "cheap",
+        arm: "small",
         key: "r1",
         record: {
           notAfter: NOW + 120_000,
@@ -58,8 +58,8 @@ describe("compose", () => {
   });
 
   it("shows no examples to an arm that gets none", async () => {
-    const { emits } = await composed({ arm: "dear" });
-    expect(emits[0]).toMatchObject({ arm: "dear", record: { pieces: [{ kind: "turn" }] } });
+    const { emits } = await composed({ arm: "large" });
+    expect(emits[0]).toMatchObject({ arm: "large", record: { pieces: [{ kind: "turn" }] } });
   });
 
   it("writes the template of the arm, and records which it was", async () => {

@@ -33,26 +33,26 @@ describe("rows", () => {
   it("example_uses holds what the chosen arm was shown, in order, and nothing of the others", () => {
     const decision = testingRecords.decisions;
     const uses = (arm: string) => rowsOf.decisions({ ...decision, arm }, place)[0];
-    expect(uses("cheap")).toMatchObject({
+    expect(uses("small")).toMatchObject({
       table: "example_uses",
       rows: [
         { example_id: "e1", position: 1, explored: true, similarity: 0.5, features: [0.5, 0], arm_cost: 0.1 },
         { example_id: "e2", position: 2, explored: false, similarity: 0.75, cached_bonus: 0.02 },
       ],
     });
-    expect(uses("dear")?.rows).toEqual([]);
+    expect(uses("large")?.rows).toEqual([]);
     expect(uses("gone")?.rows).toEqual([]);
   });
 
   it("example_trials holds the trial of the chosen arm, whether it was shown or not", () => {
     const decision = testingRecords.decisions;
     const trials = (arm: string) => rowsOf.decisions({ ...decision, arm }, place)[1];
-    expect(trials("cheap")).toMatchObject({
+    expect(trials("small")).toMatchObject({
       table: "example_trials",
-      rows: [{ example_id: "e1", request_id: "r1", arm: "cheap", shown: true, probability: 0.5, examples: 2 }],
+      rows: [{ example_id: "e1", request_id: "r1", arm: "small", shown: true, probability: 0.5, examples: 2 }],
     });
-    expect(trials("cheap")?.rows).toMatchObject([{ features: [0.5, 0], arm_probability: 0.75, proxy_version: 0 }]);
-    expect(trials("dear")?.rows).toEqual([]);
+    expect(trials("small")?.rows).toMatchObject([{ features: [0.5, 0], arm_probability: 0.75, proxy_version: 0 }]);
+    expect(trials("large")?.rows).toEqual([]);
     expect(trials("gone")?.rows).toEqual([]);
   });
 
@@ -66,7 +66,7 @@ describe("rows", () => {
   it("topics are known by their prefix", () => {
     expect(recordedTopicOf("p.")("p.dead-letters")).toBe("dead-letters");
     expect(() => recordedTopicOf("p.")("q.requests")).toThrow(/does not take the topic/);
-    expect(() => recordedTopicOf("p.")("p.work.cheap")).toThrow(/does not take the topic/);
+    expect(() => recordedTopicOf("p.")("p.work.small")).toThrow(/does not take the topic/);
   });
 });
 

@@ -16,7 +16,7 @@ export interface EvictDependencies {
     /** A use by a cheaper arm counts as an offload from this quality on. */
     offloadQuality: number;
   };
-  /** Normalised cost of each configured arm; where the source of an example is none of them it counts as the dearest, 1. */
+  /** Normalised cost of each configured arm; where the source of an example is none of them it counts as the most expensive, 1. */
   costs: () => ReadonlyMap<string, number>;
   /** Milliseconds since the epoch. */
   clock: () => number;

@@ -9,7 +9,7 @@ import { createPolicyTopic } from "./testing-topic.ts";
 const solved = (value: number, rewards = Math.round(1_000 * value)): Solved => ({
   arms: new Map([
     [
-      "cheap",
+      "small",
       {
         model: "m",
         count: rewards,

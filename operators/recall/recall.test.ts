@@ -12,7 +12,7 @@ const first: FirstResponse = {
   status: "ok",
   text: "ls -A",
   finishReason: "stop",
-  arm: "dear",
+  arm: "large",
   model: "m",
   source: "generated",
   exampleIds: ["e1"],

@@ -14,7 +14,7 @@ const example = (change: Partial<Example> = {}): Example => ({
   response: "dir",
   embedding: Buffer.alloc(8),
   embeddingModel: "m",
-  source: { arm: "dear", model: "big", requestId: "r1" },
+  source: { arm: "large", model: "big", requestId: "r1" },
   quality: 0.5,
   bytes: 100,
   expiresAt: NOW + 5,
@@ -39,7 +39,7 @@ function setUp(answers: ArmResult[], change: Partial<ReplayDependencies> = {}) {
   const asked: ArmRequest[] = [];
   const dependencies: ReplayDependencies = {
     arm: {
-      name: "dear",
+      name: "large",
       model: "big",
       answer: (request) => {
         asked.push(request);
@@ -73,7 +73,7 @@ describe("a replay", () => {
       quality: 1,
       bytes: 100 - 3 + 5,
       replays: 2,
-      source: { arm: "dear", model: "big-2", requestId: "r1" },
+      source: { arm: "large", model: "big-2", requestId: "r1" },
       expiresAt: NOW + 5,
     });
     expect(put?.id).not.toBe("e1");

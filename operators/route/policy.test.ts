@@ -23,7 +23,7 @@ function record(version: number, change: Partial<Policy> = {}): Policy {
     tenant: "default",
     version,
     kind: ROUTER_KIND,
-    body: encodeRouterBody(new Map([["cheap", learnt(0.7)]])),
+    body: encodeRouterBody(new Map([["small", learnt(0.7)]])),
     reference: null,
     hash: null,
     featureVersion: FEATURE_VERSION,

@@ -20,14 +20,14 @@ const arm = (name: string, cost: number, examples = true): RouteArm => ({
   maxTokens: 100,
   prices: { prompt: 10 * cost, completion: 10 * cost },
 });
-const arms = [arm("cheap", 0.1), arm("dear", 1, false)];
+const arms = [arm("small", 0.1), arm("large", 1, false)];
 const routing: RouteConfig = {
   ...{ costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25, askShare: 0.01 },
   load: { threshold: 0.8, gamma: 3 },
   saturation: { threshold: 2, gamma: 1 },
 };
-const loaded = (dearer: number, byArm: Record<string, number> = {}) => ({
-  load: () => ({ dearer, byArm: new Map(Object.entries(byArm)) }),
+const loaded = (costlier: number, byArm: Record<string, number> = {}) => ({
+  load: () => ({ costlier, byArm: new Map(Object.entries(byArm)) }),
 });
 
 function learnt(name: string, reward: number): ArmPosterior {
@@ -82,8 +82,8 @@ describe("route", () => {
       {},
       {
         examplesByArm: new Map([
-          ["cheap", examples],
-          ["dear", examples],
+          ["small", examples],
+          ["large", examples],
         ]),
         degraded: ["x"],
       },
@@ -99,12 +99,12 @@ describe("route", () => {
       degraded: ["x"],
       asked: false,
     });
-    const [cheap, dear] = decision.arms;
-    expect(cheap).toMatchObject({ arm: "cheap", model: "cheap-model", cost: 0.1, bias: 0.03, mean: 0.5 });
-    expect(cheap!.examples.map(({ id }) => id)).toEqual(["e1", "e2"]);
-    expect(cheap!.context).toHaveLength(FEATURE_COUNT);
-    expect(dear!.examples).toEqual([]);
-    expect(cheap!.probability + dear!.probability).toBeCloseTo(1, 9);
+    const [small, large] = decision.arms;
+    expect(small).toMatchObject({ arm: "small", model: "small-model", cost: 0.1, bias: 0.03, mean: 0.5 });
+    expect(small!.examples.map(({ id }) => id)).toEqual(["e1", "e2"]);
+    expect(small!.context).toHaveLength(FEATURE_COUNT);
+    expect(large!.examples).toEqual([]);
+    expect(small!.probability + large!.probability).toBeCloseTo(1, 9);
     expect(decision.probability).toBe(decision.arms.find(({ arm: name }) => name === decision.arm)!.probability);
   });
 
@@ -116,7 +116,7 @@ describe("route", () => {
     const route = createRoute({
       policy: () => policyOfThree,
       arms: () => three,
-      ...loaded(0.9, { cheap: 2.3 }),
+      ...loaded(0.9, { small: 2.3 }),
       random,
       clock: () => NOW,
       routing,
@@ -133,84 +133,84 @@ describe("route", () => {
       expect(Math.abs((counts.get(name) ?? 0) / rounds - probability)).toBeLessThan(5 * error + 1e-3);
     }
   });
-  const policyOfThree = policyOf({ cheap: 0.6, dear: 0.8 });
+  const policyOfThree = policyOf({ small: 0.6, large: 0.8 });
 
-  it("prefers what was learnt to be better, and the cheap arm when cost matters or load is high", async () => {
-    const policy = () => policyOf({ cheap: 0.2, dear: 0.9 });
-    const dearShare = async (change: Partial<RouteDependencies>, request: Partial<Request> = {}) =>
+  it("prefers what was learnt to be better, and the small arm when cost matters or load is high", async () => {
+    const policy = () => policyOf({ small: 0.2, large: 0.9 });
+    const largeShare = async (change: Partial<RouteDependencies>, request: Partial<Request> = {}) =>
       (await decide({ policy, ...change }, {}, request)).arms[1]!.probability;
-    const free = await dearShare({}, allow({ costWeight: 0 }));
+    const free = await largeShare({}, allow({ costWeight: 0 }));
     expect(free).toBeGreaterThan(0.9);
-    expect(await dearShare({}, allow({ costWeight: 5 }))).toBeLessThan(0.1);
-    expect(await dearShare(loaded(50), allow({ costWeight: 0 }))).toBeLessThan(0.5);
-    expect(await dearShare(loaded(0.8, { cheap: 2, dear: 0.8 }), allow({ costWeight: 0 }))).toBe(free);
+    expect(await largeShare({}, allow({ costWeight: 5 }))).toBeLessThan(0.1);
+    expect(await largeShare(loaded(50), allow({ costWeight: 0 }))).toBeLessThan(0.5);
+    expect(await largeShare(loaded(0.8, { small: 2, large: 0.8 }), allow({ costWeight: 0 }))).toBe(free);
     expect((await decide({ policy })).policyVersion).toBe(4);
   });
 
   it("spares an arm that is itself saturated, the cheapest too, and writes down what that cost it", async () => {
-    const policy = () => policyOf({ cheap: 0.6, dear: 0.6 });
+    const policy = () => policyOf({ small: 0.6, large: 0.6 });
     const unloaded = await decide({ policy });
-    const busy = await decide({ policy, ...loaded(0, { cheap: 20 }) });
-    const [cheap, dear] = busy.arms;
+    const busy = await decide({ policy, ...loaded(0, { small: 20 }) });
+    const [small, large] = busy.arms;
     expect(unloaded.arms.map(({ saturation }) => saturation)).toEqual([0, 0]);
     expect(unloaded.arms[0]!.probability).toBeGreaterThan(0.5);
     // 1.1 for the quality, 0.3 * 0.9 for the price.
-    expect(cheap!.saturation).toBeCloseTo(1.37, 9);
-    expect(cheap!.bias).toBeCloseTo(1.37 + 0.03, 9);
-    expect([dear!.saturation, dear!.bias]).toEqual([0, 0.3]);
-    expect(busy).toMatchObject({ arm: "dear" });
-    expect(dear!.probability).toBeGreaterThan(0.99);
-    expect(busy.probability).toBe(dear!.probability);
+    expect(small!.saturation).toBeCloseTo(1.37, 9);
+    expect(small!.bias).toBeCloseTo(1.37 + 0.03, 9);
+    expect([large!.saturation, large!.bias]).toEqual([0, 0.3]);
+    expect(busy).toMatchObject({ arm: "large" });
+    expect(large!.probability).toBeGreaterThan(0.99);
+    expect(busy.probability).toBe(large!.probability);
     // What is learnt and whether a comparison is worth it don't depend on the load.
-    expect(cheap!.mean).toBe(unloaded.arms[0]!.mean);
+    expect(small!.mean).toBe(unloaded.arms[0]!.mean);
     expect(busy.secondArm === null).toBe(unloaded.secondArm === null);
   });
 
   it("takes the weights of both penalties from the configuration where it names them", async () => {
     const load = { ...routing.load, weight: 0 };
     const saturation = { ...routing.saturation, weight: 0.5 };
-    const { arms: scores } = await decide({ ...loaded(50, { cheap: 50 }), routing: { ...routing, load, saturation } });
+    const { arms: scores } = await decide({ ...loaded(50, { small: 50 }), routing: { ...routing, load, saturation } });
     expect(scores.map(({ bias }) => bias)).toEqual([0.53, 0.3]);
   });
 
   it("lets arms that are saturated alike compete as if none were", async () => {
-    const policy = () => policyOf({ cheap: 0.7, dear: 0.8 });
+    const policy = () => policyOf({ small: 0.7, large: 0.8 });
     const probabilities = async (dependencies: Partial<RouteDependencies>) =>
       (await decide({ policy, ...dependencies })).arms.map(({ probability }) => probability);
     const free = await probabilities({});
-    for (const [i, p] of (await probabilities(loaded(0, { cheap: 4, dear: 4 }))).entries())
+    for (const [i, p] of (await probabilities(loaded(0, { small: 4, large: 4 }))).entries())
       expect(p).toBeCloseTo(free[i]!, 9);
   });
 
   it("starts an arm whose model changed from the prior", async () => {
     const changed = [{ ...arms[0]!, model: "new" }, arms[1]!];
-    const decision = await decide({ policy: () => policyOf({ cheap: 0.1, dear: 0.9 }), arms: () => changed });
+    const decision = await decide({ policy: () => policyOf({ small: 0.1, large: 0.9 }), arms: () => changed });
     expect(decision.arms[0]!.mean).toBeCloseTo(0.5, 12);
     expect(decision.arms[0]!.deviation).toBeGreaterThan(decision.arms[1]!.deviation);
   });
 
   it("keeps to the allowed arms and the highest cost", async () => {
-    const only = await decide({}, {}, allow({ arms: ["dear"] }));
-    expect(only.arms.map(({ arm: name }) => name)).toEqual(["dear"]);
+    const only = await decide({}, {}, allow({ arms: ["large"] }));
+    expect(only.arms.map(({ arm: name }) => name)).toEqual(["large"]);
     expect(only.probability).toBe(1);
     const thrifty = await decide({}, {}, allow({ maxCost: 0.0002 }));
-    expect(thrifty.arms.map(({ arm: name }) => name)).toEqual(["cheap"]);
+    expect(thrifty.arms.map(({ arm: name }) => name)).toEqual(["small"]);
     await expect(decide({}, {}, allow({ maxCost: 0 }))).rejects.toThrow("no_arm");
   });
 
   it("falls back to the default arm, surely and visibly, when the policy can't be used", async () => {
-    const broken = policyOf({ cheap: 0.5, dear: 0.5 });
-    broken.policy.arms.get("dear")!.mean = new Float64Array(FEATURE_COUNT).fill(Number.NaN);
+    const broken = policyOf({ small: 0.5, large: 0.5 });
+    broken.policy.arms.get("large")!.mean = new Float64Array(FEATURE_COUNT).fill(Number.NaN);
     const foreign = { policy: { ...policyOf({}).policy, featureVersion: 2 }, problem: null };
     const refused = { policy: priorPolicy, problem: "router policy 1 is no JSON" };
     for (const state of [broken, foreign, refused])
-      expect(await decide({ policy: () => state, routing: { ...routing, defaultArm: "dear" } })).toMatchObject({
-        arm: "dear",
+      expect(await decide({ policy: () => state, routing: { ...routing, defaultArm: "large" } })).toMatchObject({
+        arm: "large",
         probability: 1,
         policyVersion: 0,
         degraded: ["policy"],
       });
-    expect(await decide({ policy: () => refused })).toMatchObject({ arm: "cheap", probability: 1 });
+    expect(await decide({ policy: () => refused })).toMatchObject({ arm: "small", probability: 1 });
     // An older version that works stays in force.
     expect(await decide({ policy: () => ({ ...policyOf({}), problem: "5 is no JSON" }) })).toMatchObject({
       policyVersion: 4,
@@ -222,11 +222,11 @@ describe("route", () => {
     const poisoned = await decide({}, { embedding: Float32Array.of(1, Number.NaN) });
     expect(poisoned.degraded).toEqual(["embedding"]);
     expect(poisoned.arms.every(({ context }) => context.every(Number.isFinite))).toBe(true);
-    const strange = await decide({}, { examplesByArm: new Map([["cheap", [anExample("e", Number.NaN)]]]) });
-    expect(strange).toMatchObject({ arm: "cheap", probability: 1, degraded: ["features"] });
+    const strange = await decide({}, { examplesByArm: new Map([["small", [anExample("e", Number.NaN)]]]) });
+    expect(strange).toMatchObject({ arm: "small", probability: 1, degraded: ["features"] });
     expect(strange.arms[0]!.context).toEqual([]);
     expect((await decide({}, { embedding: null })).degraded).toEqual([]);
-    expect((await decide(loaded(Number.NaN, { cheap: Number.NaN, dear: Infinity }))).load).toBe(0);
+    expect((await decide(loaded(Number.NaN, { small: Number.NaN, large: Infinity }))).load).toBe(0);
   });
 
   it("asks only those who may be asked, and logs a second arm when the first is hardly better", async () => {
@@ -236,7 +236,7 @@ describe("route", () => {
     expect(decision.secondArm).not.toBe(decision.arm);
     expect(decision.secondProbability).toBeCloseTo(0.5, 9);
     expect((await decide(even)).asked).toBe(false);
-    const clear = await decide({ policy: () => policyOf({ cheap: 0.9, dear: 0.1 }) });
+    const clear = await decide({ policy: () => policyOf({ small: 0.9, large: 0.1 }) });
     expect([clear.secondArm, clear.secondProbability]).toEqual([null, null]);
   });
 

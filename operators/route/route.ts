@@ -23,7 +23,7 @@ export interface RouteConfig {
   priorVariance: number;
   /** Variance of a reward around its prediction; 0.1 by default. */
   noiseVariance?: number;
-  /** L*, gamma and lambda0 of the load bias, which falls on dear arms; weight absent: derived from the arms' costs. */
+  /** L*, gamma and lambda0 of the load bias, which falls on expensive arms; weight absent: derived from the arms' costs. */
   load: Pressing & { weight?: number | undefined };
   /** The same of what an arm's own utilisation costs it; weight absent: derived from the arms' costs. */
   saturation: Pressing & { weight?: number | undefined };
@@ -100,7 +100,7 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       ...second(scored, random),
       threshold: selected.threshold,
       exploredThreshold: selected.exploredThreshold,
-      load: Number.isFinite(currentLoad.dearer) ? currentLoad.dearer : 0,
+      load: Number.isFinite(currentLoad.costlier) ? currentLoad.costlier : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
       proxyVersion: selected.proxyVersion,
       helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION,

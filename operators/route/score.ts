@@ -59,7 +59,7 @@ export function scoreArms(
       context,
       ...prediction,
       sampled: sample(prediction, random),
-      bias: costWeight * arm.cost + loadPenalty(load.dearer, arm.cost, loadBias) + saturation,
+      bias: costWeight * arm.cost + loadPenalty(load.costlier, arm.cost, loadBias) + saturation,
       saturation,
       probability: 0,
       examples,
@@ -69,7 +69,7 @@ export function scoreArms(
   const probabilities = winProbabilities(
     scores.map(({ mean, deviation, bias: penalty }) => ({ mean: mean - penalty, deviation })),
   );
-  const unloaded = pressure(load.dearer, loadBias) === 0 && scores.every(({ saturation }) => saturation === 0);
+  const unloaded = pressure(load.costlier, loadBias) === 0 && scores.every(({ saturation }) => saturation === 0);
   const loadFree = unloaded
     ? probabilities
     : winProbabilities(scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })));

@@ -55,7 +55,7 @@ test.each([
         const select = createSelect({
           pool: { nearest },
           selection,
-          arms: () => [arm("cheap"), arm("dear", { cost: 1 })],
+          arms: () => [arm("small"), arm("large", { cost: 1 })],
           clock: () => 0,
           random: () => {
             const { value } = random.next() as { value: number };

@@ -39,7 +39,7 @@ async function select(over: Partial<SelectDependencies>, input: Embedded = embed
   const step = createSelect({
     pool: poolOf([]),
     selection: defaults,
-    arms: () => [arm("cheap")],
+    arms: () => [arm("small")],
     clock: () => 7,
     random: () => 0.99,
     ...over,
@@ -48,7 +48,7 @@ async function select(over: Partial<SelectDependencies>, input: Embedded = embed
   if (outcome.kind !== "ok") throw new Error(`the step ended with ${outcome.kind}`);
   return outcome.value;
 }
-const ids = (value: Selected, of = "cheap"): string[] => (value.examplesByArm.get(of) ?? []).map(({ id }) => id);
+const ids = (value: Selected, of = "small"): string[] => (value.examplesByArm.get(of) ?? []).map(({ id }) => id);
 const candidates = [0.9, 0.5, 0.7].map((similarity, i) => candidate(`${i}`, similarity, {}, i));
 
 test("asks for the candidates of the request's own domain, now", async () => {
@@ -68,25 +68,25 @@ test("an example that an arm has in its cache wins against one that is as helpfu
   const found = await select({
     pool: poolOf(candidates),
     selection: { ...defaults, examples: 1 },
-    arms: () => [arm("cheap"), arm("dear")],
+    arms: () => [arm("small"), arm("large")],
     proxy: () => modelOf((similarity) => 0.8 + similarity / 1_000),
-    caches: { has: (name, hash) => name === "dear" && hash[0] === exampleHash("1")[0] },
+    caches: { has: (name, hash) => name === "large" && hash[0] === exampleHash("1")[0] },
   });
-  expect([ids(found), ids(found, "dear")]).toEqual([["0"], ["1"]]);
-  expect(found.examplesByArm.get("dear")).toMatchObject([{ id: "1", cachedBonus: defaults.cachedBonus }]);
+  expect([ids(found), ids(found, "large")]).toEqual([["0"], ["1"]]);
+  expect(found.examplesByArm.get("large")).toMatchObject([{ id: "1", cachedBonus: defaults.cachedBonus }]);
 });
 
 describe("without a proxy", () => {
   test("similarity stands in for helpfulness, and its minimum for the threshold", async () => {
     const value = await select({
       pool: poolOf(candidates),
-      arms: () => [arm("cheap"), arm("dear", { examples: false })],
+      arms: () => [arm("small"), arm("large", { examples: false })],
       threshold: () => 0.99,
     });
     expect(ids(value)).toEqual(["1", "2", "0"]);
-    expect(ids(value, "dear")).toEqual([]);
+    expect(ids(value, "large")).toEqual([]);
     expect(value).toMatchObject({ threshold: 0.3, exploredThreshold: null, proxyVersion: 0, degraded: [] });
-    const best = value.examplesByArm.get("cheap")?.at(-1);
+    const best = value.examplesByArm.get("small")?.at(-1);
     expect(best).toMatchObject({ id: "0", helpfulness: Math.fround(0.9), tokens: 16, explored: false });
     // What the first proxy is trained on.
     expect(best?.features).toHaveLength(HELPFULNESS_FEATURES);
@@ -97,13 +97,13 @@ describe("without a proxy", () => {
     const pool = poolOf(candidates);
     expect(await select({ pool, selection, random: draws(0.15) })).toMatchObject({ exploredThreshold: null });
     const tried = await select({ pool, selection, random: draws(0.05, 0.4, 0.6) });
-    expect(tried.trialByArm.get("cheap")).toMatchObject({ id: "1", shown: false, probability: 0.5 });
+    expect(tried.trialByArm.get("small")).toMatchObject({ id: "1", shown: false, probability: 0.5 });
     expect(ids(tried)).toEqual(["2", "0"]);
   });
 });
 
 describe("with a proxy", () => {
-  const arms = () => [arm("cheap", { cost: 0 }), arm("dear", { cost: 1 })];
+  const arms = () => [arm("small", { cost: 0 }), arm("large", { cost: 1 })];
 
   test("its prediction decides, for each arm its own, in one call", async () => {
     let calls = 0;
@@ -117,7 +117,7 @@ describe("with a proxy", () => {
     });
     const value = await select({ pool: poolOf(candidates), arms, proxy, threshold: () => 0.45 });
     expect(ids(value)).toEqual(["1", "2", "0"]);
-    expect(ids(value, "dear")).toEqual(["1"]);
+    expect(ids(value, "large")).toEqual(["1"]);
     expect(value).toMatchObject({ threshold: 0.45, exploredThreshold: null, proxyVersion: 3, degraded: [] });
     expect(calls).toBe(1);
   });
@@ -167,11 +167,11 @@ describe("with a proxy", () => {
         return new Float32Array(features.length / HELPFULNESS_FEATURES);
       },
     });
-    const source = { arm: "dear", model: "dear-model", requestId: null };
+    const source = { arm: "large", model: "large-model", requestId: null };
     const pool = poolOf([candidate("a", 0.8, { source })]);
     await select({
       pool,
-      arms: () => [arm("cheap"), arm("dear", { examples: false, cost: 0.75 })],
+      arms: () => [arm("small"), arm("large", { examples: false, cost: 0.75 })],
       proxy,
       outcomes: () => ({ uses: 4, outcome: 0.25 }),
     });
@@ -201,7 +201,7 @@ test("poisoned examples never enter", async () => {
 
 test("an arm's own budget and its context window bound what it is shown", async () => {
   const arms = () => [
-    arm("cheap"),
+    arm("small"),
     arm("tight", { tokenBudget: 20 }),
     arm("small", { contextTokens: 64 + 40, maxTokens: 64 }),
     arm("full", { contextTokens: 64, maxTokens: 64 }),
@@ -216,7 +216,7 @@ test("without a vector, without examples wanted, or without the index there are 
   expect(none.degraded).toEqual(["embedder"]);
   expect(ids(none)).toEqual([]);
   await select({ pool: never, selection: { ...defaults, examples: 0 } });
-  await select({ pool: never, arms: () => [arm("dear", { examples: false })] });
+  await select({ pool: never, arms: () => [arm("large", { examples: false })] });
 
   const lost = new VectorError("index_unavailable", "the owner died");
   const value = await select({ pool: { nearest: () => Promise.reject(lost) } });

@@ -37,35 +37,35 @@ const some = (seed: number, count = 30): number[][] => {
 describe("solve", () => {
   it("gives the posterior of every arm, and says what it rests on", () => {
     const contexts = some(1);
-    const cheap = statisticsOf(
-      "cheap",
+    const small = statisticsOf(
+      "small",
       contexts,
       contexts.map(() => 0.4),
     );
-    const dear = statisticsOf(
-      "dear",
+    const large = statisticsOf(
+      "large",
       contexts.slice(0, 10),
       contexts.slice(0, 10).map(() => 0.9),
       { newestAt: 9 },
     );
-    const solved = solve([dear, cheap], config);
+    const solved = solve([large, small], config);
     const prior = constantPrior(4, 0.5, 0.25, 0.1);
-    expect(solved.arms.get("cheap")).toEqual({ model: "cheap-model", count: 30, ...solvePosterior(cheap, prior) });
-    expect([...solved.arms.keys()]).toEqual(["cheap", "dear"]);
+    expect(solved.arms.get("small")).toEqual({ model: "small-model", count: 30, ...solvePosterior(small, prior) });
+    expect([...solved.arms.keys()]).toEqual(["small", "large"]);
     expect(solved).toMatchObject({ rewards: 40, trainedThrough: 9, problems: [] });
-    expect(solved.metrics).toMatchObject({ rewards: 40, arms: 2, "rewards.dear": 10 });
-    expect(solved.metrics["mean_reward.dear"]).toBeCloseTo(0.9, 12);
+    expect(solved.metrics).toMatchObject({ rewards: 40, arms: 2, "rewards.large": 10 });
+    expect(solved.metrics["mean_reward.large"]).toBeCloseTo(0.9, 12);
     expect(solved.metrics.gap_to_best_arm).toBeCloseTo(0.9 - (30 * 0.4 + 10 * 0.9) / 40, 12);
   });
 
   it("takes the model that an arm was rewarded with last", () => {
-    const old = statisticsOf("cheap", some(1), [], { model: "old", lastHour: 0 });
-    const fresh = statisticsOf("cheap", some(2, 3), [], { model: "fresh" });
+    const old = statisticsOf("small", some(1), [], { model: "old", lastHour: 0 });
+    const fresh = statisticsOf("small", some(2, 3), [], { model: "fresh" });
     for (const both of [
       [old, fresh],
       [fresh, old],
     ])
-      expect(solve(both, config).arms.get("cheap")).toMatchObject({ model: "fresh", count: 3 });
+      expect(solve(both, config).arms.get("small")).toMatchObject({ model: "fresh", count: 3 });
   });
 
   it("knows nothing of nothing", () => {

@@ -34,13 +34,13 @@ it("the one in force stays while another is only a little better, was tried too 
 });
 
 it("the price of the tokens counts, in the mean and in its error", () => {
-  const dear = outcome(0.4, 0.65, { meanTokens: 2_000, tokensVariance: 10_000, covariance: 5 });
-  const found = chooseThreshold([dear, outcome(0.5, 0.6)], 0.5, config);
+  const large = outcome(0.4, 0.65, { meanTokens: 2_000, tokensVariance: 10_000, covariance: 5 });
+  const found = chooseThreshold([large, outcome(0.5, 0.6)], 0.5, config);
   expect(found.threshold).toBe(0.5);
   expect(found.grid[0]?.gain).toBeCloseTo(0.65 - 0.1, 12);
   const variance = 0.04 - 2 * 0.00005 * 5 + 0.00005 ** 2 * 10_000;
   expect(found.grid[0]?.error).toBeCloseTo(Math.sqrt(variance / 999), 12);
-  expect(chooseThreshold([dear, outcome(0.5, 0.6)], 0.5, { ...config, tokenPrice: 0 }).threshold).toBe(0.4);
+  expect(chooseThreshold([large, outcome(0.5, 0.6)], 0.5, { ...config, tokenPrice: 0 }).threshold).toBe(0.4);
 });
 
 it("a constant reward has no error, and rounding makes no NaN of it", () => {

@@ -6,7 +6,7 @@ import { createValidate } from "./validate.ts";
 
 const validate = createValidate({
   limits: { maxPromptBytes: 1_000, deadlineMs: 120_000 },
-  arms: () => [{ name: "cheap" }, { name: "dear" }],
+  arms: () => [{ name: "small" }, { name: "large" }],
   partitions: () => 8,
 });
 const outcome = (change: Partial<Request>) => validate(received(aRequest(change)), aContext());
@@ -30,7 +30,7 @@ describe("validate", () => {
         degraded: [],
       },
     });
-    const own = await outcome({ allow: { ...base.allow, deadlineMs: 5, arms: ["dear"] } });
+    const own = await outcome({ allow: { ...base.allow, deadlineMs: 5, arms: ["large"] } });
     expect(own).toMatchObject({ kind: "ok", value: { deadline: NOW - 1 + 5 } });
   });
 
@@ -57,8 +57,8 @@ describe("validate", () => {
     ],
     [
       "unknown_arm",
-      { allow: { ...base.allow, arms: ["dear", "best"] } },
-      "names best, which do not exist; there are cheap, dear",
+      { allow: { ...base.allow, arms: ["large", "best"] } },
+      "names best, which do not exist; there are small, large",
     ],
     ["unknown_arm", { allow: { ...base.allow, arms: [] } }, "is empty"],
     ["invalid_params", { params: { ...base.params, temperature: -0.1 } }, "params.temperature"],
@@ -82,7 +82,7 @@ describe("validate", () => {
   it("caps a deadline, and counts it from when the request came, whatever the client's clock says", async () => {
     const capped = createValidate({
       limits: { maxPromptBytes: 1_000, deadlineMs: 120_000, maxDeadlineMs: 300_000 },
-      arms: () => [{ name: "cheap" }],
+      arms: () => [{ name: "small" }],
       partitions: () => 8,
     });
     for (const createdAt of [null, 0, NOW - 180_000, Date.UTC(2099, 0, 1)])

@@ -74,7 +74,7 @@ export const brokenVectors: Fault = {
         const value = codec.encode("examples", {
           ...{ id, tenant: "default", domain: "default/default", request: question, response: "date" },
           ...{ embedding: embeddingToBytes(vector), embeddingModel: "all-MiniLM-L6-v2" },
-          ...{ source: { arm: "cheap", model: "recorded", requestId: null }, quality: 0.5, bytes: 100 },
+          ...{ source: { arm: "small", model: "recorded", requestId: null }, quality: 0.5, bytes: 100 },
           ...{ expiresAt: null, replays: 0, createdAt: Date.now() },
         });
         return { topic: topic("examples"), key: `default/default/${id}`, value };

@@ -57,7 +57,7 @@ export interface Rig {
 
 /** Short, so that a process that is frozen is found out in a run of minutes. */
 const sessionTimeoutMs = 6_000;
-export const recordedArms = ["cheap", "dear"];
+export const recordedArms = ["small", "large"];
 /** What the recorded arms answer. */
 export const question = "What time is it?";
 
