@@ -203,7 +203,7 @@ test("an arm's own budget and its context window bound what it is shown", async 
   const arms = () => [
     arm("small"),
     arm("tight", { tokenBudget: 20 }),
-    arm("small", { contextTokens: 64 + 40, maxTokens: 64 }),
+    arm("narrow", { contextTokens: 64 + 40, maxTokens: 64 }),
     arm("full", { contextTokens: 64, maxTokens: 64 }),
   ];
   const value = await select({ pool: poolOf(candidates), arms });

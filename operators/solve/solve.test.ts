@@ -48,10 +48,10 @@ describe("solve", () => {
       contexts.slice(0, 10).map(() => 0.9),
       { newestAt: 9 },
     );
-    const solved = solve([large, small], config);
+    const solved = solve([small, large], config);
     const prior = constantPrior(4, 0.5, 0.25, 0.1);
     expect(solved.arms.get("small")).toEqual({ model: "small-model", count: 30, ...solvePosterior(small, prior) });
-    expect([...solved.arms.keys()]).toEqual(["small", "large"]);
+    expect([...solved.arms.keys()]).toEqual(["large", "small"]);
     expect(solved).toMatchObject({ rewards: 40, trainedThrough: 9, problems: [] });
     expect(solved.metrics).toMatchObject({ rewards: 40, arms: 2, "rewards.large": 10 });
     expect(solved.metrics["mean_reward.large"]).toBeCloseTo(0.9, 12);
