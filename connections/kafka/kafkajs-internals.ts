@@ -146,6 +146,7 @@ export interface ConsumerGroupLike {
   connect(): Promise<unknown>;
   joinAndSync(): Promise<unknown>;
   leave(): Promise<unknown>;
+  fetch(nodeId: string): Promise<unknown[]>;
 }
 /** What a consumer runs between two joins. */
 export interface RunnerLike {

@@ -1,6 +1,7 @@
 // kafkajs' own ConsumerGroup on a coordinator by script: as whom it joins after it was given up.
 import { expect, test } from "vitest";
-import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { internals, type ConsumerGroupLike, type RunnerLike } from "./kafkajs-internals.ts";
 import "./kafkajs.ts";
 
 const ConsumerGroup = internals.ConsumerGroup as unknown as new (options: object) => ConsumerGroupLike;
@@ -37,6 +38,9 @@ function setUp() {
     async leaveGroup() {
       call("leaveGroup");
     },
+    async heartbeat() {
+      call("heartbeat");
+    },
   };
   const cluster = {
     connect: async () => undefined,
@@ -44,6 +48,7 @@ function setUp() {
     findGroupCoordinator: async () => coordinator,
     findTopicPartitionMetadata: () => [],
     committedOffsets: () => ({}),
+    getNodeIds: () => ["1"],
   };
   /** What kafkajs does at every start of a consumer. */
   const start = async (on: object = cluster): Promise<ConsumerGroupLike> => {
@@ -92,4 +97,21 @@ test("consumers don't take each other's place", async () => {
   await start();
   await start({ ...cluster });
   expect(joined).toEqual(["", ""]);
+});
+
+test("one that is forgotten, and can't join at once, tries again until it has joined", async () => {
+  const { joined, refuse, start } = setUp();
+  const Runner = internals.Runner as unknown as new (options: object) => RunnerLike;
+  const runner = new Runner({
+    ...{ logger: silent, consumerGroup: await start(), instrumentationEmitter: { emit() {} } },
+    ...{ eachBatch: () => undefined, heartbeatInterval: 0, retry: { retries: 5, initialRetryTime: 1 } },
+    onCrash: (error: unknown) => joined.push(String(error)),
+  });
+  await runner.start();
+  refuse.set("heartbeat", protocolError("UNKNOWN_MEMBER_ID"));
+  refuse.set("joinGroup", protocolError("GROUP_LOAD_IN_PROGRESS"));
+  while (joined.length < 4) await sleep(1);
+  // Joined, joined again by the runner's start, refused, joined as somebody new.
+  expect(joined).toEqual(["", "member-1", "", ""]);
+  await runner.stop();
 });

@@ -1,12 +1,19 @@
 // A consumer that kafkajs 2.2.4 has given up and started again (the broker was away, its coordinator was still loading) joins as somebody new. The
 // coordinator then waits for the member it was, which never comes: for the whole session timeout nobody gets anything, and once more after every
 // further hiccup within that time. Here it comes back as the member it was; a coordinator that has forgotten it says so, and it joins anew.
+// A consumer that its coordinator has forgotten joins anew; where that fails (the coordinator has moved, or is still loading) kafkajs lets it go on
+// fetching as nobody: without a member id it sends no heartbeat, so nobody tells it, and nobody reads its partitions. Here it must join first.
 import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
 
 type Method = (this: ConsumerGroupLike) => Promise<unknown>;
+type Fetch = (this: ConsumerGroupLike, nodeId: string) => Promise<unknown[]>;
+type Methods = Record<"connect" | "joinAndSync" | "leave", Method> & { fetch: Fetch };
 
-/** Wraps connect, joinAndSync and leave of a ConsumerGroup, of which every start of a consumer makes a new one on the same cluster object. */
-export function withMembership({ connect, joinAndSync, leave }: Record<"connect" | "joinAndSync" | "leave", Method>) {
+/** Of Kafka's protocol: UNKNOWN_MEMBER_ID. kafkajs answers it by joining. */
+const unknownMember = 25;
+
+/** Wraps methods of a ConsumerGroup, of which every start of a consumer makes a new one on the same cluster object. */
+export function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Methods {
   const members = new WeakMap<object, string>();
   const remember = ({ cluster, memberId }: ConsumerGroupLike): void => {
     if (memberId === null) members.delete(cluster);
@@ -28,7 +35,11 @@ export function withMembership({ connect, joinAndSync, leave }: Record<"connect"
     },
     joinAndSync: remembering(joinAndSync),
     leave: remembering(leave),
-  } satisfies Record<string, Method>;
+    async fetch(nodeId) {
+      if (this.memberId === null) throw internals.errors.createErrorFromCode(unknownMember);
+      return fetch.call(this, nodeId);
+    },
+  };
 }
 
 /** Idempotent within a process because the module is loaded once. */
