@@ -6,7 +6,7 @@ import { plainRequest } from "../schemas/plain-request.ts";
 import type { Decision, Request, Response } from "../schemas/types.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
-import { configOf, parseDuration } from "./options.ts";
+import { configOf, parseDuration, parseNames } from "./options.ts";
 import { openSession, type Session } from "../assembly/session.ts";
 
 interface Options {
@@ -30,7 +30,7 @@ export function addAsk(program: Command, io: Io): void {
     .argument("<question>", "what the user says")
     .option("-t, --tenant <name>", "owner of the request", "default")
     .option("-d, --domain <name>", "sharing domain inside the tenant")
-    .option("-a, --arm <name...>", "only these arms may answer")
+    .option("-a, --arm <names>", "only these arms may answer, separated by commas", parseNames())
     .option("--timeout <time>", "how long to wait: 500ms, 90s, 2m", parseDuration, 120_000)
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {

@@ -1,12 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestOf } from "./ask.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { toExample } from "./examples.ts";
-import { parseDuration } from "./options.ts";
+import type { Io } from "./io.ts";
+import { parseDuration, parseNames } from "./options.ts";
 import { checkPairs, readPairs } from "./pairs.ts";
+import { createProgram } from "./program.ts";
 import { renderTable } from "./sql.ts";
 import { runCommand, type Said } from "./testing-run.ts";
 
@@ -39,6 +42,32 @@ describe("command line", () => {
       code: 2,
       note: expect.stringMatching(/500ms, 90s or 2m/),
     });
+  });
+
+  it("takes names separated by commas, and leaves the question to the command", async () => {
+    expect(await run("select", "-a", "small,gone", "a question")).toMatchObject({
+      code: 2,
+      note: expect.stringMatching(/--arm gone: there are small/),
+    });
+    const stages = await run("up", "-s", "plan,generat");
+    expect(stages).toMatchObject({ code: 2, note: expect.stringMatching(/no generat; allowed: plan, generate/) });
+    expect(await run("ask", "-a", "small,", "x")).toMatchObject({ code: 2, note: expect.stringMatching(/by commas/) });
+    const parse = parseNames(["a", "b", "c"]);
+    expect(parse("a, b")).toEqual(["a", "b"]);
+    expect(parse("c", parse("a,b"))).toEqual(["a", "b", "c"]);
+  });
+
+  it("has no option that swallows the arguments behind it", () => {
+    const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)];
+    const io: Io = { out() {}, note() {}, environment: {}, cwd: folder, signal: new AbortController().signal };
+    const commands = all(createProgram(io));
+    expect(commands.length).toBeGreaterThan(20);
+    expect(commands.flatMap(({ options }) => options.filter(({ variadic }) => variadic))).toEqual([]);
+    const ask = commands.find((command) => command.name() === "ask")!;
+    const asked: unknown[] = [];
+    ask.action((question: string, { arm }: { arm: string[] }) => void asked.push(question, arm));
+    ask.parse(["-a", "small", "a question"], { from: "user" });
+    expect(asked).toEqual(["a question", ["small"]]);
   });
 
   it("ends with 0 for help", async () => {

@@ -17,6 +17,22 @@ export function parseDuration(text: string): number {
   return Math.round(value * { ms: 1, s: 1_000, m: 60_000 }[(match[2] ?? "s") as "ms" | "s" | "m"]);
 }
 
+/**
+ * Parser of an option that takes names separated by commas; given twice, it adds up. Such options take
+ * exactly one value, because a variadic one would swallow the argument behind it.
+ * @param known all names there are; absent: not checked here
+ */
+export function parseNames<Name extends string>(known?: readonly Name[]) {
+  return (text: string, previous: readonly Name[] = []): Name[] => {
+    const names = text.split(",").map((name) => name.trim());
+    if (names.includes("")) throw new InvalidArgumentError("Names, separated by commas.");
+    const unknown = names.find((name) => known?.includes(name as Name) === false);
+    if (unknown !== undefined)
+      throw new InvalidArgumentError(`There is no ${unknown}; allowed: ${known?.join(", ") ?? ""}.`);
+    return [...new Set([...previous, ...(names as Name[])])];
+  };
+}
+
 /** A whole number above 0. */
 export function parseCount(text: string): number {
   const value = Number(text);

@@ -8,7 +8,7 @@ import type { Chosen, Reason, Verdict } from "../operators/select/choose.ts";
 import { createLog } from "../runtime/log.ts";
 import { requestOf } from "./ask.ts";
 import { UsageError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { configOf, parseNames } from "./options.ts";
 import { oneLine, tableOf } from "./reading.ts";
 
 interface Options {
@@ -25,7 +25,7 @@ export function addSelect(program: Command, io: Io): void {
     .argument("<question>", "what the user would say")
     .option("-t, --tenant <name>", "owner of the request", "default")
     .option("-d, --domain <name>", "sharing domain inside the tenant")
-    .option("-a, --arm <name...>", "only these arms")
+    .option("-a, --arm <names>", "only these arms, separated by commas", parseNames())
     .option("--json", "as JSON, with the texts of all candidates")
     .action(async (question: string, options: Options, command: Command) => {
       const { config } = configOf(command, io);

@@ -1,11 +1,11 @@
 // precedent up: runs all stages in this process, or one of them, until it is told to stop.
 import { once } from "node:events";
-import { Option, type Command } from "commander";
+import type { Command } from "commander";
 import type { Config } from "../config/schema.ts";
 import { startHealthServer } from "../runtime/health.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { configOf, parseNames } from "./options.ts";
 import { openSession } from "../assembly/session.ts";
 import { stageNames, startStages, type StageName } from "../assembly/up.ts";
 
@@ -18,7 +18,7 @@ export function addUp(program: Command, io: Io): void {
   program
     .command("up")
     .description("run the stages; the embedded stack is started if no servers are configured and none runs")
-    .addOption(new Option("-s, --stage <name...>", "only these").choices(stageNames))
+    .option("-s, --stage <names>", `only these, separated by commas: ${stageNames.join(", ")}`, parseNames(stageNames))
     .option("-i, --instance <id>", "stable id of this process; the first free one by default")
     .action(async (options: Options, command: Command) => {
       const { config } = configOf(command, io);
