@@ -1,6 +1,7 @@
 // The calls that an arm has under way: no more than it takes at a time, in fair turns between tenants, each ended by
 // the first of its signal, its deadline and close(). A caller that gives up while it waits for its turn is answered at
 // once.
+import { errorOf } from "../algorithms/errors.ts";
 import { createFairQueue } from "../algorithms/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 
@@ -55,7 +56,7 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
         try {
           resolve(await work());
         } catch (error) {
-          reject(error);
+          reject(errorOf(error));
         }
       };
       waiting.push(tenant, "", { tenant, begin }, 1);

@@ -21,3 +21,19 @@ test("a pass that fails for too long is told with its error, until one passes or
   passes.clear();
   expect(passes.report()).toEqual({});
 });
+
+test("a pass that does not end is told, after ten times the limit", () => {
+  let time = 0;
+  const passes = watchPasses({ stalledAfterMs: 10_000, now: () => time });
+  const router = passes.of("router");
+  router.began();
+  time = 100_000;
+  expect(passes.report()).toEqual({});
+  time = 101_000;
+  expect(passes.report()).toEqual({
+    stalledMs: 101_000,
+    problems: [expect.stringMatching(/^router: no progress for 101 s .*a pass does not end/)],
+  });
+  router.passed();
+  expect(passes.report()).toEqual({});
+});

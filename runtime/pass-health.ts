@@ -1,15 +1,18 @@
-// Whether the passes of a singleton's task succeed: one that has failed for too long makes the stage unhealthy, with its error.
-// Who waits for the lock has no passes and is healthy.
+// Whether the passes of a singleton's task succeed: one that has failed for too long makes the stage unhealthy, with its
+// error, and so does one that does not end. Who waits for the lock has no passes and is healthy.
 import { messageOf } from "../algorithms/errors.ts";
 import { describeStall } from "./progress.ts";
 
 export interface PassHealth {
   /** For the `health` of repeat.ts; the name tells the passes of one task apart. */
-  of(name: string): { passed(): void; failed(error: unknown): void };
+  of(name: string): { began(): void; passed(): void; failed(error: unknown): void };
   /** The task is over: another process does it now, or nobody. */
   clear(): void;
   report(): { stalledMs?: number; problems?: string[] };
 }
+
+/** A pass over a long history takes its time: only after so many times the limit is it taken for hung. */
+const hungFactor = 10;
 
 export function watchPasses({
   stalledAfterMs,
@@ -19,24 +22,37 @@ export function watchPasses({
   now?: () => number;
 }): PassHealth {
   const failing = new Map<string, { since: number; message: string }>();
+  const underWay = new Map<string, number>();
   return {
     of: (name) => ({
-      passed: () => void failing.delete(name),
+      began: () => void underWay.set(name, now()),
+      passed() {
+        underWay.delete(name);
+        failing.delete(name);
+      },
       failed(error) {
+        underWay.delete(name);
         const message = messageOf(error);
         failing.set(name, { since: failing.get(name)?.since ?? now(), message });
       },
     }),
-    clear: () => failing.clear(),
+    clear() {
+      failing.clear();
+      underWay.clear();
+    },
     report() {
-      if (failing.size === 0) return {};
       const time = now();
+      const hung = [...underWay].filter(([, since]) => time - since > hungFactor * stalledAfterMs);
+      if (failing.size === 0 && hung.length === 0) return {};
       const problems = [...failing]
         .filter(([, { since }]) => time - since > stalledAfterMs)
         .map(([name, { since, message }]) =>
           describeStall([name], since, time, `every pass fails (${message}): see what it depends on; nothing is lost`),
         );
-      const stalledMs = Math.max(...[...failing.values()].map(({ since }) => time - since));
+      const ends = "a pass does not end: restart this process and report it; nothing is lost";
+      problems.push(...hung.map(([name, since]) => describeStall([name], since, time, ends)));
+      const sinces = [...[...failing.values()].map(({ since }) => since), ...hung.map(([, since]) => since)];
+      const stalledMs = Math.max(...sinces.map((since) => time - since));
       return { stalledMs, ...(problems.length > 0 ? { problems } : {}) };
     },
   };

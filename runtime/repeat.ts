@@ -9,8 +9,8 @@ export interface RepeatOptions {
   everyMs: number;
   /** Longest pause after failures. */
   maxBackoffMs?: number;
-  /** Told how every pass ended. */
-  health?: { passed(): void; failed(error: unknown): void };
+  /** Told when a pass begins and how it ended. */
+  health?: { began(): void; passed(): void; failed(error: unknown): void };
   signal: AbortSignal;
   log: Logger;
 }
@@ -24,6 +24,7 @@ export async function repeat(
   let failures = 0;
   while (!signal.aborted) {
     let pause = everyMs;
+    health?.began();
     try {
       if (await pass()) pause = 0;
       if (failures > 0) log.info({ failures }, "going on");
