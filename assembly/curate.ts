@@ -10,6 +10,7 @@ import { createSeen } from "../operators/place/seen.ts";
 import { createPolicyLog } from "../operators/publish/policy-log.ts";
 import { curate } from "../pipelines/curate.ts";
 import { record } from "../pipelines/record.ts";
+import type { Sent } from "../runtime/declaration.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
@@ -17,7 +18,7 @@ import { createSingleton, type FencedProducer, type Lease } from "../runtime/sin
 import { exampleMessages } from "./example-messages.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
 import { highestPolicyVersion } from "./policies.ts";
-import type { Session } from "./session.ts";
+import type { Session, SessionOf } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
 const dayMs = 86_400_000;
@@ -28,7 +29,7 @@ const overlapMs = dayMs;
 /** Pairs of domain and partition are looked for in decisions so far back at the start, and then a little before the newest. */
 const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
 
-export async function startCurate(session: Session, instance: string): Promise<RunningStage> {
+export async function startCurate(session: SessionOf<typeof curate>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, text, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
   const { admit, evict, everyMs, personalData } = config.curate;
@@ -39,7 +40,7 @@ export async function startCurate(session: Session, instance: string): Promise<R
 
   const passes = watchPasses(config.health);
 
-  const task = async (lease: Lease): Promise<void> => {
+  const task = async (lease: Lease<Sent<typeof curate>>): Promise<void> => {
     let held: Promise<HeldExamples> | undefined;
     const shelf = async (): Promise<Shelf> => {
       held ??= holdExamples(session, { instance, stage: curate.name, mode: "global", log }).catch((error: unknown) => {
@@ -167,7 +168,7 @@ export async function startCurate(session: Session, instance: string): Promise<R
     instance,
     sessionTimeoutMs,
     transactionalId: `${group}.writer`,
-    outputs: [topic("examples")],
+    outputs: [topic("examples"), topic("policies")],
     kafka,
     task,
     log,
@@ -182,7 +183,7 @@ const placeRules = ({ selection: { pool, shareAbove } }: Session["config"]): Omi
 });
 
 /** Initialised when it is needed: before the first publication, and after every one that failed. */
-function keptWriter(lease: Lease): FencedProducer {
+function keptWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {
   let isWriter = false;
   const initialise = async (): Promise<void> => {
     isWriter = false;

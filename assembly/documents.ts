@@ -1,13 +1,14 @@
 // The documents as a process of plan holds them: the topic as a table, each text split once, when it comes. One that can't be split in time is
 // cut at lengths instead: requests that name it are answered with it, and told.
 import { join } from "node:path";
+import type { Logger } from "pino";
 import { cutText } from "../algorithms/split.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
 import type { Documents, HeldDocument } from "../connections/documents/port.ts";
 import { TextError } from "../connections/text/port.ts";
 import { followTable } from "../runtime/table.ts";
 import type { Document } from "../schemas/types.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 
 export interface HeldDocuments {
   table: Documents;
@@ -17,7 +18,11 @@ export interface HeldDocuments {
 }
 
 /** `instance` names the folder: every process has a table of its own. */
-export async function holdDocuments(session: Session, instance: string, log: Session["log"]): Promise<HeldDocuments> {
+export async function holdDocuments(
+  session: SessionOf<{ tables: ["documents"] }>,
+  instance: string,
+  log: Logger,
+): Promise<HeldDocuments> {
   const { config, kafka, codec, text: texts } = session;
   const { split, chunkTokens } = config.documents;
   const table = await openDocuments(join(config.stack.folder, "documents", instance));

@@ -3,14 +3,15 @@
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { ExampleChange } from "../operators/admit/admit.ts";
 import { removalMessages } from "../operators/place/removal.ts";
-import type { Session } from "./session.ts";
+import type { Topic } from "../schemas/records.ts";
+import type { SessionOf } from "./session.ts";
 
 /** placesOf: partitions on which a domain is placed; by default all there are, for those who don't know. Rejects while the broker is away. */
 export async function exampleMessages(
-  { codec, kafka, topic: topicOf }: Pick<Session, "codec" | "kafka" | "topic">,
+  { codec, kafka, topic: topicOf }: Pick<SessionOf<object>, "codec" | "kafka" | "topic">,
   changes: readonly ExampleChange[],
   placesOf?: (domain: string) => Iterable<number>,
-): Promise<OutgoingMessage[]> {
+): Promise<OutgoingMessage<Topic<"examples">>[]> {
   const topic = topicOf("examples");
   const removes = changes.some(({ value }) => value === null);
   const all = removes ? (await kafka.spans(topic)).map(({ partition }) => partition) : [];

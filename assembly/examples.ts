@@ -11,7 +11,7 @@ import type { PlacementMode } from "../operators/place/placement.ts";
 import { observePool } from "../runtime/pool-metrics.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
-import type { Session } from "./session.ts";
+import type { Session, SessionOf } from "./session.ts";
 import { createShare, type Share } from "./share.ts";
 
 /** Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for nearly as long is read anew. */
@@ -33,7 +33,7 @@ export interface HoldOptions {
 
 /** Follows what the mode says; restored() says when it is all there. Rejects when the embedding model is not there. */
 export async function holdExamples(
-  session: Session,
+  session: SessionOf<{ tables: ["examples"] }>,
   { instance, stage, mode, log }: HoldOptions,
 ): Promise<HeldExamples> {
   const { config, kafka, codec } = session;

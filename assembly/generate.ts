@@ -7,10 +7,14 @@ import { tenantWeight } from "../config/tenants.ts";
 import { publishInventory } from "./inventory.ts";
 import { createLinkHistory } from "./link-history.ts";
 import { followPartitionCount } from "./partition-count.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 import { assembleStage, stageName, type RunningStage } from "./stage.ts";
 
-export async function startGenerate(session: Session, instance: string, config: ArmConfig): Promise<RunningStage> {
+export async function startGenerate(
+  session: SessionOf<typeof generate>,
+  instance: string,
+  config: ArmConfig,
+): Promise<RunningStage> {
   const log = session.log.child({ stage: stageName("generate", config.name) });
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;

@@ -10,7 +10,7 @@ import type { TableChange } from "../runtime/table.ts";
 import type { Policy } from "../schemas/types.ts";
 import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";
 import { createProxyHolder } from "./proxy.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 
 export interface Helpfulness {
   /** Takes what is its own of the topic `policies`. */
@@ -27,7 +27,7 @@ export interface Helpfulness {
 
 /** `outcomes` are stopped with it. */
 export function holdHelpfulness(
-  { clickhouse, metrics: registry }: Session,
+  { clickhouse, metrics: registry }: SessionOf<{ tables: ["ClickHouse"] }>,
   log: Logger,
   outcomes: ExampleOutcomes = followOutcomes(clickhouse, log),
 ): Helpfulness {

@@ -6,7 +6,7 @@ import { createInventoryTable, type InventoryTable, renewMs } from "../operators
 import { createKvMetrics } from "../runtime/kv-metrics.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { followTable } from "../runtime/table.ts";
-import type { Session } from "./session.ts";
+import type { Session, SessionOf } from "./session.ts";
 
 /** How often an arm is asked, in milliseconds. */
 const everyMs = 5_000;
@@ -25,14 +25,19 @@ export interface PublisherOptions {
 }
 
 export function publishInventory(
-  { kafka, codec, topic, metrics }: Pick<Session, "kafka" | "codec" | "topic" | "metrics">,
+  {
+    kafka,
+    codec,
+    topic,
+    metrics,
+  }: Pick<SessionOf<{ outputs: ["kv-inventory"] }>, "kafka" | "codec" | "topic" | "metrics">,
   { arm, instance, log }: PublisherOptions,
 ): InventoryPublisher {
   if (arm.inventory === undefined) return { stop: () => Promise.resolve() };
   const figures = createKvMetrics(metrics);
   const stopping = new AbortController();
   const key = `${arm.name}/${instance}`;
-  let producer: ReturnType<Session["kafka"]["plainProducer"]> | undefined;
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
   let last: { inventory: ArmInventory; at: number } | null = null;
   const send = (value: Buffer | null): Promise<void> => {
     producer ??= kafka.plainProducer();
@@ -80,7 +85,7 @@ export interface FollowedInventories {
 }
 
 export function followInventories(
-  { kafka, codec, topic }: Pick<Session, "kafka" | "codec" | "topic">,
+  { kafka, codec, topic }: Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">,
   log: Session["log"],
 ): FollowedInventories {
   const table = createInventoryTable(Date.now);

@@ -4,15 +4,15 @@ import { readThresholds } from "../operators/aggregate/thresholds.ts";
 import { PROXY } from "../operators/publish/proxy-policy.ts";
 import { createPublishThreshold, thresholdInForce } from "../operators/publish/publish-threshold.ts";
 import { THRESHOLD } from "../operators/publish/threshold-policy.ts";
-import { learnThreshold } from "../pipelines/learn.ts";
+import { learn, learnThreshold } from "../pipelines/learn.ts";
 import type { PolicyLogs } from "../operators/publish/policy-log.ts";
 import type { StageMetrics } from "../runtime/metrics.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 import { trainAndPublishProxy } from "./train-proxy.ts";
 
 /** What a pass of learn works with. The policies are open when it begins. */
 export interface Learning {
-  session: Session;
+  session: SessionOf<typeof learn>;
   policies: PolicyLogs;
   metrics: StageMetrics;
   log: Logger;

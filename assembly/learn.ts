@@ -7,16 +7,17 @@ import { createPublish } from "../operators/publish/publish.ts";
 import { THRESHOLD } from "../operators/publish/threshold-policy.ts";
 import { ROUTER } from "../operators/route/policy.ts";
 import { learn } from "../pipelines/learn.ts";
+import type { Sent } from "../runtime/declaration.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
 import { highestPolicyVersion } from "./policies.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
-export async function startLearn(session: Session, instance: string): Promise<RunningStage> {
+export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
   const { everyMs, threshold, proxy } = config.learn;
@@ -25,7 +26,7 @@ export async function startLearn(session: Session, instance: string): Promise<Ru
 
   const passes = watchPasses(config.health);
 
-  const task = async (lease: Lease): Promise<void> => {
+  const task = async (lease: Lease<Sent<typeof learn>>): Promise<void> => {
     const policies = createPolicyLogs({
       producer: lease,
       kafka,

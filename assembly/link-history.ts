@@ -3,7 +3,7 @@
 import { upperKl } from "../algorithms/policy-choice.ts";
 import type { PastSample } from "../arms/linked/choice.ts";
 import type { LinkHistory } from "../arms/linked/history.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 
 export interface OpenLinkHistory extends LinkHistory {
   close(): Promise<void>;
@@ -40,11 +40,20 @@ export interface LinkHistoryOptions {
 }
 
 export function createLinkHistory(
-  { kafka, codec, topic, clickhouse, log }: Pick<Session, "kafka" | "codec" | "topic" | "clickhouse" | "log">,
+  {
+    kafka,
+    codec,
+    topic,
+    clickhouse,
+    log,
+  }: Pick<
+    SessionOf<{ tables: ["ClickHouse"]; outputs: ["policies", "prefill-samples"] }>,
+    "kafka" | "codec" | "topic" | "clickhouse" | "log"
+  >,
   { arm, bound }: LinkHistoryOptions,
 ): OpenLinkHistory {
   // Most arms never have a sample.
-  let producer: ReturnType<Session["kafka"]["plainProducer"]> | undefined;
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
   function send(name: "prefill-samples" | "policies", key: string, value: Buffer): void {
     producer ??= kafka.plainProducer();
     producer.send([{ topic: topic(name), key, value }]).catch((error: unknown) => {

@@ -21,7 +21,7 @@ import { holdDocuments } from "./documents.ts";
 import { holdHelpfulness } from "./helpfulness.ts";
 import { followInventories } from "./inventory.ts";
 import { followPartitionCount } from "./partition-count.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 import { assembleStage, groupName, type RunningStage } from "./stage.ts";
 
 /** A partition waits no longer than this for the ids of the last day: a ClickHouse that hangs must not stop the answers. */
@@ -29,7 +29,7 @@ const restoreMs = 5_000;
 /** Nor does the first request for a proxy that takes longer to load: until then similarity stands in. */
 const proxyMs = 10_000;
 
-export async function startPlan(session: Session, instance: string): Promise<RunningStage> {
+export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
@@ -147,7 +147,7 @@ export async function startPlan(session: Session, instance: string): Promise<Run
   };
 }
 
-function monitoredArms({ arms, config, topic }: Session): MonitoredArm[] {
+function monitoredArms({ arms, config, topic }: SessionOf<object>): MonitoredArm[] {
   const costs = new Map(arms.routed().map(({ name, cost }) => [name, cost]));
   const cheapest = Math.min(...costs.values());
   return arms.configured().map(({ name, concurrency }) => ({

@@ -14,13 +14,13 @@ import { createStageMetrics } from "../runtime/metrics.ts";
 import { reportOf, watchProgress } from "../runtime/progress.ts";
 import type { Source } from "../runtime/rows.ts";
 import { createSink } from "../runtime/sink.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
 /** Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones. */
 const patience = { minBytes: 1_048_576, maxWaitMs: 200 };
 
-export async function startRecord(session: Session, instance: string): Promise<RunningStage> {
+export async function startRecord(session: SessionOf<typeof record>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const log = session.log.child({ stage: record.name });
   const { prefix, sessionTimeoutMs } = config.kafka;

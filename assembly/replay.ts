@@ -7,10 +7,13 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Judge } from "../operators/replay/judge.ts";
 import { createRanking, type Spent } from "../operators/replay/ranking.ts";
 import { replayExample, type Replayed, type ReplayOutcome } from "../operators/replay/replay.ts";
+import { replay } from "../pipelines/replay.ts";
+import type { Sent } from "../runtime/declaration.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
+import type { Topic } from "../schemas/records.ts";
 import type { Example, Replay } from "../schemas/types.ts";
 import { exampleMessages } from "./example-messages.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 import { groupName } from "./stage.ts";
 
 export interface ReplayRun {
@@ -40,8 +43,8 @@ const callMs = 120_000;
 const electionMs = 60_000;
 
 /** Rejects when another run holds the lock, when an arm can't be made, or when Kafka or ClickHouse fail in the middle: it can go on later. */
-export async function runReplay(session: Session, run: ReplayRun): Promise<ReplaySummary> {
-  const group = groupName(session.config.kafka.prefix, "replay");
+export async function runReplay(session: SessionOf<typeof replay>, run: ReplayRun): Promise<ReplaySummary> {
+  const group = groupName(session.config.kafka.prefix, replay.name);
   let began = false;
   return new Promise<ReplaySummary>((resolve, reject) => {
     const singleton = createSingleton({
@@ -79,7 +82,11 @@ export async function runReplay(session: Session, run: ReplayRun): Promise<Repla
   });
 }
 
-async function replayAll(session: Session, run: ReplayRun, lease: Lease): Promise<ReplaySummary> {
+async function replayAll(
+  session: SessionOf<typeof replay>,
+  run: ReplayRun,
+  lease: Lease<Sent<typeof replay>>,
+): Promise<ReplaySummary> {
   const ranking = createRanking(session.clickhouse);
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const arms = openArms(session);
@@ -130,7 +137,7 @@ async function replayAll(session: Session, run: ReplayRun, lease: Lease): Promis
 }
 
 /** Made when first needed, closed together. */
-function openArms(session: Session): { named(name: string): Promise<Arm>; close(): Promise<void> } {
+function openArms(session: SessionOf<object>): { named(name: string): Promise<Arm>; close(): Promise<void> } {
   const made = new Map<string, Promise<Arm>>();
   return {
     named(name) {
@@ -149,11 +156,11 @@ function openArms(session: Session): { named(name: string): Promise<Arm>; close(
 }
 
 function replayMessage(
-  { codec, topic }: Session,
+  { codec, topic }: SessionOf<object>,
   runId: string,
   { id, tenant, replays }: Example,
   { outcome, oldQuality, newQuality, tokens, cost }: Replayed,
-): OutgoingMessage {
+): OutgoingMessage<Topic<"replays">> {
   const record: Replay = {
     runId,
     tenant,

@@ -19,7 +19,8 @@ import { RegistryUnavailable, type Codec, type TenantOf } from "../connections/r
 import type { TextWork } from "../connections/text/port.ts";
 import { createTextWork } from "../connections/text/supervised.ts";
 import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
-import type { TopicName } from "../schemas/records.ts";
+import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
+import type { Topic, TopicName } from "../schemas/records.ts";
 import { holderOf, isDead } from "../stack/holder.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 
@@ -40,9 +41,18 @@ export interface Session {
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;
   /** Full name of a topic; work with its arm. */
-  topic(name: TopicName | "locks", arm?: string): string;
+  topic<N extends TopicName | "locks">(name: N, arm?: string): Topic<N>;
   close(): Promise<void>;
 }
+
+/**
+ * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it declares; anything else does not compile.
+ * Every session will do for it, and one of more for one of less.
+ */
+export type SessionOf<D extends Reached> = Omit<Session, "kafka" | "clickhouse"> & {
+  kafka: Kafka<Consumed<D>, Held<D>, Sent<D>>;
+  clickhouse: Pick<ClickHouse, ClickHouseUse<D>>;
+};
 
 export interface SessionOptions {
   log: Logger;

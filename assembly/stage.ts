@@ -1,13 +1,13 @@
 // Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the instance.
 import { tenantWeight } from "../config/tenants.ts";
-import type { TopicPartition } from "../connections/kafka/port.ts";
+import type { Kafka, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
 import type { PlaceLimits } from "../runtime/places.ts";
 import { createStage, type Stage, type StageHealth } from "../runtime/stage.ts";
 import type { TopicName } from "../schemas/records.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "./session.ts";
 
 /** A stage with everything that was opened for it. */
 export interface RunningStage {
@@ -34,13 +34,18 @@ export const stageName = (pipeline: string, arm?: string): string =>
 
 export const groupName = (prefix: string, pipeline: string, arm?: string): string => prefix + stageName(pipeline, arm);
 
+/** With the least that a declaration may say, so with any. */
+type Assembling = SessionOf<object>;
+
 /** Full names: work has a topic an arm. */
-const topicsOf = ({ arms, topic }: Session, output: TopicName): string[] =>
+const topicsOf = ({ arms, topic }: Assembling, output: TopicName): string[] =>
   output === "work" ? arms.configured().map(({ name }) => topic(output, name)) : [topic(output)];
 
-export function assembleStage<N extends TopicName>(session: Session, assembly: StageAssembly<N>): Stage {
+export function assembleStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Stage {
   const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;
-  const { config, kafka, codec } = session;
+  const { config, codec } = session;
+  // The operators' types hold the pipeline to its declaration already.
+  const kafka = session.kafka as Kafka;
   const { description } = pipeline;
   const name = stageName(description.name, arm);
   const group = groupName(config.kafka.prefix, description.name, arm);
@@ -50,13 +55,13 @@ export function assembleStage<N extends TopicName>(session: Session, assembly: S
   return createStage({
     name,
     group,
-    topics: [session.topic(description.source, arm)],
+    topics: [session.topic(description.sources[0], arm)],
     transactionalId: `${group}.${instance}`,
     outputs: () => description.outputs.flatMap((output) => topicsOf(session, output)),
     instance,
     sessionTimeoutMs: config.kafka.sessionTimeoutMs,
     limits: { ...config.limits, ...limits },
-    flowOf: ({ value }) => (value === null ? "" : codec.tenantOf(description.source, value)),
+    flowOf: ({ value }) => (value === null ? "" : codec.tenantOf(description.sources[0], value)),
     weightOf: tenantWeight(config.limits),
     // A request may say how long it may take, up to maxDeadlineMs.
     health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: config.limits.maxDeadlineMs },

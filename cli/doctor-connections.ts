@@ -78,7 +78,7 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
 
 /** Every topic that this configuration uses, full names. */
 const topicsOf = (config: Config): string[] =>
-  ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic) =>
+  ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic): string[] =>
     topic === "work"
       ? armsOf(config).map((arm) => topicName(config.kafka.prefix, topic, arm))
       : [topicName(config.kafka.prefix, topic)],

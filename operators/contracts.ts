@@ -12,7 +12,11 @@ export interface ContractDependencies {
   clock: () => number;
 }
 
-export function planContract({ limits, partitions, clock }: ContractDependencies): SourceContract<"requests"> {
+export function planContract({
+  limits,
+  partitions,
+  clock,
+}: ContractDependencies): SourceContract<"requests", "responses"> {
   return {
     deadline: ({ record, timestamp }) =>
       deadlineOf({ allow: record.allow, createdAt: timestamp }, limits.deadlineMs, limits.maxDeadlineMs),
@@ -21,7 +25,7 @@ export function planContract({ limits, partitions, clock }: ContractDependencies
   };
 }
 
-export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work"> {
+export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work", "responses"> {
   return {
     // Work comes from plan, whose clock is one of ours; it may have waited for long.
     toleranceMs: Infinity,

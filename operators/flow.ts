@@ -75,5 +75,5 @@ export interface Prompt {
 /** After call: answered, or failed for good. */
 export interface Called extends Linked {
   /** The response. */
-  emits: Emit[];
+  emits: Emit<"responses">[];
 }

@@ -29,7 +29,7 @@ export function refusedResponse(
   { status, code, message, repeat = false }: Problem,
   now: number,
   partitions: number,
-): Emit {
+): Emit<"responses"> {
   const request = identify(received.record, received.position, received.timestamp);
   const record: Response = {
     requestId: request.id,

@@ -6,6 +6,7 @@ import type { Candidate, CandidateBatch, Cursor } from "../operators/admit/candi
 import type { Decided } from "../operators/admit/decide.ts";
 import type { Eviction } from "../operators/evict/evict.ts";
 import type { Placed } from "../operators/place/place.ts";
+import type { StageDescription } from "../runtime/declaration.ts";
 
 export interface CurateDependencies {
   candidates: () => Promise<CandidateBatch>;
@@ -36,9 +37,17 @@ export interface CurateReport {
   more: boolean;
 }
 
-export const curate = {
+const declaration = {
   name: "curate",
+  sources: ["ClickHouse"],
+  // The pool; which domain lies where.
+  tables: ["examples", "policies"],
+  outputs: ["examples", "policies", "ClickHouse"],
   operators: ["admit", "evict", "place"],
+} as const satisfies StageDescription;
+
+export const curate = {
+  ...declaration,
   /** The function that does one pass. */
   bind({
     candidates,

@@ -6,8 +6,19 @@ import { pipeline } from "../runtime/pipeline.ts";
 
 export type GenerateDependencies = ContractDependencies & CallDependencies;
 
-export const generate = pipeline<GenerateDependencies>("generate")
-  .from("work", generateContract)
+export const generate = pipeline<GenerateDependencies>()
+  .declare(
+    {
+      name: "generate",
+      sources: ["work"],
+      // What linked prefill measured before.
+      tables: ["ClickHouse"],
+      outputs: ["responses", "dead-letters"],
+      // What the arm's caches hold; what linked prefill measured, and which of its policies is chosen.
+      beside: ["kv-inventory", "prefill-samples", "policies"],
+    },
+    generateContract,
+  )
   .step("link", createLink)
   .step("call", createCall)
-  .to("responses", "dead-letters");
+  .end();

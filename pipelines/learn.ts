@@ -6,6 +6,7 @@ import type { Published } from "../operators/publish/publish.ts";
 import { solve, type SolveConfig, type Solved } from "../operators/solve/solve.ts";
 import type { ThresholdOutcome } from "../operators/aggregate/thresholds.ts";
 import { chooseThreshold, type ChosenThreshold, type ThresholdConfig } from "../operators/solve/threshold.ts";
+import type { StageDescription } from "../runtime/declaration.ts";
 import type { Policy } from "../schemas/types.ts";
 
 export interface LearnDependencies {
@@ -23,9 +24,17 @@ export interface LearnReport {
   problems: readonly string[];
 }
 
-export const learn = {
+const declaration = {
   name: "learn",
+  sources: ["ClickHouse"],
+  // The versions in force.
+  tables: ["policies"],
+  outputs: ["policies", "ClickHouse"],
   operators: ["aggregate", "solve", "publish"],
+} as const satisfies StageDescription;
+
+export const learn = {
+  ...declaration,
   /** The function that does one pass. */
   bind({ aggregate, publish, solving, halfLifeHours, observe }: LearnDependencies): () => Promise<LearnReport> {
     // What was solved last; undefined while something is newer.

@@ -16,12 +16,20 @@ export type PlanDependencies = ContractDependencies &
   RouteDependencies &
   ComposeDependencies;
 
-export const plan = pipeline<PlanDependencies>("plan")
-  .from("requests", planContract)
+export const plan = pipeline<PlanDependencies>()
+  .declare(
+    {
+      name: "plan",
+      sources: ["requests"],
+      tables: ["documents", "examples", "kv-inventory", "policies", "ClickHouse"],
+      outputs: ["work", "decisions", "responses", "dead-letters"],
+    },
+    planContract,
+  )
   .step("validate", createValidate)
   .step("recall", createRecall)
   .step("embed", createEmbed)
   .step("select", createSelect)
   .step("route", createRoute)
   .step("compose", createCompose)
-  .to("work", "decisions", "responses", "dead-letters");
+  .end();

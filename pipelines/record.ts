@@ -1,15 +1,12 @@
 // record: everything into ClickHouse. Effectively once: positions are found where the rows are (runtime/sink.ts).
-import type { TopicName } from "../schemas/records.ts";
 import { recordedTopics } from "../operators/decode/rows.ts";
+import type { StageDescription } from "../runtime/declaration.ts";
 
-export interface SinkDescription {
-  name: string;
-  sources: readonly TopicName[];
-  operators: readonly string[];
-}
-
-export const record: SinkDescription = {
+export const record = {
   name: "record",
   sources: recordedTopics,
+  // How far each partition is stored.
+  tables: ["ClickHouse"],
   operators: ["decode", "batch", "insert"],
-};
+  outputs: ["ClickHouse", "dead-letters"],
+} as const satisfies StageDescription;

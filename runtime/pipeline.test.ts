@@ -10,11 +10,15 @@ interface Dependencies {
 type In = Received<Document>;
 const record: Document = { tenant: "t", id: "r1", text: "you", title: null, createdAt: 1 };
 const received: In = { record, position: { topic: "in", partition: 0, offset: 0 }, timestamp: 1, receivedAt: 2 };
-const emit = (text: string): Emit => ({ output: "documents", key: "r1", record: { ...record, text } });
+const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: { ...record, text } });
 const context = (): StepContext => ({ signal: new AbortController().signal, log: silent, deadline: 9, timings: [] });
 
-const greet = pipeline<Dependencies>("greet")
-  .from("documents", () => ({ deadline: () => 9, id: () => "r1", answer: () => [] }))
+const greet = pipeline<Dependencies>()
+  .declare({ name: "greet", sources: ["documents"], tables: [], outputs: ["documents", "dead-letters"] }, () => ({
+    deadline: () => 9,
+    id: () => "r1",
+    answer: () => [],
+  }))
   .step("stop", () => (input: In) => (input.record.text === "nobody" ? finish(emit("nobody here")) : ok(input)))
   .step(
     "greet",
@@ -28,14 +32,14 @@ const greet = pipeline<Dependencies>("greet")
       ({ text }: In & { text: string }) =>
         ok({ emits: [emit(text)] }),
   )
-  .to("documents");
+  .end();
 
 test("a pipeline is a value that tells what it does without running", () => {
   expect(greet).toMatchObject({
     name: "greet",
-    source: "documents",
+    sources: ["documents"],
     operators: ["stop", "greet", "say"],
-    outputs: ["documents"],
+    outputs: ["documents", "dead-letters"],
   });
 });
 

@@ -1,12 +1,16 @@
-// A pipeline as a value: where it reads, its operators in order, what it writes. It is a composition and holds no logic; the
-// same value is run (processor.ts), described (`precedent topology`) and tested.
-//
-//   pipeline<PlanDependencies>("plan").from("requests", contract).step("validate", createValidate)....to("work", "decisions")
+// A pipeline as a value: what it declares to read and write, its operators in order. It is a composition and holds no logic;
+// the same value is run (processor.ts), described (`precedent topology`) and tested. An operator that emits to an output
+// which is not declared does not compile.
+//   pipeline<PlanDependencies>()
+//     .declare({ name: "plan", sources: ["requests"], tables: [...], outputs: ["work", ..., "dead-letters"] }, contract)
+//     .step("validate", createValidate)
+//     .end()
 import type { RecordOf, TopicName } from "../schemas/records.ts";
+import type { Declaration, StageDescription } from "./declaration.ts";
 import type { Emit, Outcome, Received, Step, StepContext } from "./step.ts";
 
 /** What a source owes its readers when no operator produced the answer. */
-export interface SourceContract<N extends TopicName> {
+export interface SourceContract<N extends TopicName, O extends TopicName = TopicName> {
   /** How far back a timestamp that the producer made is believed, in milliseconds; absent: as of a client. */
   toleranceMs?: number;
   /** Milliseconds since the epoch after which nobody needs the result. */
@@ -14,7 +18,7 @@ export interface SourceContract<N extends TopicName> {
   /** Identity for logs. */
   id(received: Received<RecordOf[N]>): string;
   /** The final response that is owed when the record is refused or fails. */
-  answer(received: Received<RecordOf[N]>, problem: Problem): Emit[];
+  answer(received: Received<RecordOf[N]>, problem: Problem): Emit<O>[];
 }
 
 export interface Problem {
@@ -25,17 +29,23 @@ export interface Problem {
   repeat?: boolean;
 }
 
+/** One source, and outputs that end with where everything goes that can't be processed. */
+export interface PipelineDeclaration extends Declaration {
+  readonly sources: readonly [TopicName];
+  readonly outputs: readonly [...TopicName[], "dead-letters"];
+}
+type SourceOf<D extends PipelineDeclaration> = D["sources"][0];
+type OutputOf<D extends PipelineDeclaration> = D["outputs"][number];
+
 /** Everything known about a pipeline without running it. */
-export interface PipelineDescription {
-  name: string;
-  source: TopicName;
-  operators: readonly string[];
-  outputs: readonly TopicName[];
+export interface PipelineDescription<N extends TopicName = TopicName> extends StageDescription {
+  readonly sources: readonly [N];
+  readonly outputs: readonly TopicName[];
 }
 
 /** A pipeline whose operators have their dependencies. */
 export interface BoundPipeline<N extends TopicName> {
-  description: PipelineDescription & { source: N };
+  description: PipelineDescription<N>;
   contract: SourceContract<N>;
   /** observe: called with each operator's name and milliseconds. */
   run(
@@ -43,67 +53,68 @@ export interface BoundPipeline<N extends TopicName> {
     context: StepContext,
     retry: Retry,
     observe: Observe,
-  ): Promise<Outcome<Emitting>>;
+  ): Promise<Outcome<Emitting, TopicName>>;
 }
 
-export interface Emitting {
-  emits: Emit[];
+export interface Emitting<O extends TopicName = TopicName> {
+  emits: Emit<O>[];
 }
 export type Observe = (operator: string, milliseconds: number) => void;
 /** Runs a step until it ends otherwise than with retryLater. */
-export type Retry = <T>(attempt: () => Outcome<T> | Promise<Outcome<T>>) => Promise<Outcome<T>>;
+export type Retry = <T, O extends TopicName>(
+  attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
+) => Promise<Outcome<T, O>>;
 
-export interface PipelineDefinition<Dependencies, N extends TopicName> extends PipelineDescription {
-  source: N;
-  bind(dependencies: Dependencies): BoundPipeline<N>;
-}
+/** A pipeline that is complete but for its dependencies. */
+export type PipelineDefinition<Dependencies, D extends PipelineDeclaration> = D & {
+  readonly operators: readonly string[];
+  bind(dependencies: Dependencies): BoundPipeline<SourceOf<D>>;
+};
 
-type AnyStep = Step<unknown, unknown>;
+type AnyStep = Step<unknown, unknown, TopicName>;
 type Factory<Dependencies> = (dependencies: Dependencies) => AnyStep;
 
-export interface Composition<Dependencies, N extends TopicName, Value> {
+export interface Composition<Dependencies, D extends PipelineDeclaration, Value> {
   step<Out>(
     operator: string,
-    create: (dependencies: Dependencies) => Step<Value, Out>,
-  ): Composition<Dependencies, N, Out>;
-  /** Ends the composition; only possible once a step has produced what to emit. */
-  to(...outputs: Value extends Emitting ? TopicName[] : never): PipelineDefinition<Dependencies, N>;
+    create: (dependencies: Dependencies) => Step<Value, Out, OutputOf<D>>,
+  ): Composition<Dependencies, D, Out>;
+  /** Only possible once a step has produced what to emit, to declared outputs. */
+  end: Value extends Emitting<OutputOf<D>> ? () => PipelineDefinition<Dependencies, D> : never;
 }
 
-export function pipeline<Dependencies>(name: string): {
-  from<N extends TopicName>(
-    source: N,
-    contract: (dependencies: Dependencies) => SourceContract<N>,
-  ): Composition<Dependencies, N, Received<RecordOf[N]>>;
+export function pipeline<Dependencies>(): {
+  declare<const D extends PipelineDeclaration>(
+    declaration: D,
+    contract: (dependencies: Dependencies) => SourceContract<SourceOf<D>, OutputOf<D>>,
+  ): Composition<Dependencies, D, Received<RecordOf[SourceOf<D>]>>;
 } {
   return {
-    from(source, contract) {
-      return compose(name, source, contract, []);
-    },
+    declare: (declaration, contract) => compose(declaration, contract, []),
   };
 }
 
-function compose<Dependencies, N extends TopicName, Value>(
-  name: string,
-  source: N,
-  contract: (dependencies: Dependencies) => SourceContract<N>,
+function compose<Dependencies, D extends PipelineDeclaration, Value>(
+  declaration: D,
+  contract: (dependencies: Dependencies) => SourceContract<SourceOf<D>>,
   steps: readonly { operator: string; create: Factory<Dependencies> }[],
-): Composition<Dependencies, N, Value> {
+): Composition<Dependencies, D, Value> {
+  const end = (): PipelineDefinition<Dependencies, D> => {
+    const described = { ...declaration, operators: steps.map(({ operator }) => operator) };
+    return {
+      ...described,
+      bind: (dependencies) => ({
+        description: described as PipelineDescription<SourceOf<D>>,
+        contract: contract(dependencies),
+        run: runner(steps.map(({ operator, create }) => ({ operator, step: create(dependencies) }))),
+      }),
+    };
+  };
   return {
     step: (operator, create) =>
       // The chain of step() calls is checked by their types; the list of them can't be.
-      compose(name, source, contract, [...steps, { operator, create: create as unknown as Factory<Dependencies> }]),
-    to: (...outputs) => {
-      const description = { name, source, operators: steps.map(({ operator }) => operator), outputs };
-      return {
-        ...description,
-        bind: (dependencies) => ({
-          description,
-          contract: contract(dependencies),
-          run: runner(steps.map(({ operator, create }) => ({ operator, step: create(dependencies) }))),
-        }),
-      };
-    },
+      compose(declaration, contract, [...steps, { operator, create: create as unknown as Factory<Dependencies> }]),
+    end: end as Composition<Dependencies, D, Value>["end"],
   };
 }
 

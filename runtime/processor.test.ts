@@ -10,9 +10,10 @@ import { finish, ok, refuse, retryLater, type Emit, type Outcome, type Received,
 import { rawRecord, silent } from "./test-doubles.ts";
 
 type In = Received<Document>;
+type Said = In & Emitting<"documents">;
 const position = { topic: "in", partition: 3, offset: 7 };
 const document = (text: string): Document => ({ tenant: "t", id: "r1", text, title: null, createdAt: 1 });
-const emit = (text: string): Emit => ({ output: "documents", key: "r1", record: document(text) });
+const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: document(text) });
 const never = (): AbortSignal => new AbortController().signal;
 
 /** Records as JSON; `broken` bytes are undecodable. */
@@ -29,24 +30,24 @@ const plainCodec = (): Codec => ({
 });
 
 interface SetUp {
-  step: Step<In, In & Emitting>;
+  step: Step<In, Said, "documents">;
   codec?: Codec;
   deadlineMs?: number;
-  contract?: Partial<SourceContract<"documents">>;
+  contract?: Partial<SourceContract<"documents", "documents">>;
 }
 
 function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {} }: SetUp) {
   const now = (): number => Date.now();
   const started = now();
-  const definition = pipeline<object>("test")
-    .from("documents", () => ({
+  const definition = pipeline<object>()
+    .declare({ name: "test", sources: ["documents"], tables: [], outputs: ["documents", "dead-letters"] }, () => ({
       deadline: () => started + deadlineMs,
       id: ({ record }) => record.id,
       answer: (_received, { status, code }) => [emit(`${status}: ${code}`)],
       ...contract,
     }))
     .step("only", () => step)
-    .to("documents", "dead-letters");
+    .end();
   const registry = createMetricsRegistry();
   const topicOf = (output: TopicName): string => output;
   const metrics = createStageMetrics(registry, "test");
@@ -60,7 +61,7 @@ async function outputs(its: SetUp, value = JSON.stringify(document("question")),
     return `${topic} ${record.text ?? record.code ?? ""}`;
   });
 }
-const echo: Step<In, In & Emitting> = (received) => ok({ ...received, emits: [emit(`${received.record.text}!`)] });
+const echo: Step<In, Said, "documents"> = (received) => ok({ ...received, emits: [emit(`${received.record.text}!`)] });
 
 describe("processor", () => {
   test("ends in what the operators emit", async () => {
@@ -89,7 +90,7 @@ describe("processor", () => {
     expect(tombstone.map(({ topic }) => topic)).toEqual(["dead-letters"]);
   });
 
-  test.each<[string, Step<In, In & Emitting>]>([
+  test.each<[string, Step<In, Said, "documents">]>([
     [
       "throws",
       () => {
@@ -103,7 +104,7 @@ describe("processor", () => {
 
   test("a failing dependency is asked again until it works", async () => {
     let calls = 0;
-    const step: Step<In, In & Emitting> = (received, context) =>
+    const step: Step<In, Said, "documents"> = (received, context) =>
       ++calls < 3 ? retryLater(new Error("away")) : echo(received, context);
     expect(await outputs({ step })).toEqual(["documents question!"]);
     expect(calls).toBe(3);
@@ -118,10 +119,10 @@ describe("processor", () => {
     let calls = 0;
     const wait = retryLater(new Error("not answered yet"), refuse("too_many_repeats", "wait"));
     const after =
-      (last: Outcome<In & Emitting>): Step<In, In & Emitting> =>
+      (last: Outcome<Said, "documents">): Step<In, Said, "documents"> =>
       () =>
         ++calls < 3 ? wait : last;
-    const end = async (last: Outcome<In & Emitting>): Promise<string[]> => {
+    const end = async (last: Outcome<Said, "documents">): Promise<string[]> => {
       calls = told.length = 0;
       const bytes = JSON.stringify(document("q"));
       const outputs = await setUp({ step: after(last) }).process(rawRecord(7, bytes), position, never(), place);
@@ -133,7 +134,8 @@ describe("processor", () => {
   });
 
   test("where no more may wait so, it is refused, as the step says", async () => {
-    const waits: Step<In, In & Emitting> = () => retryLater(new Error("not yet"), refuse("too_many_repeats", "wait"));
+    const waits: Step<In, Said, "documents"> = () =>
+      retryLater(new Error("not yet"), refuse("too_many_repeats", "wait"));
     const full = { leave: () => false, take: () => Promise.resolve() };
     const [answer] = await setUp({ step: waits }).process(
       rawRecord(7, JSON.stringify(document("q"))),
@@ -145,12 +147,12 @@ describe("processor", () => {
   });
 
   test("when it fails until the deadline the request is refused", async () => {
-    const step: Step<In, In & Emitting> = () => retryLater(new Error("ClickHouse is away"));
+    const step: Step<In, Said, "documents"> = () => retryLater(new Error("ClickHouse is away"));
     expect(await outputs({ step, deadlineMs: 120 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("an operator that heeds its signal by throwing is late, not broken", async () => {
-    const step: Step<In, In & Emitting> = async (received, { signal }) => {
+    const step: Step<In, Said, "documents"> = async (received, { signal }) => {
       await sleep(60_000, undefined, { signal });
       return ok({ ...received, emits: [] });
     };
@@ -158,13 +160,13 @@ describe("processor", () => {
   });
 
   test("an operator that ignores its signal is left behind after the deadline", async () => {
-    const step: Step<In, In & Emitting> = () => new Promise(() => undefined);
+    const step: Step<In, Said, "documents"> = () => new Promise(() => undefined);
     expect(await outputs({ step, deadlineMs: 10 })).toEqual(["documents refused: deadline_exceeded"]);
   });
 
   test("when the partition is lost nothing comes of it, whatever the operator says", async () => {
     const controller = new AbortController();
-    const step: Step<In, In & Emitting> = (received, context) => {
+    const step: Step<In, Said, "documents"> = (received, context) => {
       controller.abort();
       return echo(received, context);
     };

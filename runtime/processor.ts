@@ -12,7 +12,7 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import { whole, type StageMetrics } from "./metrics.ts";
 import { decodePatiently } from "./patient-decode.ts";
-import type { BoundPipeline, Problem, Retry } from "./pipeline.ts";
+import type { BoundPipeline, Emitting, Problem, Retry } from "./pipeline.ts";
 import type { Process } from "./stage.ts";
 import {
   refuse,
@@ -75,7 +75,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
   const decode = async (record: RawRecord, signal: AbortSignal): Promise<Decoded<RecordOf[N]>> => {
     if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
     const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
-    return decodePatiently(codec, description.source, record.value, { signal, onWaiting, firstMs: retryMs.first });
+    return decodePatiently(codec, description.sources[0], record.value, { signal, onWaiting, firstMs: retryMs.first });
   };
 
   const receive = (
@@ -148,7 +148,7 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
     }
   };
 
-  function conclude(outcome: Outcome<{ emits: Emit[] }>, received: Received<RecordOf[N]>): OutgoingMessage[] {
+  function conclude(outcome: Outcome<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[] {
     switch (outcome.kind) {
       case "ok":
         return outcome.value.emits.map(encode);

@@ -12,7 +12,7 @@ function setUp(
   options: { transact?: (transaction: Transaction) => Promise<void>; failing?: number; hanging?: boolean } = {},
 ) {
   let handlers: GroupHandlers | undefined;
-  const leases: Lease[] = [];
+  const leases: Lease<"policies">[] = [];
   const transactions: Transaction[] = [];
   let active = 0;
   let failures = options.failing ?? 0;

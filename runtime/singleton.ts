@@ -8,33 +8,34 @@ import { withOrigin, type Origin } from "../algorithms/origin.ts";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
 
-export interface SingletonOptions {
+/** L, T: the types of the names of the lock's topic and of the topics written. */
+export interface SingletonOptions<L extends string, T extends string> {
   /** What processes compete for; also names the group. */
   group: string;
   /** Full name of the topic with one partition. */
-  topic: string;
+  topic: L;
   instance: string;
   sessionTimeoutMs: number;
   /** Shared by everybody who may write what the task writes: initialising one fences the others. */
   transactionalId: string;
   /** Full names of the topics that the task writes to. */
-  outputs: readonly string[];
-  kafka: Pick<Kafka, "groupConsumer" | "transactionalProducer">;
+  outputs: readonly T[];
+  kafka: Pick<Kafka<L, never, T>, "groupConsumer" | "transactionalProducer">;
   /** How long stop() waits for the task, milliseconds; 10,000 by default. */
   drainMs?: number;
   /** Runs while this process is the one. Started again after it rejects; its end is waited for before anything else happens. */
-  task(lease: Lease): Promise<void>;
+  task: (lease: Lease<T>) => Promise<void>;
   log: Logger;
 }
 
-export interface FencedProducer {
+export interface FencedProducer<T extends string = string> {
   /** Fences everybody else with the same transactional id. Needed before the first publish and after every publish that rejected. */
   initialise(): Promise<void>;
   /**
    * All messages or none, and with them how far the task has read other topics: positions of its group, which nobody else moves.
    * Rejects with TransactionAborted or TransactionOutcomeUnknown.
    */
-  publish(messages: readonly OutgoingMessage[], read?: readonly ReadPosition[]): Promise<void>;
+  publish: (messages: readonly OutgoingMessage<T>[], read?: readonly ReadPosition[]) => Promise<void>;
 }
 
 export interface ReadPosition extends TopicPartition {
@@ -44,7 +45,7 @@ export interface ReadPosition extends TopicPartition {
   origin?: Origin;
 }
 
-export interface Lease extends FencedProducer {
+export interface Lease<T extends string = string> extends FencedProducer<T> {
   /** Aborted when the partition went to another process, or on stop. */
   readonly signal: AbortSignal;
 }
@@ -65,7 +66,7 @@ const lostGroup = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_IN
 export const isLeaseLost = (error: unknown): boolean =>
   error instanceof TransactionAborted && lostGroup.has(kafkaErrorType(error.cause) ?? "");
 
-export function createSingleton({
+export function createSingleton<L extends string, T extends string>({
   kafka,
   group,
   topic,
@@ -75,7 +76,7 @@ export function createSingleton({
   log,
   drainMs = 10_000,
   ...options
-}: SingletonOptions): Singleton {
+}: SingletonOptions<L, T>): Singleton {
   const consumer = kafka.groupConsumer({ group, topics: [topic], ...options });
   const producer = kafka.transactionalProducer(transactionalId, () => ({ groups: [group], topics: outputs }));
   let joined = false;
@@ -83,7 +84,7 @@ export function createSingleton({
   let running: { controller: AbortController; done: Promise<void> } | undefined;
   let former: Promise<void> = Promise.resolve();
 
-  const lease = (signal: AbortSignal): Lease => ({
+  const lease = (signal: AbortSignal): Lease<T> => ({
     signal,
     initialise() {
       signal.throwIfAborted();

@@ -21,9 +21,9 @@ export interface Received<T> {
   receivedAt: number;
 }
 
-/** A record for one of the stage's outputs, named as in the specification; never a topic or a client. */
-export type Emit = {
-  [N in TopicName]: {
+/** A record for one of the outputs O, named as in the specification; never a topic or a client. */
+export type Emit<O extends TopicName = TopicName> = {
+  [N in O]: {
     output: N;
     key: string;
     record: RecordOf[N];
@@ -32,7 +32,7 @@ export type Emit = {
     /** Explicit partition; by key when absent. */
     partition?: number;
   };
-}[TopicName];
+}[O];
 
 /** The step succeeded. */
 export interface Ok<T> {
@@ -40,9 +40,9 @@ export interface Ok<T> {
   value: T;
 }
 /** The record is answered already (copy of a first response): the steps after this one do not run. */
-export interface Finish {
+export interface Finish<O extends TopicName = TopicName> {
   kind: "finish";
-  emits: Emit[];
+  emits: Emit<O>[];
 }
 /** The client gets a refusal with a stable code. */
 export interface Refuse {
@@ -69,10 +69,10 @@ export interface Place {
   /** Resolves when it has one again, in its turn. */
   take(): Promise<void>;
 }
-export type Outcome<T> = Ok<T> | Finish | Refuse | RetryLater;
+export type Outcome<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | RetryLater;
 
 export const ok = <T>(value: T): Ok<T> => ({ kind: "ok", value });
-export const finish = (...emits: Emit[]): Finish => ({ kind: "finish", emits });
+export const finish = <E extends Emit>(...emits: E[]) => ({ kind: "finish" as const, emits });
 export const refuse = (code: string, message: string): Refuse => ({ kind: "refuse", code, message });
 export const retryLater = (cause: Error, elseRefuse?: Refuse): RetryLater => ({
   kind: "retryLater",
@@ -92,4 +92,8 @@ export interface StepContext {
   timings: StepTiming[];
 }
 
-export type Step<In, Out> = (input: In, context: StepContext) => Outcome<Out> | Promise<Outcome<Out>>;
+/** O: the outputs that it may finish with. */
+export type Step<In, Out, O extends TopicName = never> = (
+  input: In,
+  context: StepContext,
+) => Outcome<Out, O> | Promise<Outcome<Out, O>>;

@@ -7,22 +7,23 @@ import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { decodePatiently } from "./patient-decode.ts";
 
-interface RowOptions<N extends TopicName> {
+/** T: the type of the topic's full name. */
+interface RowOptions<N extends TopicName, T extends string> {
   codec: Codec;
   /** Full name. */
-  topic: string;
+  topic: T;
   record: N;
   log: Logger;
 }
 
-export interface TableOptions<N extends TopicName> extends RowOptions<N> {
-  kafka: Pick<Kafka, "readTopic">;
+export interface TableOptions<N extends TopicName, T extends string> extends RowOptions<N, T> {
+  kafka: Pick<Kafka<never, T, never>, "readTopic">;
   /** New and changed rows and the keys that are gone, in the order of the partition. */
   apply(changes: readonly TableChange<RecordOf[N]>[]): void | Promise<void>;
 }
 
-export interface PartitionsOptions<N extends TopicName> extends RowOptions<N> {
-  kafka: Pick<Kafka, "followTopic">;
+export interface PartitionsOptions<N extends TopicName, T extends string> extends RowOptions<N, T> {
+  kafka: Pick<Kafka<never, T, never>, "followTopic">;
   /** As of a whole table; `next` is the offset behind them. Not called for a partition that nobody follows any more. */
   apply(changes: readonly TableChange<RecordOf[N]>[], at: { partition: number; next: number }): void | Promise<void>;
   onRewound: NonNullable<FollowHandlers["onRewound"]>;
@@ -34,7 +35,11 @@ export interface TableChange<T> {
   value: T | null;
 }
 
-export function followTable<N extends TopicName>({ kafka, apply, ...rows }: TableOptions<N>): TopicReader {
+export function followTable<N extends TopicName, T extends string>({
+  kafka,
+  apply,
+  ...rows
+}: TableOptions<N, T>): TopicReader {
   const decode = createDecoder(rows);
   return kafka.readTopic(rows.topic, async (records, partition) => {
     await apply(await decode(records, partition));
@@ -42,12 +47,12 @@ export function followTable<N extends TopicName>({ kafka, apply, ...rows }: Tabl
 }
 
 /** No partition at first: the follower says which. */
-export function followPartitions<N extends TopicName>({
+export function followPartitions<N extends TopicName, T extends string>({
   kafka,
   apply,
   onRewound,
   ...rows
-}: PartitionsOptions<N>): TopicFollower {
+}: PartitionsOptions<N, T>): TopicFollower {
   const decode = createDecoder(rows);
   return kafka.followTopic(rows.topic, {
     onRewound,
@@ -59,7 +64,7 @@ export function followPartitions<N extends TopicName>({
 }
 
 /** Undecodable rows are logged and left out; a registry that is away is waited for. */
-function createDecoder<N extends TopicName>({ codec, topic, record, log }: RowOptions<N>) {
+function createDecoder<N extends TopicName>({ codec, topic, record, log }: RowOptions<N, string>) {
   const onWaiting = (cause: Error): void => log.warn({ err: cause, topic }, "the registry is away: the table waits");
   const decodeOne = async (raw: RawRecord, partition: number): Promise<TableChange<RecordOf[N]> | undefined> => {
     const key = raw.key?.toString() ?? "";

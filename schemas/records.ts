@@ -34,6 +34,10 @@ export interface RecordOf {
 
 export type TopicName = keyof RecordOf;
 
+declare const topic: unique symbol;
+/** Full name of a topic, with its prefix; its type says which topic it is. */
+export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: N };
+
 /** File in schemas/avro, without extension, that every topic's records follow. */
 export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",

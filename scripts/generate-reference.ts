@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { z } from "zod";
 import { armSchema, configSchema } from "../config/schema.ts";
+import { generatedParts } from "./generate-parts.ts";
 
 const configFolder = new URL("../config/", import.meta.url);
 export const referenceFile = fileURLToPath(new URL("../docs/configuration.md", import.meta.url));
@@ -152,4 +153,7 @@ function jsDoc(source: string, node: ts.Node): string | undefined {
     .trim();
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(referenceFile, generateReference());
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(referenceFile, generateReference());
+  for (const { file, whole } of generatedParts) writeFileSync(file, whole(readFileSync(file, "utf8")));
+}

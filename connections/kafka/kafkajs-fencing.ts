@@ -2,17 +2,8 @@
 // generation so that the broker fences a zombie, and OffsetFetch v7 with require_stable, which waits for open transactions.
 // Lower versions are taken away: a broker without these is refused with a clear error instead of served unsafely.
 import { internals, type DecoderLike } from "./kafkajs-internals.ts";
+import type { GroupMember, OffsetToCommit } from "./port.ts";
 
-/** Identity under which a consumer commits. */
-export interface GroupMember {
-  id: string;
-  generation: number;
-}
-export interface OffsetToCommit {
-  partition: number;
-  offset: string;
-  metadata: string | null;
-}
 /** Topics of one TxnOffsetCommit; the member travels as a property, because kafkajs passes the array through untouched. */
 export type FencedTopics = { topic: string; partitions: OffsetToCommit[] }[] & { member?: GroupMember };
 

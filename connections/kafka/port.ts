@@ -1,9 +1,17 @@
 // Kafka as the runtime needs it. kafkajs stands behind it today; nothing above this folder knows.
 import type { Origin } from "../../algorithms/origin.ts";
 import type { Durability, TopicSafety } from "./durability.ts";
-import type { FencedTopics, GroupMember, OffsetToCommit } from "./kafkajs-fencing.ts";
 
-export type { FencedTopics, GroupMember, OffsetToCommit };
+/** Identity under which a consumer commits. */
+export interface GroupMember {
+  id: string;
+  generation: number;
+}
+export interface OffsetToCommit {
+  partition: number;
+  offset: string;
+  metadata: string | null;
+}
 
 export interface TopicPartition {
   topic: string;
@@ -39,8 +47,9 @@ export interface RawRecord {
   appended?: boolean;
 }
 
-export interface OutgoingMessage {
-  topic: string;
+/** T: the topics it may be for. */
+export interface OutgoingMessage<T extends string = string> {
+  topic: T;
   key: string | Buffer | null;
   value: Buffer | null;
   partition?: number;
@@ -131,12 +140,12 @@ export interface SinkSource {
   stop(): Promise<void>;
 }
 
-export interface Transaction {
+export interface Transaction<T extends string = string> {
   group: string;
   member: GroupMember;
   /** None: only the transactional id fences, group and member are not looked at. */
   offsets: { topic: string; partitions: OffsetToCommit[] }[];
-  messages: readonly OutgoingMessage[];
+  messages: readonly OutgoingMessage<T>[];
 }
 
 /** Where a transactional producer may have written, in this life or a former one. */
@@ -179,20 +188,20 @@ export interface EndedTransaction {
   refused: string | undefined;
 }
 
-export interface TransactionalProducer {
+export interface TransactionalProducer<T extends string = string> {
   /**
    * Fences a predecessor with the same id and ends its open transaction, and whatever else of it is open within the reach; also the way back
    * after an unknown outcome.
    */
   initialise(): Promise<void>;
   /** Rejects with TransactionAborted or TransactionOutcomeUnknown (errors.ts). One at a time. */
-  transact(transaction: Transaction): Promise<void>;
+  transact: (transaction: Transaction<T>) => Promise<void>;
   close(): Promise<void>;
 }
 
-export interface PlainProducer {
+export interface PlainProducer<T extends string = string> {
   /** Resolves when all in-sync replicas have the messages. */
-  send(messages: readonly OutgoingMessage[]): Promise<void>;
+  send: (messages: readonly OutgoingMessage<T>[]) => Promise<void>;
   close(): Promise<void>;
 }
 
@@ -263,21 +272,26 @@ export interface PartitionEnds {
   high: number;
 }
 
-export interface Kafka {
-  groupConsumer(options: {
+/**
+ * Consumed, Held, Sent: the topics that its user may consume in a group, read whole, and send to; any by default. A stage is handed one
+ * for the topics that it declares. What takes them is declared as functions, not methods: TypeScript compares methods loosely, and a stage
+ * could pass its Kafka on as one for any topic.
+ */
+export interface Kafka<Consumed extends string = string, Held extends string = string, Sent extends string = string> {
+  groupConsumer: (options: {
     group: string;
-    topics: readonly string[];
+    topics: readonly Consumed[];
     instance: string;
     sessionTimeoutMs: number;
     fetch?: FetchPatience;
-  }): GroupConsumer;
+  }) => GroupConsumer;
   /** Without a reach nothing is looked for that a predecessor's coordinator has forgotten. */
-  transactionalProducer(transactionalId: string, reach?: () => Reach): TransactionalProducer;
-  plainProducer(): PlainProducer;
+  transactionalProducer: (transactionalId: string, reach?: () => Reach) => TransactionalProducer<Sent>;
+  plainProducer: () => PlainProducer<Sent>;
   /** Reads whole topics without a group of their own and follows them; onRecords is awaited, records keep their partition's order. */
-  readTopic(topic: string, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>): TopicReader;
+  readTopic: (topic: Held, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>) => TopicReader;
   /** Follows a set of a topic's partitions that may change; none at first. */
-  followTopic(topic: string, handlers: FollowHandlers): TopicFollower;
+  followTopic: (topic: Held, handlers: FollowHandlers) => TopicFollower;
   /** Of every partition of a topic, by partition. Rejects while the broker is away. */
   spans(topic: string): Promise<PartitionSpan[]>;
   /** Where a producer puts a key that comes without a partition. */
@@ -287,10 +301,10 @@ export interface Kafka {
   /** What has the topics' names now. Rejects while the broker is away. */
   origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
   /** Follows a topic from now on; resolves once every record produced from this moment on will be seen. */
-  tailTopic(
-    topic: string,
+  tailTopic: (
+    topic: Held,
     onRecord: (record: RawRecord, partition: number) => void,
-  ): Promise<{ stop(): Promise<void> }>;
+  ) => Promise<{ stop(): Promise<void> }>;
   ensureTopics(arms: readonly string[]): Promise<void>;
   /** Names of all topics that the broker shows us. */
   topics(): Promise<string[]>;

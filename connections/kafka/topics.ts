@@ -1,7 +1,7 @@
 // The topics: made by us, never by accident (auto.create is off), with limits that let the largest legal record through.
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
-import type { TopicName } from "../../schemas/records.ts";
+import type { Topic, TopicName } from "../../schemas/records.ts";
 import { durabilityOf, type DurabilitySettings } from "./durability.ts";
 import { untilReachable } from "./retry.ts";
 
@@ -49,8 +49,8 @@ const brokerTime = ({ producerTime = false }: Shape): Record<string, string> =>
   producerTime ? {} : { [timestampType]: "LogAppendTime" };
 
 /** Full name of a topic; work has one topic an arm. */
-export function topicName(prefix: string, topic: TopicName | "locks", arm?: string): string {
-  return topic === "work" && arm !== undefined ? `${prefix}work.${arm}` : `${prefix}${topic}`;
+export function topicName<N extends TopicName | "locks">(prefix: string, topic: N, arm?: string): Topic<N> {
+  return (topic === "work" && arm !== undefined ? `${prefix}work.${arm}` : `${prefix}${topic}`) as Topic<N>;
 }
 
 /** Creates what is missing and leaves what exists as it is; resolves when every new partition has a leader. */

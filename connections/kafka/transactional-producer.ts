@@ -7,7 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
 import { groupByTopic } from "./messages.ts";
 import { within } from "./within.ts";
-import type { FencedTopics, Transaction, TransactionalProducer } from "./port.ts";
+import type { FencedTopics } from "./kafkajs-fencing.ts";
+import type { Transaction, TransactionalProducer } from "./port.ts";
 import type { Sweep } from "./sweep.ts";
 
 /** The previous transaction's markers are still being written: milliseconds, as a rule. */

@@ -9,7 +9,7 @@ import { templates, type TemplateName } from "./templates.ts";
 
 /** After compose: what the pipeline publishes. */
 export interface Composed extends Routed {
-  emits: Emit[];
+  emits: Emit<"work" | "decisions">[];
 }
 
 export interface ComposeDependencies {
@@ -59,7 +59,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
       plannedAt: now,
       planMs: now - routed.timestamp,
     };
-    const emits: Emit[] = [
+    const emits: Composed["emits"] = [
       { output: "work", arm: decision.arm, key: request.id, record: work },
       { output: "decisions", key: request.id, record: decision },
     ];

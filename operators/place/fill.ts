@@ -7,13 +7,14 @@ import { copyHeader, publishInParts, type MirrorDependencies } from "./mirror.ts
 import type { Pair } from "./seen.ts";
 import { countByDomain, examplesOf, nextExamples, type StoredExample } from "./stored.ts";
 
-export interface FillDependencies {
+/** T: the type of the name of examples. */
+export interface FillDependencies<T extends string> {
   clickhouse: Pick<ClickHouse, "query">;
   kafka: Pick<Kafka, "partitionOf">;
   /** Full name of examples. */
-  topic: string;
+  topic: T;
   encode(example: Example): Buffer;
-  publish: MirrorDependencies["publish"];
+  publish: MirrorDependencies<T>["publish"];
   signal: AbortSignal;
 }
 
@@ -37,7 +38,14 @@ interface Job {
   after: string;
 }
 
-export function createFill({ clickhouse, kafka, topic, encode, publish, signal }: FillDependencies): Fill {
+export function createFill<T extends string>({
+  clickhouse,
+  kafka,
+  topic,
+  encode,
+  publish,
+  signal,
+}: FillDependencies<T>): Fill {
   /** null: not begun. */
   const jobs = new Map<string, Job | null>();
 
@@ -45,7 +53,7 @@ export function createFill({ clickhouse, kafka, topic, encode, publish, signal }
     { example, timestamp }: StoredExample,
     targets: readonly number[],
     partitions: number,
-  ): OutgoingMessage[] => {
+  ): OutgoingMessage<T>[] => {
     const key = `${example.domain}/${example.id}`;
     // Its home has it, and perhaps something newer.
     const home = kafka.partitionOf(key, partitions);

@@ -15,14 +15,15 @@ export interface ReadPosition {
   origin?: Origin;
 }
 
-export interface MirrorDependencies {
-  kafka: Pick<Kafka, "followTopic" | "spans" | "lag" | "origins">;
+/** T: the type of the name of examples. */
+export interface MirrorDependencies<T extends string = string> {
+  kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins">;
   /** Full name of examples. */
-  topic: string;
+  topic: T;
   /** The group with which positions are committed. */
   group: string;
   /** All messages and positions, or none. */
-  publish(messages: readonly OutgoingMessage[], read: readonly ReadPosition[]): Promise<void>;
+  publish: (messages: readonly OutgoingMessage<T>[], read: readonly ReadPosition[]) => Promise<void>;
 }
 
 export interface Mirror {
@@ -42,7 +43,10 @@ const sizeOf = ({ key, value }: { key: string | Buffer | null; value: Buffer | n
   (key?.length ?? 0) + (value?.length ?? 0);
 
 /** `anew`: nothing was ever placed, so what lies on the topic needs no copies; otherwise a lost position means to read it all again. */
-export async function createMirror(dependencies: MirrorDependencies, anew: boolean): Promise<Mirror> {
+export async function createMirror<T extends string>(
+  dependencies: MirrorDependencies<T>,
+  anew: boolean,
+): Promise<Mirror> {
   const { kafka, topic, group, publish } = dependencies;
   const waiting: { partition: number; record: RawRecord }[] = [];
   let bytes = 0;
@@ -82,7 +86,7 @@ export async function createMirror(dependencies: MirrorDependencies, anew: boole
     async copy(placesOf) {
       const batch = waiting.slice(0, most.records);
       if (batch.length === 0) return { copied: 0, more: false };
-      const messages = batch.flatMap(({ partition: home, record }): OutgoingMessage[] => {
+      const messages = batch.flatMap(({ partition: home, record }): OutgoingMessage<T>[] => {
         if (copyHeader in record.headers) return [];
         const { key, value, timestamp } = record;
         const domain = domainOf(key?.toString() ?? "");
@@ -113,12 +117,12 @@ export async function createMirror(dependencies: MirrorDependencies, anew: boole
 }
 
 /** Transactions of a bounded size, in order; the positions go with the last. */
-export async function publishInParts(
-  messages: readonly OutgoingMessage[],
+export async function publishInParts<T extends string>(
+  messages: readonly OutgoingMessage<T>[],
   read: readonly ReadPosition[],
-  publish: MirrorDependencies["publish"],
+  publish: MirrorDependencies<T>["publish"],
 ): Promise<void> {
-  let part: OutgoingMessage[] = [];
+  let part: OutgoingMessage<T>[] = [];
   let size = 0;
   for (const message of messages) {
     if (part.length > 0 && size + sizeOf(message) > most.publishBytes) {

@@ -22,11 +22,12 @@ export interface PlaceRules {
   countEveryMs: number;
 }
 
-export interface PlaceDependencies {
+/** T: the type of the name of examples. */
+export interface PlaceDependencies<T extends string = string> {
   clickhouse: Pick<ClickHouse, "query">;
-  kafka: Pick<Kafka, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
+  kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
   /** Full name of examples. */
-  topic: string;
+  topic: T;
   /** Groups: with which the mirror's positions are committed, and which records the topic into ClickHouse. */
   groups: { own: string; record: string };
   /** Pairs seen lately. */
@@ -34,7 +35,7 @@ export interface PlaceDependencies {
   encode(example: Example): Buffer;
   /** Of the name `placement`. */
   policies: Pick<PolicyLog, "open" | "newest" | "append">;
-  publish: MirrorDependencies["publish"];
+  publish: MirrorDependencies<T>["publish"];
   rules: PlaceRules;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -63,7 +64,7 @@ const body = { bytesPerSecond: 20_000, free: 20_000 };
 /** So small a share of pairs may still be filled when processes let go of what is not theirs. */
 const openShare = 0.05;
 
-export function createPlace(dependencies: PlaceDependencies): Place {
+export function createPlace<T extends string>(dependencies: PlaceDependencies<T>): Place {
   const { clickhouse, kafka, topic, groups, policies, publish, rules, clock, log } = dependencies;
   let placement: Placement | undefined;
   let mirror: Mirror | undefined;

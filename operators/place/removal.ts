@@ -8,11 +8,11 @@ import { copyHeader } from "./mirror.ts";
  * topic: full name of examples. key: tenant/domain/example id. home: the key's partition. others: the home may be among them. timestamp:
  * milliseconds since the epoch, of all alike, for by it ClickHouse tells the newest state of an example.
  */
-export function removalMessages(
-  { topic, key, timestamp }: { topic: string; key: string; timestamp: number },
+export function removalMessages<T extends string>(
+  { topic, key, timestamp }: { topic: T; key: string; timestamp: number },
   home: number,
   others: Iterable<number>,
-): OutgoingMessage[] {
+): OutgoingMessage<T>[] {
   const tombstone = { topic, key, value: null, timestamp };
   return [
     { ...tombstone, partition: home },

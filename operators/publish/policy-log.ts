@@ -8,16 +8,17 @@ import type { Codec } from "../../connections/registry/port.ts";
 import { followTable } from "../../runtime/table.ts";
 import type { Policy } from "../../schemas/types.ts";
 
-export interface PolicyLogsDependencies {
+/** T: the type of the name of the topic. */
+export interface PolicyLogsDependencies<T extends string = string> {
   producer: {
     /** Fences all other writers. */
     initialise(): Promise<void>;
-    publish(messages: readonly OutgoingMessage[]): Promise<void>;
+    publish: (messages: readonly OutgoingMessage<T>[]) => Promise<void>;
   };
-  kafka: Kafka;
+  kafka: Pick<Kafka<never, T, never>, "readTopic">;
   codec: Codec;
   /** Full name of the topic. */
-  topic: string;
+  topic: T;
   /** Names of the policies that are written: their keys. */
   names: readonly string[];
   /** Highest version of a name in the table `policies`: the topic may have been made anew. */
@@ -55,7 +56,7 @@ interface Line {
   highest: number;
 }
 
-export function createPolicyLogs(dependencies: PolicyLogsDependencies): PolicyLogs {
+export function createPolicyLogs<T extends string>(dependencies: PolicyLogsDependencies<T>): PolicyLogs {
   const { producer, kafka, codec, topic, names, highestRecorded, log } = dependencies;
   const lines = new Map<string, Line>(names.map((name) => [name, { newest: null, highest: 0 }]));
   let reader: TopicReader | undefined;
@@ -124,10 +125,10 @@ export function createPolicyLogs(dependencies: PolicyLogsDependencies): PolicyLo
 }
 
 /** The log of one name with a writer of its own. */
-export function createPolicyLog({
+export function createPolicyLog<T extends string>({
   name,
   ...rest
-}: Omit<PolicyLogsDependencies, "names"> & { name: string }): PolicyLog {
+}: Omit<PolicyLogsDependencies<T>, "names"> & { name: string }): PolicyLog {
   const logs = createPolicyLogs({ ...rest, names: [name] });
   return { ...logs.of(name), close: logs.close };
 }

@@ -35,7 +35,7 @@ export function createRecall({
   firstResponses,
   clock,
   partitions,
-}: RecallDependencies): Step<Validated, Recalled> {
+}: RecallDependencies): Step<Validated, Recalled, "responses"> {
   return async function recall(validated) {
     const { record, request, position } = validated;
     // An id of ours comes from the position: nobody else has it.

@@ -1,0 +1,42 @@
+// What a stage reads and writes. Each stage declares it once, beside its composition (pipelines/). The declaration is
+// drawn by `precedent topology`, and its types decide what the stage is handed: a Kafka and a ClickHouse with
+// which nothing else can be read or written (assembly/session.ts).
+import type { Topic, TopicName } from "../schemas/records.ts";
+
+/** A topic by its name in schemas/records.ts, or ClickHouse. */
+export type Store = TopicName | "ClickHouse";
+
+export interface Declaration {
+  readonly name: string;
+  /** What moves it: topics that it consumes as a group; ClickHouse where it looks for work there. */
+  readonly sources: readonly Store[];
+  /** What it looks things up in: compacted topics that it follows, and ClickHouse. */
+  readonly tables: readonly Store[];
+  /** What it writes in its transactions, and the rows that it inserts. */
+  readonly outputs: readonly Store[];
+  /** Topics that it writes outside of them: best effort, nothing depends on them. */
+  readonly beside?: readonly TopicName[];
+}
+
+/** A declared stage as it is drawn: its operators in order. */
+export interface StageDescription extends Declaration {
+  readonly operators: readonly string[];
+}
+
+/** The part of a declaration that says what may be reached; what is absent is nothing. */
+export type Reached = Partial<Omit<Declaration, "name">>;
+
+type Stores<D extends Reached, K extends keyof Reached> = D extends { readonly [P in K]: readonly (infer S)[] }
+  ? S
+  : never;
+type Names<D extends Reached, K extends keyof Reached> = Extract<Stores<D, K>, TopicName>;
+
+/** Full names of the topics that a stage consumes (and `locks`, for which singletons compete), holds, and writes. */
+export type Consumed<D extends Reached> = Topic<Names<D, "sources"> | "locks">;
+export type Held<D extends Reached> = Topic<Names<D, "tables">>;
+export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "beside">>;
+
+/** The methods of ClickHouse that a stage has. */
+export type ClickHouseUse<D extends Reached> =
+  | ("ClickHouse" extends Stores<D, "sources"> | Stores<D, "tables"> ? "query" : never)
+  | ("ClickHouse" extends Stores<D, "outputs"> ? "insert" | "command" : never);

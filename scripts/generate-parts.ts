@@ -1,0 +1,29 @@
+// Parts of hand-written pages that are derived from the code, between two comments that name them: the flow in README.md, from
+// what the stages declare. `npm run reference` writes them; the test beside this file fails when one is stale.
+import { fileURLToPath } from "node:url";
+import { armsOf, loadConfig } from "../config/load.ts";
+import { toMermaid, topology } from "../pipelines/topology.ts";
+
+export interface GeneratedPart {
+  file: string;
+  /** The page with this part made anew. Throws when its comments are not there. */
+  whole(page: string): string;
+}
+
+const page = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+/** Where there is no configuration file, as `precedent topology` draws it there. */
+const flow = (): string => toMermaid(topology, armsOf(loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) }).config));
+
+export const generatedParts: readonly GeneratedPart[] = [
+  { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+];
+
+function replacePart(text: string, name: string, part: string): string {
+  const begin = `<!-- ${name}: made by "npm run reference" -->`;
+  const end = `<!-- end of ${name} -->`;
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from)
+    throw new Error(`the page has no part "${name}": put ${begin} and ${end} where it belongs`);
+  return `${text.slice(0, from)}${begin}\n\n${part}\n\n${text.slice(to)}`;
+}
