@@ -13,7 +13,8 @@ export interface GeneratedPart {
 const page = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
 /** Where there is no configuration file, as `precedent topology` draws it there. */
-const flow = (): string => toMermaid(topology, armsOf(loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) }).config));
+const flow = (): string =>
+  toMermaid(topology, armsOf(loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) }).config));
 
 export const generatedParts: readonly GeneratedPart[] = [
   { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
