@@ -104,7 +104,7 @@ function compose<Dependencies, D extends PipelineDeclaration, Value>(
     return {
       ...described,
       bind: (dependencies) => ({
-        description: described as PipelineDescription<SourceOf<D>>,
+        description: described,
         contract: contract(dependencies),
         run: runner(steps.map(({ operator, create }) => ({ operator, step: create(dependencies) }))),
       }),
