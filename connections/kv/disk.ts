@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { identify } from "../process/identity.ts";
 import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 import type { ReuseValue } from "../../algorithms/reuse-value.ts";
 import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
@@ -110,7 +111,7 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       const refused: { file: string; reason: string }[] = [];
       for (const file of await readdir(folder)) {
         const [, pid] = /^writing-(\d+)-\d+$/.exec(file) ?? [];
-        if (pid !== undefined && !alive(Number(pid))) await rm(join(folder, file), { force: true });
+        if (pid !== undefined && identify(Number(pid)) === undefined) await rm(join(folder, file), { force: true });
         const key = file.slice(0, -".kv".length);
         if (!file.endsWith(".kv") || !isKey(key)) continue;
         const read = await orMissing(header(key));
@@ -189,13 +190,4 @@ function impactOf(text: string): ContextImpact | null {
   const { cci, inter, ranking } = (parsed(text) ?? {}) as Partial<Record<keyof ContextImpact, unknown>>;
   const numbers = (values: unknown): values is number[] => Array.isArray(values) && values.every(isNumber);
   return isNumber(cci) && numbers(inter) && numbers(ranking) ? { cci, inter, ranking } : null;
-}
-
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
-  }
 }

@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";
 import { createExactIndexes } from "../vectors/exact.ts";
 import type { VectorIndexes } from "../vectors/port.ts";
+import { identify } from "../process/identity.ts";
 import { anExample, axis } from "./testing-examples.ts";
 import { cleanUp, copyAsKilled, testFolder, testPool } from "./testing-pool.ts";
 import type { ExampleChange, ExamplePool } from "./port.ts";
@@ -215,4 +216,14 @@ test("a folder has one owner at a time", async () => {
     await writeFile(join(taken, "owner"), JSON.stringify(left));
     await testPool({ folder: taken });
   }
+});
+
+test("after a reboot a living process with the owner's pid and start time is not the owner", async () => {
+  const stranger = identify(process.ppid)!;
+  const folder = await testFolder();
+  const owner = (started: string) => writeFile(join(folder, "owner"), JSON.stringify({ ...stranger, started }));
+  await owner(stranger.started);
+  await expect(testPool({ folder })).rejects.toMatchObject({ code: "folder_in_use" });
+  await owner(stranger.started.replace(/@.*/, "@the-boot-before"));
+  await testPool({ folder });
 });

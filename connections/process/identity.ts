@@ -1,0 +1,46 @@
+// Who a process is: its pid and when it started, in which boot of the machine. A pid alone is reused by the system, so a
+// leftover file that names one must never be a reason to kill or to wait for a stranger.
+import { readFileSync } from "node:fs";
+
+export interface ProcessIdentity {
+  pid: number;
+  /**
+   * Start time in clock ticks since boot, with the boot's id: unique to one life of one process. Without the boot's id a
+   * pid that is given out again after a reboot, at the same tick, would look alive. Empty where there is no /proc.
+   */
+  started: string;
+}
+
+/** The identity of a living process; undefined when there is none (a zombie counts as dead). */
+export function identify(pid: number): ProcessIdentity | undefined {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // Any other refusal (EPERM) comes from a living process of somebody else.
+    if (error instanceof Error && "code" in error && error.code === "ESRCH") return undefined;
+  }
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return { pid, started: "" };
+  }
+  // "pid (name) state ppid ... starttime": the name may hold spaces and brackets, so count from the last bracket.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, ticks] = [fields[0], fields[19]];
+  if (ticks === undefined || state === "Z" || state === "X") return undefined;
+  return { pid, started: `${ticks}@${bootId()}` };
+}
+
+/** Where there is no /proc, the pid alone tells. */
+export function isAlive({ pid, started }: ProcessIdentity): boolean {
+  return identify(pid)?.started === started;
+}
+
+function bootId(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "";
+  }
+}
