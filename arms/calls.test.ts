@@ -1,13 +1,9 @@
 import { expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "./arm.ts";
 import { createCalls, endedFailure } from "./calls.ts";
+import { armRequest } from "./request.testing.ts";
 
-const request = (requestId: string): ArmRequest => ({
-  requestId,
-  pieces: [],
-  params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [] },
-  deadline: Date.now() + 60_000,
-});
+const request = (requestId: string): ArmRequest => armRequest({ requestId, pieces: [] });
 
 it("tells who finds no free place, before its turn, and when all is over", async () => {
   const calls = createCalls(1);

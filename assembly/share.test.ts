@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { silent } from "../runtime/test-doubles.ts";
+import { silent } from "../runtime/doubles.testing.ts";
 import { createShare, type ShareDependencies } from "./share.ts";
 
 const graceMs = 1_000;

@@ -11,7 +11,7 @@ import { parseDuration, parseNames } from "./options.ts";
 import { checkPairs, readPairs } from "./pairs.ts";
 import { createProgram } from "./program.ts";
 import { renderTable } from "./sql.ts";
-import { runCommand, type Said } from "./testing-run.ts";
+import { runCommand, type Said } from "./run.testing.ts";
 
 let folder = "";
 beforeAll(() => {

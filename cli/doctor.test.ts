@@ -7,7 +7,7 @@ import type { TopicSafety } from "../connections/kafka/durability.ts";
 import { clientStamps, slowCoordinator, weakTopics } from "./doctor-connections.ts";
 import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";
-import { runCommand } from "./testing-run.ts";
+import { runCommand } from "./run.testing.ts";
 
 let folder = "";
 beforeAll(() => {

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { anEntry, aStore, blobOf } from "../connections/kv/testing-values.ts";
-import { runCommand, type Said } from "./testing-run.ts";
+import { anEntry, aStore, blobOf } from "../connections/kv/values.testing.ts";
+import { runCommand, type Said } from "./run.testing.ts";
 
 let folder = "";
 beforeAll(async () => {

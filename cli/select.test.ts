@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import type { Inspected } from "../assembly/selection.ts";
 import { chooseExamples, type Rated } from "../operators/select/choose.ts";
-import { candidate } from "../operators/select/fixtures.ts";
+import { candidate } from "../operators/select/fixtures.testing.ts";
 import { describeSelection } from "./select.ts";
 
 const rated = (id: string, helpfulness: number, axis: number, over: Partial<Rated> = {}): Rated => ({

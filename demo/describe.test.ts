@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
-import { aDecision } from "../operators/test-values.ts";
+import { aDecision } from "../operators/values.testing.ts";
 import type { ArmScore, Response } from "../schemas/types.ts";
 import { describeAnswered } from "./describe.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { refusedResponse } from "./refusal.ts";
-import { aRequest, NOW, received } from "./test-values.ts";
+import { aRequest, NOW, received } from "./values.testing.ts";
 
 const problem = { status: "refused", code: "no_messages", message: "say something" } as const;
 

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from "vitest";
 import { createAdoption, type AdoptionOptions } from "./adoption.ts";
 import { encodeFinished } from "./finished-offsets.ts";
 import { deliver, type PartitionState } from "./partition.ts";
-import { at, fakeConsumer, memberOf, rawRecord, settled, silent } from "./test-doubles.ts";
+import { at, fakeConsumer, memberOf, rawRecord, settled, silent } from "./doubles.testing.ts";
 
 function setUp(more: Partial<AdoptionOptions> = {}) {
   const consumer = fakeConsumer();

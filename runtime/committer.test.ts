@@ -4,7 +4,7 @@ import type { GroupMember } from "../connections/kafka/port.ts";
 import { createCommitter, type CommitterOptions } from "./committer.ts";
 import { decodeFinished } from "./finished-offsets.ts";
 import type { PartitionState } from "./partition.ts";
-import { fakeProducer, finish, memberOf, partitionWith, settled, silent, valuesOf } from "./test-doubles.ts";
+import { fakeProducer, finish, memberOf, partitionWith, settled, silent, valuesOf } from "./doubles.testing.ts";
 
 function setUp(states: PartitionState[], more: Partial<CommitterOptions> = {}) {
   const producer = fakeProducer();

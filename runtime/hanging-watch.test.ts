@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";
 import { watchHanging } from "./hanging-watch.ts";
-import { silent } from "./test-doubles.ts";
+import { silent } from "./doubles.testing.ts";
 
 const hung = (more: Partial<HangingTransaction> = {}): HangingTransaction => ({
   ...{

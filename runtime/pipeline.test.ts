@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Document } from "../schemas/types.ts";
 import { pipeline } from "./pipeline.ts";
 import { finish, ok, type Emit, type Received, type StepContext } from "./step.ts";
-import { silent } from "./test-doubles.ts";
+import { silent } from "./doubles.testing.ts";
 
 interface Dependencies {
   greeting: string;

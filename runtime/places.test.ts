@@ -4,7 +4,7 @@ import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connec
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 import { createStage, type Process, type StageOptions } from "./stage.ts";
 import type { Place } from "./step.ts";
-import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./test-doubles.ts";
+import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";
 
 interface Call {
   name: string;

@@ -7,7 +7,7 @@ import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { Abandoned, createProcessor } from "./processor.ts";
 import { finish, ok, refuse, retryLater, type Emit, type Outcome, type Received, type Step } from "./step.ts";
-import { rawRecord, silent } from "./test-doubles.ts";
+import { rawRecord, silent } from "./doubles.testing.ts";
 
 type In = Received<Document>;
 type Said = In & Emitting<"documents">;

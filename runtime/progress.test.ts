@@ -1,7 +1,7 @@
 // When a stage counts as stalled: fakes for the partitions and the broker, and a clock that the test moves.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PartitionEnds } from "../connections/kafka/port.ts";
-import { partitionWith, silent, at, finish } from "./test-doubles.ts";
+import { partitionWith, silent, at, finish } from "./doubles.testing.ts";
 import type { PartitionState } from "./partition.ts";
 import { progressOf, watchProgress } from "./progress.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { waitForRivals, visibleRivals } from "./rivals.ts";
-import { silent } from "./test-doubles.ts";
+import { silent } from "./doubles.testing.ts";
 
 const setUp = (...answers: (readonly string[] | undefined | Error)[]) => {
   const rivals = vi.fn(() => {

@@ -4,7 +4,7 @@ import { TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
 import { encodeFinished } from "./finished-offsets.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
 import { createStage, type Process, type StageOptions } from "./stage.ts";
-import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./test-doubles.ts";
+import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";
 
 interface Call {
   offset: number;

@@ -123,7 +123,7 @@ const rooms = [
 ];
 
 // Tests may put an implementation behind a port; what composes everything (stages) may too.
-const tests = ["**/*.test.ts", "**/*.testing.ts", "**/test-*.ts", "test/**"];
+const tests = ["**/*.test.ts", "**/*.testing.ts", "test/**"];
 
 const clientPatterns = (file) =>
   clients

@@ -5,7 +5,7 @@ import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate, readMigrations } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { recordedTopics, tableOf } from "../operators/decode/rows.ts";
-import { testingRecords } from "../operators/decode/testing-records.ts";
+import { testingRecords } from "../operators/decode/records.testing.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
 import { createdAt, startRecordOn } from "./support/record.ts";
 

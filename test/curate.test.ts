@@ -8,6 +8,7 @@ import { decayedGain, useGain } from "../algorithms/gain.ts";
 import { openSession } from "../assembly/session.ts";
 import { startStages } from "../assembly/up.ts";
 import { createLog } from "../runtime/log.ts";
+import { plainExample } from "../schemas/example.testing.ts";
 import type { Example, Feedback, Request, Response } from "../schemas/types.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
@@ -269,7 +270,7 @@ test("G(e) in ClickHouse equals its definition", async () => {
 test("an expired example leaves the topic and the table", async () => {
   const { kafka, codec, topic, clickhouse } = system.session;
   const producer = kafka.plainProducer();
-  const example: Example = {
+  const example = plainExample({
     id: "e".repeat(32),
     tenant: "default",
     domain: "default/default",
@@ -278,12 +279,10 @@ test("an expired example leaves the topic and the table", async () => {
     embedding: Buffer.alloc(1536),
     embeddingModel: "another",
     source: { arm: "import", model: "m", requestId: null },
-    quality: 1,
     bytes: 10,
     expiresAt: Date.now() - 1,
-    replays: 0,
     createdAt: Date.now() - 1_000,
-  };
+  });
   const key = `${example.domain}/${example.id}`;
   await producer.send([{ topic: topic("examples"), key, value: codec.encode("examples", example) }]);
   await producer.close();

@@ -3,7 +3,7 @@ import { readFile, readdir } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { recordedTopics } from "../operators/decode/rows.ts";
-import { testingRecords } from "../operators/decode/testing-records.ts";
+import { testingRecords } from "../operators/decode/records.testing.ts";
 import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 import { startRecordOn } from "./support/record.ts";
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runCommand } from "../cli/testing-run.ts";
+import { runCommand } from "../cli/run.testing.ts";
 import type { Check } from "../cli/doctor-check.ts";
 import { leaveHanging, verification } from "./support/hanging.ts";
 import { createTestKafka, type TestKafka } from "./support/kafka.ts";

@@ -6,6 +6,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { plainExample } from "../schemas/example.testing.ts";
 import type { DeadLetter, Example } from "../schemas/types.ts";
 import { follow } from "./support/follow.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
@@ -220,21 +221,13 @@ describe("model endpoints", () => {
 
 test("an example with NaN in its embedding, or of another size, is left out; requests of its domain are answered", async () => {
   const { kafka, codec, topic } = system.session;
-  const example = (id: string, embedding: Float32Array): Example => ({
-    id,
-    tenant: "default",
-    domain: "default/poison",
-    request: "hello",
-    response: "poison",
-    embedding: Buffer.from(embedding.buffer),
-    embeddingModel: "all-MiniLM-L6-v2",
-    source: { arm: "x", model: "x", requestId: null },
-    quality: 1,
-    bytes: 10,
-    expiresAt: null,
-    replays: 0,
-    createdAt: Date.now(),
-  });
+  const example = (id: string, embedding: Float32Array): Example =>
+    plainExample({
+      ...{ id, tenant: "default", domain: "default/poison", request: "hello", response: "poison" },
+      embedding: Buffer.from(embedding.buffer),
+      embeddingModel: "all-MiniLM-L6-v2",
+      createdAt: Date.now(),
+    });
   const producer = kafka.plainProducer();
   const bad = [example("nan", new Float32Array(384).fill(NaN)), example("short", new Float32Array(3).fill(0.5))];
   await producer.send(

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../arms/arm.ts";
+import { armRequest, aTurn } from "../arms/request.testing.ts";
 import { createLlamaArm, type LlamaArm } from "../arms/llama/llama.ts";
 import { llamaModelFile } from "../config/assets.ts";
 import { armSchema } from "../config/schema.ts";
@@ -24,17 +25,16 @@ const pairs: [string, string][] = [
 
 function request(question: string, params: Partial<Params> = {}, more: Partial<ArmRequest> = {}): ArmRequest {
   const turn = (kind: Piece["kind"], role: Piece["role"], text: string): Piece => ({ kind, id: null, role, text });
-  return {
-    requestId: "r1",
+  return armRequest({
     pieces: [
       turn("system", "system", "Answer with one shell command."),
       ...pairs.flatMap(([asked, answer]) => [turn("example", "user", asked), turn("example", "assistant", answer)]),
-      turn("turn", "user", question),
+      aTurn(question),
     ],
-    params: { maxTokens: 8, temperature: null, topP: null, seed: null, stop: ["\n"], ...params },
+    params: { maxTokens: 8, stop: ["\n"], ...params },
     deadline: Date.now() + 100_000,
     ...more,
-  };
+  });
 }
 const never = (): AbortSignal => new AbortController().signal;
 const text = (result: ArmResult): string => (result.kind === "answer" ? result.text : result.code);

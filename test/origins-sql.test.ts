@@ -5,7 +5,7 @@ import type { Origin } from "../algorithms/origin.ts";
 import { createCandidates, curateReader } from "../operators/admit/candidates.ts";
 import { createAggregate } from "../operators/aggregate/aggregate.ts";
 import { rowsOf } from "../operators/decode/rows.ts";
-import { testingRecords } from "../operators/decode/testing-records.ts";
+import { testingRecords } from "../operators/decode/records.testing.ts";
 import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 import { decisionOf, feedbackOf, recordInto } from "./support/learning.ts";
 

@@ -9,7 +9,7 @@ import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts
 import { createStage, type Stage } from "../runtime/stage.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createSinkSource } from "../connections/kafka/sink-source.ts";
-import { testingRecords } from "../operators/decode/testing-records.ts";
+import { testingRecords } from "../operators/decode/records.testing.ts";
 import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
 import { recordFrom } from "./support/record.ts";

@@ -5,7 +5,7 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createProxyRows, type ProxyRow } from "../operators/aggregate/proxy-rows.ts";
 import { readExampleOutcomes, readThresholds } from "../operators/aggregate/thresholds.ts";
 import { rowsOf } from "../operators/decode/rows.ts";
-import { testingRecords } from "../operators/decode/testing-records.ts";
+import { testingRecords } from "../operators/decode/records.testing.ts";
 import type { ArmScore, Decision, ExampleTrial } from "../schemas/types.ts";
 import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 import { decisionOf } from "./support/learning.ts";

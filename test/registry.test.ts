@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createRegistry, type Registry } from "../connections/registry/client.ts";
 import { createCodec, readSchema, subjectOf } from "../connections/registry/codec.ts";
 import { CodecError, RegistryUnavailable } from "../connections/registry/port.ts";
-import { replay, wire } from "../connections/registry/testing-replay.ts";
+import { replay, wire } from "../connections/registry/replay.testing.ts";
 import type { Request } from "../schemas/types.ts";
 import { testStack, uniquePrefix } from "./support/stack.ts";
 

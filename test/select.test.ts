@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../algorithms/helpfulness-features.ts";
 import { holdSelection } from "../assembly/selection.ts";
 import { importPairs } from "../cli/examples.ts";
-import { runCommand } from "../cli/testing-run.ts";
+import { runCommand } from "../cli/run.testing.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";

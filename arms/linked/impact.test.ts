@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { anEntry, aStore, blobOf } from "../../connections/kv/testing-values.ts";
+import { anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
 import type { AttentionQuestion, AttentionScores } from "../../connections/llama/port.ts";
 import { scoreChunks } from "./impact.ts";
 

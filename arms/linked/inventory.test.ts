@@ -2,7 +2,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { bloomHash, mayContain } from "../../algorithms/bloom.ts";
-import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/testing-values.ts";
+import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
 import type { ArmInventory } from "../arm.ts";
 import { openInventory } from "./inventory.ts";
 

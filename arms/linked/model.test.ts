@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { parsePolicy, type LinkPolicy } from "../../algorithms/link-policy.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
-import { aStore, format } from "../../connections/kv/testing-values.ts";
+import { aStore, format } from "../../connections/kv/values.testing.ts";
 import { createIdleWork } from "./idle.ts";
 import { longTokens } from "./context.ts";
 import type { KeyedPrompt } from "./plans.ts";

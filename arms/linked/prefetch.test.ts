@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { LinkPolicy } from "../../algorithms/link-policy.ts";
 import { parsePolicy } from "../../algorithms/link-policy.ts";
-import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/testing-values.ts";
+import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
 import { createPrefetcher, type Prefetcher } from "./prefetch.ts";
 
 const folders: string[] = [];

@@ -5,7 +5,7 @@ import {
   llamaIsBuilt,
   type TinyModels,
   type TinyShape,
-} from "../../connections/llama/testing-models.ts";
+} from "../../connections/llama/models.testing.ts";
 import type { Piece } from "../../schemas/types.ts";
 import { type LoadedLlama, loadLlama } from "./load.ts";
 

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterEach } from "vitest";
+import { armRequest, aTurn } from "../request.testing.ts";
 import { armSchema } from "../../config/schema.ts";
 import type { Arm, ArmRequest } from "../arm.ts";
 import { type ArmClock, createOpenAiArm } from "./openai.ts";
@@ -65,15 +66,11 @@ function create(baseUrl: string, more: object, logged: string[] = [], clock?: Ar
 }
 
 export function request(more: { deadlineMs?: number; params?: Partial<ArmRequest["params"]> } = {}): ArmRequest {
-  return {
-    requestId: "r1",
-    pieces: [
-      { kind: "system", id: null, role: "system", text: "Be brief." },
-      { kind: "turn", id: null, role: "user", text: prompt },
-    ],
-    params: { maxTokens: null, temperature: null, topP: null, seed: null, stop: [], ...more.params },
+  return armRequest({
+    pieces: [{ kind: "system", id: null, role: "system", text: "Be brief." }, aTurn(prompt)],
+    params: more.params ?? {},
     deadline: Date.now() + (more.deadlineMs ?? 60_000),
-  };
+  });
 }
 export const never = (): AbortSignal => new AbortController().signal;
 

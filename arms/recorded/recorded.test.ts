@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { armRequest, aTurn } from "../request.testing.ts";
 import { armSchema, type RecordedArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { createRecordedArm } from "./recorded.ts";
@@ -25,15 +26,11 @@ const config = (file: string, more: object = {}): RecordedArmConfig => {
 };
 
 function request(text: string, more: { id?: string; seed?: number } = {}): ArmRequest {
-  return {
+  return armRequest({
     requestId: more.id ?? "r1",
-    pieces: [
-      { kind: "example", id: "e", role: "user", text: "not this one" },
-      { kind: "turn", id: null, role: "user", text },
-    ],
-    params: { maxTokens: null, temperature: null, topP: null, seed: more.seed ?? null, stop: [] },
-    deadline: Date.now() + 60_000,
-  };
+    pieces: [{ kind: "example", id: "e", role: "user", text: "not this one" }, aTurn(text)],
+    params: { seed: more.seed ?? null },
+  });
 }
 const signal = (): AbortSignal => new AbortController().signal;
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Rated } from "../../operators/select/choose.ts";
-import { candidate } from "../../operators/select/fixtures.ts";
+import { candidate } from "../../operators/select/fixtures.testing.ts";
 import { budgetInTheMean, chooseTwoStage } from "./two-stage.ts";
 
 /** The nearest first; ids are places among the candidates, as rateCandidates gives them. */

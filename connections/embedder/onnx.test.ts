@@ -24,7 +24,7 @@ const create = async (over: Partial<OnnxEmbedderOptions> = {}): Promise<Embedder
     maxBatch: 1,
     cacheEntries: 0,
     log: pino({ level: "silent" }),
-    worker: new URL("./testing-worker.ts", import.meta.url),
+    worker: new URL("./worker.testing.ts", import.meta.url),
     pause: { first: 10, limit: 50 },
     ...over,
   }));

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
-import { aFolder, anEntry, aStore, blobOf, format } from "./testing-values.ts";
+import { aFolder, anEntry, aStore, blobOf, format } from "./values.testing.ts";
 
-const writer = fileURLToPath(new URL("./testing-writer.ts", import.meta.url));
+const writer = fileURLToPath(new URL("./writer.testing.ts", import.meta.url));
 
 it("a store is usable after its process was killed at any moment", { timeout: 60_000 }, async () => {
   const root = await aFolder();

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { KvStore } from "./port.ts";
-import { aFolder, anEntry, aStore, blobOf } from "./testing-values.ts";
+import { aFolder, anEntry, aStore, blobOf } from "./values.testing.ts";
 
 const folders: string[] = [];
 afterEach(async () => {

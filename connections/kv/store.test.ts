@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { chooseVictims } from "../../algorithms/reuse-value.ts";
-import { describeKvStore } from "./contract.ts";
+import { describeKvStore } from "./contract.testing.ts";
 import { formatsIn, openDisk } from "./disk.ts";
 import { formatKey } from "./keys.ts";
 import type { KvStore } from "./port.ts";
-import { aFolder, anEntry, aStore, blobOf, format } from "./testing-values.ts";
+import { aFolder, anEntry, aStore, blobOf, format } from "./values.testing.ts";
 
 const folders: string[] = [];
 async function folder(): Promise<string> {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { llamaModelFile } from "../../config/assets.ts";
 import { llamaBackendsFolder, llamaCheckFile, scatteredCheckFile } from "./library.ts";
-import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
+import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testing.ts";
 
 async function equalities(
   model: string,

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
+import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testing.ts";
 
 const program = `
   const { openLlamaModel } = await import(${JSON.stringify(new URL("model.ts", import.meta.url).href)});

@@ -1,7 +1,7 @@
 // Attention sums and deviations, on a tiny generated model: known by arithmetic, or by asking in two ways.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AttentionScores, LlamaContext, LlamaModel, LlamaScorer } from "./port.ts";
-import { llamaIsBuilt, openTiny, type Opened } from "./testing-models.ts";
+import { llamaIsBuilt, openTiny, type Opened } from "./models.testing.ts";
 
 describe.skipIf(!llamaIsBuilt)("scorer of the llama addon (npm run setup builds it)", () => {
   let tiny: Opened;

@@ -1,7 +1,7 @@
 // Models whose chunk caches can't be moved: they answer as ever, and refuse links with the reason.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { LlamaContext, LlamaModel } from "./port.ts";
-import { createTinyModels, llamaIsBuilt, type TinyModels } from "./testing-models.ts";
+import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testing.ts";
 
 const kinds = [
   { shape: "tiny-window", why: /sliding-window/ },

@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "vitest";
-import { axis } from "./testing-examples.ts";
-import { cleanUp, testFolder, testPool } from "./testing-pool.ts";
-import { examplesInTurn, rowAt, writerOptions } from "./testing-writer.ts";
+import { axis } from "./examples.testing.ts";
+import { cleanUp, testFolder, testPool } from "./pool.testing.ts";
+import { examplesInTurn, rowAt, writerOptions } from "./writer.testing.ts";
 import type { ExamplePool } from "./port.ts";
 
 afterEach(cleanUp);
 
-const writer = fileURLToPath(new URL("./testing-writer.ts", import.meta.url));
+const writer = fileURLToPath(new URL("./writer.testing.ts", import.meta.url));
 
 /** Id to text, as the rows before `end` leave it. */
 function expectedAt(end: number): Map<string, string> {

@@ -3,8 +3,8 @@
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";
-import { anExample, axis } from "./testing-examples.ts";
-import { cleanUp, copyAsKilled, testFolder, testPool } from "./testing-pool.ts";
+import { anExample, axis } from "./examples.testing.ts";
+import { cleanUp, copyAsKilled, testFolder, testPool } from "./pool.testing.ts";
 import type { ExamplePool } from "./port.ts";
 
 afterAll(cleanUp);

@@ -3,8 +3,8 @@ import { afterEach, expect, test } from "vitest";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import { createExactIndex, createExactIndexes } from "../vectors/exact.ts";
 import { VectorError, type VectorIndex, type VectorIndexes } from "../vectors/port.ts";
-import { anExample, axis } from "./testing-examples.ts";
-import { cleanUp, testPool } from "./testing-pool.ts";
+import { anExample, axis } from "./examples.testing.ts";
+import { cleanUp, testPool } from "./pool.testing.ts";
 import type { ExampleChange, ExamplePool, HeldExample } from "./port.ts";
 import type { Example } from "../../schemas/types.ts";
 

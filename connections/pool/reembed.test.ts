@@ -2,8 +2,8 @@
 import { afterEach, expect, test } from "vitest";
 import { createHashEmbedder } from "../embedder/hash.ts";
 import { EmbedderError, type Embedder } from "../embedder/port.ts";
-import { anExample, axis } from "./testing-examples.ts";
-import { cleanUp, testFolder, testPool } from "./testing-pool.ts";
+import { anExample, axis } from "./examples.testing.ts";
+import { cleanUp, testFolder, testPool } from "./pool.testing.ts";
 import type { ExampleChange, ExamplePool } from "./port.ts";
 import type { Example } from "../../schemas/types.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, expect, it } from "vitest";
 import { HELPFULNESS_FEATURE_NAMES, HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
 import { loadProxy, type ProxyOptions } from "./onnx.ts";
 import type { HelpfulnessModel } from "./port.ts";
-import { linearModel } from "./testing-model.ts";
+import { linearModel } from "./model.testing.ts";
 
 const log = pino({ level: "silent" });
 const open: HelpfulnessModel[] = [];

@@ -2,13 +2,13 @@ import avro from "avsc";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
-import { aWork } from "../../operators/call/test-values.ts";
+import { aWork } from "../../operators/call/values.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Replay, Request } from "../../schemas/types.ts";
 import { createCodec, readSchema } from "./codec.ts";
 import { createMemoryRegistry } from "./memory.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
-import { replay, wire } from "./testing-replay.ts";
+import { replay, wire } from "./replay.testing.ts";
 
 const topics = Object.keys(schemaOf) as TopicName[];
 

@@ -10,7 +10,7 @@ afterEach(() => text?.close());
 
 const log = pino({ level: "silent" });
 const none = { split: -1, redact: -1 };
-const testing = new URL("./testing-worker.ts", import.meta.url);
+const testing = new URL("./worker.testing.ts", import.meta.url);
 const start = (more: Partial<TextOptions> = {}): TextWork =>
   (text = createTextWork({ limitMs: 500, log, inPlace: none, worker: testing, ...more }));
 

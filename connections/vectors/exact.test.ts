@@ -1,4 +1,4 @@
 import { createExactIndexes } from "./exact.ts";
-import { describeVectorIndex } from "./contract.ts";
+import { describeVectorIndex } from "./contract.testing.ts";
 
 describeVectorIndex("exact", async (dimension) => createExactIndexes(dimension));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
 import { afterEach, describe, expect, test } from "vitest";
-import { codeOf, describeVectorIndex, unit } from "./contract.ts";
+import { codeOf, describeVectorIndex, unit } from "./contract.testing.ts";
 import { createVectorIndexes } from "./create.ts";
 import { createFaissIndexes, type FaissIndexes, type FaissOptions } from "./faiss.ts";
 import type { VectorIndex } from "./port.ts";

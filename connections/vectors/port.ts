@@ -1,5 +1,5 @@
 // Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives; what they stand for is its business.
-// Implementations: faiss.ts, exact.ts; contract.ts is the test they share.
+// Implementations: faiss.ts, exact.ts; contract.testing.ts is the test they share.
 
 export interface Neighbour {
   key: number;

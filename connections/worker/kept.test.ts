@@ -2,10 +2,10 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { keepWorker } from "./kept.ts";
 import { WorkerDied } from "./rpc.ts";
-import type { TestMethods } from "./testing-worker.ts";
+import type { TestMethods } from "./worker.testing.ts";
 
 const log = pino({ level: "silent" });
-const entry = new URL("./testing-worker.ts", import.meta.url);
+const entry = new URL("./worker.testing.ts", import.meta.url);
 const base = { name: "kept", entry, data: "x", log, pause: { first: 20, limit: 50 } };
 
 test("a crashed worker is replaced; calls in between are rejected at once", async () => {

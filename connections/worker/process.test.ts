@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { connectWorker, type WorkerClient } from "./rpc.ts";
-import type { TestMethods } from "./testing-worker.ts";
+import type { TestMethods } from "./worker.testing.ts";
 
 let client: WorkerClient<TestMethods> | undefined;
 afterEach(() => client?.close());
 
 function connect(): WorkerClient<TestMethods> {
-  const entry = new URL("./testing-worker.ts", import.meta.url);
+  const entry = new URL("./worker.testing.ts", import.meta.url);
   client = connectWorker<TestMethods>({ name: "test", entry, data: "given", isolation: "process" });
   return client;
 }

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from "vitest";
 import { connectWorker, WorkerCallError, WorkerDied, type WorkerClient } from "./rpc.ts";
-import type { TestMethods } from "./testing-worker.ts";
+import type { TestMethods } from "./worker.testing.ts";
 
 const open: WorkerClient<TestMethods>[] = [];
-const connect = (entry = new URL("./testing-worker.ts", import.meta.url)): WorkerClient<TestMethods> => {
+const connect = (entry = new URL("./worker.testing.ts", import.meta.url)): WorkerClient<TestMethods> => {
   const client = connectWorker<TestMethods>({ name: "test", entry, data: "given at start" });
   open.push(client);
   return client;

@@ -3,9 +3,9 @@ import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { Outcome } from "../../runtime/step.ts";
 import type { Request, Work } from "../../schemas/types.ts";
 import type { Called, Linked } from "../flow.ts";
-import { aContext, aRequest, NOW } from "../test-values.ts";
+import { aContext, aRequest, NOW } from "../values.testing.ts";
 import { createCall } from "./call.ts";
-import { aTaken } from "./test-values.ts";
+import { aTaken } from "./values.testing.ts";
 
 const answer: ArmResult = {
   kind: "answer",

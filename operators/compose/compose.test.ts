@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Decision, Request } from "../../schemas/types.ts";
-import { aContext, aDecision, anExample, NOW, selected } from "../test-values.ts";
+import { aContext, aDecision, anExample, NOW, selected } from "../values.testing.ts";
 import { createCompose } from "./compose.ts";
 
 const decision = aDecision({ probability: 0.6 });

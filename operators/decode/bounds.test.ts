@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { boundsProblem } from "./bounds.ts";
 import { recordedTopics, rowsOf } from "./rows.ts";
-import { testingRecords } from "./testing-records.ts";
+import { testingRecords } from "./records.testing.ts";
 
 const { feedback, observations, requests } = testingRecords;
 const place = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };

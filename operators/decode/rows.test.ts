@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { evictedExampleRow } from "./example-rows.ts";
 import { recordedTopicOf, recordedTopics, rowsOf, tableOf } from "./rows.ts";
-import { testingRecords } from "./testing-records.ts";
+import { testingRecords } from "./records.testing.ts";
 import { double, floats, time } from "./values.ts";
 
 const place = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
-import { recalled } from "../select/fixtures.ts";
+import { recalled } from "../select/fixtures.testing.ts";
 import { createEmbed } from "./embed.ts";
 
 const context = (over: Partial<StepContext> = {}): StepContext => ({

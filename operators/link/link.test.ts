@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { aTaken } from "../call/test-values.ts";
-import { aContext } from "../test-values.ts";
+import { aTaken } from "../call/values.testing.ts";
+import { aContext } from "../values.testing.ts";
 import { createLink } from "./link.ts";
 
 const asking = (policy: string) => {

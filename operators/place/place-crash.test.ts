@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Pair } from "./seen.ts";
-import { placement, places, placing, settle } from "./testing-place.ts";
-import { createExampleTopic, homeOf, partitions } from "./testing-topic.ts";
+import { placement, places, placing, settle } from "./place.testing.ts";
+import { createExampleTopic, homeOf, partitions } from "./topic.testing.ts";
 
 test("through any interleaving of writes, removals, sightings, crashes and lags every place ends as the homes do, and whole means whole", async () => {
   const domains = ["t/one", "t/two"];

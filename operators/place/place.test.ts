@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Placement } from "./placement.ts";
-import { placement, places, placing, settle } from "./testing-place.ts";
-import { createExampleTopic, homeOf, partitions, type ExampleTopic } from "./testing-topic.ts";
+import { placement, places, placing, settle } from "./place.testing.ts";
+import { createExampleTopic, homeOf, partitions, type ExampleTopic } from "./topic.testing.ts";
 
 describe("place", () => {
   test("a domain that is asked on a partition gets all its examples there, then says from where on it is whole", async () => {

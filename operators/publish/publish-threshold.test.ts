@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../solve/threshold.ts";
 import { createPublishThreshold, thresholdInForce } from "./publish-threshold.ts";
-import { createPolicyTopic } from "./testing-topic.ts";
+import { createPolicyTopic } from "./topic.testing.ts";
 import { createThresholdTable, decodeThresholdPolicy, THRESHOLD } from "./threshold-policy.ts";
 
 const chosen = (threshold: number): ChosenThreshold => ({

@@ -4,7 +4,7 @@ import { packedLength } from "../../algorithms/matrix.ts";
 import { decodeRouterPolicy } from "../route/policy.ts";
 import type { Solved } from "../solve/solve.ts";
 import { createPublish } from "./publish.ts";
-import { createPolicyTopic } from "./testing-topic.ts";
+import { createPolicyTopic } from "./topic.testing.ts";
 
 const solved = (value: number, rewards = Math.round(1_000 * value)): Solved => ({
   arms: new Map([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { ClickHouseUnavailable } from "../../connections/clickhouse/port.ts";
-import { aContext, NOW, validated } from "../test-values.ts";
+import { aContext, NOW, validated } from "../values.testing.ts";
 import { createFirstResponses, type FirstResponse, type FirstResponses } from "./first-responses.ts";
 import { createRecall } from "./recall.ts";
 import { restoreSeen } from "./restore.ts";

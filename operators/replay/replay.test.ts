@@ -1,27 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
+import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createArmJudge, createReferenceJudge } from "./judge.ts";
 import { replayExample, type ReplayDependencies } from "./replay.ts";
 
 const NOW = 1_700_000_000_000;
 const signal = new AbortController().signal;
-const example = (change: Partial<Example> = {}): Example => ({
-  id: "e1",
-  tenant: "t",
-  domain: "t/d",
-  request: "list all files",
-  response: "dir",
-  embedding: Buffer.alloc(8),
-  embeddingModel: "m",
-  source: { arm: "large", model: "big", requestId: "r1" },
-  quality: 0.5,
-  bytes: 100,
-  expiresAt: NOW + 5,
-  replays: 1,
-  createdAt: NOW - 5,
-  ...change,
-});
+const example = (change: Partial<Example> = {}): Example =>
+  plainExample({
+    ...{ tenant: "t", domain: "t/d", response: "dir", embeddingModel: "m", quality: 0.5, bytes: 100, replays: 1 },
+    source: { arm: "large", model: "big", requestId: "r1" },
+    expiresAt: NOW + 5,
+    createdAt: NOW - 5,
+    ...change,
+  });
 const answered = (text: string, finishReason = "stop"): ArmResult => ({
   kind: "answer",
   text,

@@ -5,7 +5,7 @@ import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
-import { aContext, anExample, NOW, selected } from "../test-values.ts";
+import { aContext, anExample, NOW, selected } from "../values.testing.ts";
 import type { RouteArm } from "./arms.ts";
 import { priorPolicy, type ArmPosterior } from "./policy.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { dot } from "../../algorithms/embedding.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
-import { anyDraw, candidate } from "./fixtures.ts";
+import { anyDraw, candidate } from "./fixtures.testing.ts";
 import type { Unfit } from "./screen.ts";
 
 const limits: ChooseLimits = {

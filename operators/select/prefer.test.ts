@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
-import { anyDraw, candidate } from "./fixtures.ts";
+import { anyDraw, candidate } from "./fixtures.testing.ts";
 import { choosePreferringCached } from "./prefer.ts";
 import type { Unfit } from "./screen.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { arm } from "./fixtures.ts";
+import { arm } from "./fixtures.testing.ts";
 import { roomFor, tokensWithin } from "./room.ts";
 
 const request = {

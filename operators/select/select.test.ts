@@ -8,7 +8,7 @@ import { VectorError } from "../../connections/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
 import { exampleHash } from "./caches.ts";
-import { arm, candidate, embedded } from "./fixtures.ts";
+import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import type { RatingModel } from "./rate.ts";
 import { createSelect, type SelectDependencies } from "./select.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Request } from "../../schemas/types.ts";
-import { aContext, aRequest, NOW, received } from "../test-values.ts";
+import { aContext, aRequest, NOW, received } from "../values.testing.ts";
 import { createValidate } from "./validate.ts";
 
 const validate = createValidate({

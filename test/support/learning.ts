@@ -3,7 +3,7 @@ import { constantPrior, emptyStatistics, observe, solvePosterior, type Posterior
 import type { Origin } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
-import { aDecision } from "../../operators/test-values.ts";
+import { aDecision } from "../../operators/values.testing.ts";
 import type { Decision, Feedback } from "../../schemas/types.ts";
 
 export const hourMs = 3_600_000;

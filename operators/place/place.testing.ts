@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { createPlace, type Place, type PlaceDependencies } from "./place.ts";
 import { decodePlacement, type Placement } from "./placement.ts";
 import type { Pair } from "./seen.ts";
-import { encode, groups, topic, type ExampleTopic } from "./testing-topic.ts";
+import { encode, groups, topic, type ExampleTopic } from "./topic.testing.ts";
 
 const log = pino({ level: "silent" });
 

@@ -1,6 +1,7 @@
 // Inputs for the tests of embed and select.
 import fc from "fast-check";
 import type { Candidate } from "../../connections/pool/port.ts";
+import { plainExample } from "../../schemas/example.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Embedded, Recalled } from "../flow.ts";
@@ -29,22 +30,8 @@ export const embedded = (over: Partial<Embedded> = {}): Embedded => ({
   ...over,
 });
 
-export const example = (id: string, over: Partial<Example> = {}): Example => ({
-  id,
-  tenant: "acme",
-  domain: "acme/shell",
-  request: `request ${id}`,
-  response: `response ${id}`,
-  embedding: Buffer.alloc(8),
-  embeddingModel: "test",
-  source: { arm: "a", model: "m", requestId: null },
-  quality: 1,
-  bytes: 1,
-  expiresAt: null,
-  replays: 0,
-  createdAt: 0,
-  ...over,
-});
+export const example = (id: string, over: Partial<Example> = {}): Example =>
+  plainExample({ id, domain: "acme/shell", request: `request ${id}`, response: `response ${id}`, ...over });
 
 export const arm = (name: string, over: Partial<SelectArm> = {}): SelectArm => ({
   name,

@@ -1,7 +1,7 @@
 // A unit of work for the unit tests of link and call.
 import type { Piece, Work } from "../../schemas/types.ts";
 import type { Taken } from "../flow.ts";
-import { aDecision, aRequest, NOW } from "../test-values.ts";
+import { aDecision, aRequest, NOW } from "../values.testing.ts";
 
 const pieces: Piece[] = [
   { kind: "example", id: "e1", role: "user", text: "list files" },

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { KvStore } from "./port.ts";
 import type { KvStoreOptions } from "./store.ts";
-import { anEntry, blobOf } from "./testing-values.ts";
+import { anEntry, blobOf } from "./values.testing.ts";
 
 export function describeKvStore(name: string, open: (options?: Partial<KvStoreOptions>) => Promise<KvStore>): void {
   describe(name, () => {

@@ -2,6 +2,7 @@
 // transaction is at once visible or never, and record is as far as the test lets it be.
 import { unknownOrigin } from "../../algorithms/origin.ts";
 import type { FollowHandlers, Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
+import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
 import type { PolicyLog } from "../publish/policy-log.ts";
 import { copyHeader, type ReadPosition } from "./mirror.ts";
@@ -13,23 +14,8 @@ export const groups = { own: "curate", record: "record" };
 
 export const homeOf = (key: string): number => Buffer.from(key).reduce((sum, byte) => sum + byte, 0) % partitions;
 
-export function exampleOf(domain: string, id: string, version = 0): Example {
-  return {
-    id,
-    tenant: "t",
-    domain,
-    request: id,
-    response: `version ${version}`,
-    embedding: Buffer.alloc(8),
-    embeddingModel: "m",
-    source: { arm: "a", model: "m", requestId: null },
-    quality: 1,
-    bytes: 1,
-    expiresAt: null,
-    replays: 0,
-    createdAt: 0,
-  };
-}
+export const exampleOf = (domain: string, id: string, version = 0): Example =>
+  plainExample({ id, tenant: "t", domain, request: id, response: `version ${version}` });
 
 export const encode = ({ embedding: _vector, ...example }: Example): Buffer => Buffer.from(JSON.stringify(example));
 const decode = (value: Buffer): Example => ({

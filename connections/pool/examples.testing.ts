@@ -1,6 +1,7 @@
 // Examples for unit tests.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example } from "../../schemas/types.ts";
 
 /** The unit vector along axis i. */
@@ -12,20 +13,12 @@ export function anExample({ vector = axis(0), ...over }: Partial<Example> & { ve
   const { tenant = "acme", request = "list all files", response = "ls -a" } = over;
   const domain = over.domain ?? sharingDomain(tenant, null);
   const embedding = embeddingToBytes(vector);
-  return {
+  return plainExample({
     id: exampleId(domain, request, response),
-    tenant,
-    domain,
-    request,
-    response,
-    embedding,
-    embeddingModel: "test",
+    ...{ tenant, domain, request, response, embedding },
     source: { arm: "large", model: "big", requestId: null },
-    quality: 1,
     bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
-    expiresAt: null,
-    replays: 0,
     createdAt: 1_700_000_000_000,
     ...over,
-  };
+  });
 }
