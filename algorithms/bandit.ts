@@ -1,4 +1,4 @@
-// The router's model of one arm: Bayesian linear regression of the reward on the context (spec 20, IC-Cache section 4.2).
+// The router's model of one arm: Bayesian linear regression of the reward on the context (docs/design/routing.md, Model of an arm, IC-Cache section 4.2).
 // It is solved from sufficient statistics alone, so that ClickHouse can keep them by the hour and forget by weighting.
 import {
   addOuter,

@@ -1,4 +1,4 @@
-// How far a chunk's KV cache may be reused behind another prefix than it was made behind (Cache-Craft, sections 3.1 to 3.3; spec 50).
+// How far a chunk's KV cache may be reused behind another prefix than it was made behind (Cache-Craft, sections 3.1 to 3.3; docs/design/linked-prefill.md, Conventions).
 // a_kl is the weight that the later token l puts on the earlier token k, mean over heads.
 
 /** Sums of attention weights at one layer, for one chunk Ci behind its prefix chunks. */
@@ -103,7 +103,7 @@ export interface Variant {
 
 /**
  * CCI (1 - beta'), [0, 1]: the reusability score without alpha. `now`: the chunks before it in the new prompt, in order.
- * countNew multiplies beta by knownShare, for otherwise chunks that were not in the old prefix go unseen (spec 50; not in the paper).
+ * countNew multiplies beta by knownShare, for otherwise chunks that were not in the old prefix go unseen (docs/design/linked-prefill.md, Conventions; not in the paper).
  */
 export function reusabilityScore(
   { cci, prefix }: Variant,

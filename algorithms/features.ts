@@ -1,4 +1,4 @@
-// The bandit's context x (spec 20): what is known of a request, and of the examples an arm would be shown, as 24 numbers in [-1, 1].
+// The bandit's context x (docs/design/routing.md, Context): what is known of a request, and of the examples an arm would be shown, as 24 numbers in [-1, 1].
 // The layout is a contract with the learner: any change of it needs a new FEATURE_VERSION.
 import { normal, splitmix64 } from "./random.ts";
 

@@ -1,9 +1,9 @@
-// What there is to gain by bettering an example (spec 30): G(e), the time-decayed sum of g = (1 - q) * c over its uses. A sum, for a mean
+// What there is to gain by bettering an example (docs/design/selection.md, Example lifecycle): G(e), the time-decayed sum of g = (1 - q) * c over its uses. A sum, for a mean
 // would rank one bad use above a thousand. ClickHouse computes the same in the view example_gain; this is its definition and its check.
 
 /** rho: what is left of G after an hour. The view holds the same number. */
 export const gainRetention = 0.9;
-/** Offload credit that is left after an hour (spec 30, eviction). */
+/** Offload credit that is left after an hour (docs/design/selection.md, Example lifecycle). */
 export const creditRetention = 0.9;
 /** Hours that the views look back: what is older counts less than 1e-15 of a use now. */
 export const gainHours = 336;

@@ -1,4 +1,4 @@
-// What the helpfulness proxy looks at (spec 10): one row for each (request, candidate, arm). Similarity alone correlates weakly with
+// What the helpfulness proxy looks at (docs/design/selection.md, Stage 2): one row for each (request, candidate, arm). Similarity alone correlates weakly with
 // helpfulness (IC-Cache Fig. 7), so the texts' sizes, the example's record and its agreement with the other candidates stand beside it.
 // Pure: the same function makes the rows that are served and those that are trained on.
 import { agreementsOf } from "./agreement.ts";

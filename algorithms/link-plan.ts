@@ -1,4 +1,4 @@
-// Which tokens of a linked prompt are recomputed (spec 50, the table of policies; EPIC 4.2, Cache-Craft 3.2.1). Positions count from the first
+// Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC 4.2, Cache-Craft 3.2.1). Positions count from the first
 // token of the first chunk; the question behind the last chunk is prefilled in any case and stands in no plan.
 import { cacheFixOverhead, contextualisedTokens } from "./chunk-scores.ts";
 import type { LinkPolicy } from "./link-policy.ts";

@@ -1,4 +1,4 @@
-// The names of recomputation policies, as they stand in the configuration, in requests and in ClickHouse (spec 50).
+// The names of recomputation policies, as they stand in the configuration, in requests and in ClickHouse (docs/design/linked-prefill.md, Policies).
 //   full | naive | attnlink-K | blend-R | craft-ALPHA | last-M | last-M+ANY     K tokens a boundary, R percent, M chunks
 //   craft-ALPHA+focus | craft-ALPHA+gap                                          only in the chunks that the question looks at
 //   random-R | attended-R | prefix-R                                             controls at an equal share, R percent

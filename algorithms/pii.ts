@@ -1,4 +1,4 @@
-// Replaces names, contact data and credentials by placeholders such as <EMAIL_1>: before an example is kept (spec 30).
+// Replaces names, contact data and credentials by placeholders such as <EMAIL_1>: before an example is kept (docs/design/selection.md, Example lifecycle).
 // By rules alone (pii-rules.ts); pure and deterministic. The same value gets the same placeholder in all texts of a call, so
 // that an answer still fits its question. What the rules do not see is said in docs/examples.md.
 import { personalKinds, personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";

@@ -1,4 +1,4 @@
-// The policy "auto" of linked prefill (spec 50): the cheapest whose measured loss, with the uncertainty of its mean added, stays under a bound.
+// The policy "auto" of linked prefill (docs/design/linked-prefill.md, Policies): the cheapest whose measured loss, with the uncertainty of its mean added, stays under a bound.
 
 export interface PolicyRecord {
   /** Samples, decayed. */

@@ -1,4 +1,4 @@
-// Cuts a text into pieces that can be cached and linked each on its own (EPIC's KVSplit; spec 50): by meaning, or by size alone.
+// Cuts a text into pieces that can be cached and linked each on its own (EPIC's KVSplit; docs/design/linked-prefill.md, Splitting documents): by meaning, or by size alone.
 // Takes time in proportion to the text, whatever it holds: texts come from users, and plan splits them.
 import { measureText, type TextMeasure } from "./text-measure.ts";
 

@@ -1,4 +1,4 @@
-// How far two prefills of one prompt are apart (spec 50): both are made to say the same answer, and at each of its tokens their next-token
+// How far two prefills of one prompt are apart (docs/design/linked-prefill.md, Divergence): both are made to say the same answer, and at each of its tokens their next-token
 // distributions are compared. The mean over tokens, for the first token alone misleads.
 
 export interface Comparison {

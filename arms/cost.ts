@@ -1,4 +1,4 @@
-// What an answer costs, and how expensive each arm is relative to the others (C_i of spec 20).
+// What an answer costs, and how expensive each arm is relative to the others (C_i of docs/design/routing.md, Cost).
 import type { ArmConfig } from "../config/schema.ts";
 import type { Usage } from "../schemas/types.ts";
 

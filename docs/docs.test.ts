@@ -20,6 +20,7 @@ const files = [
   ...readdirSync(join(root, "docs"))
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
+  ...readdirSync(join(root, "docs/design")).map((name) => `docs/design/${name}`),
 ];
 const texts = files.map((file) => ({ file, text: readFileSync(join(root, file), "utf8") }));
 
@@ -102,6 +103,23 @@ function commandOf(program: Command, words: readonly string[]): Command | undefi
   if (found === undefined || found.commands.length === 0) return found;
   return commandOf(found, rest);
 }
+
+it("comments name sections of docs/design that exist", () => {
+  const folders = ["algorithms", "arms", "assembly", "bench", "connections", "jobs", "operators", "runtime"];
+  const named = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".ts"))
+      .flatMap((name) => {
+        const text = readFileSync(join(root, folder, name), "utf8").replace(/\n *(?:\/\/|\*)/g, "");
+        return [...text.matchAll(/docs\/design\/([a-z-]+)\.md(?:, ([A-Z][\w -]*\w))?/g)];
+      }),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  for (const [reference, page = "", section] of named) {
+    const text = readFileSync(join(root, `docs/design/${page}.md`), "utf8");
+    expect(section === undefined || text.includes(`\n## ${section}`), reference).toBe(true);
+  }
+});
 
 it("operations.md names the metrics that there are", async () => {
   const registry = createMetricsRegistry();

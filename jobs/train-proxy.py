@@ -1,4 +1,4 @@
-"""Trains the helpfulness proxy (spec 10) and writes it as an ONNX graph.
+"""Trains the helpfulness proxy (docs/design/selection.md, Training) and writes it as an ONNX graph.
 
 usage: train-proxy.py ROWS.jsonl MODEL.onnx METRICS.json
 

@@ -1,5 +1,5 @@
 // Who holds which partition, and from where: on every join, keep what the same member held in the generation before, let the
-// rest go, and read the rest's positions stably before a record of it is taken (spec 05, point 3). Each partition is adopted as soon as its own
+// rest go, and read the rest's positions stably before a record of it is taken (docs/design/delivery.md, Adoption). Each partition is adopted as soon as its own
 // position can be read: one that can't be holds up no other.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";

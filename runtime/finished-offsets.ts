@@ -1,4 +1,4 @@
-// The offsets beyond the committed one whose records are finished, as the metadata of a committed offset (spec 05, point 5):
+// The offsets beyond the committed one whose records are finished, as the metadata of a committed offset (docs/design/delivery.md, Finished offsets):
 // a bitmap or run lengths, whichever is shorter. The broker refuses more than 4,096 characters, and not retriably.
 
 /** Offsets that a partition may be ahead of its committed one: their bitmap takes 2,732 characters. */

@@ -1,6 +1,6 @@
 // Runs one exactly-once stage: consume, work outside any transaction, commit outputs and positions together. Records finish in
 // any order; a slow one holds nobody back. Delivery guarantee: each record's outputs are visible exactly once to read-committed
-// readers, under crashes, zombies, rebalances and broker restarts (spec 05).
+// readers, under crashes, zombies, rebalances and broker restarts (docs/design/delivery.md).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";

@@ -79,7 +79,7 @@ export interface Decision {
   createdAt: number;
 }
 
-/** How one arm looked for this request (spec 20). */
+/** How one arm looked for this request (docs/design/routing.md, Score). */
 export interface ArmScore {
   arm: string;
   model: string;
@@ -122,7 +122,7 @@ export interface ShownExample {
   features: number[];
 }
 
-/** One candidate, drawn evenly, that chance forced into the prompt or kept out of it: the unbiased label of helpfulness (spec 10). */
+/** One candidate, drawn evenly, that chance forced into the prompt or kept out of it: the unbiased label of helpfulness (docs/design/selection.md, Unbiased labels). */
 export interface ExampleTrial {
   /** Of the example. */
   id: string;

@@ -1,4 +1,4 @@
-// What a chunk's cache costs from disk against computing it again (spec 50: T_load / T_prefill), and how many layers would have to be there
+// What a chunk's cache costs from disk against computing it again (docs/design/linked-prefill.md, The store: T_load / T_prefill), and how many layers would have to be there
 // before computing could begin, were they loaded one by one.
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";

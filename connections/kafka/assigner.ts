@@ -1,5 +1,5 @@
 // Partition assignment of our own: by partition index over all co-partitioned topics, sorted by the stable instance id and
-// sticky, so that a join or a restart moves as little as can be (spec 05, point 7).
+// sticky, so that a join or a restart moves as little as can be (docs/design/delivery.md, Assignment).
 import type { PartitionAssigner } from "kafkajs";
 import { internals } from "./kafkajs-internals.ts";
 

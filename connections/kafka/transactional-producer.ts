@@ -1,4 +1,4 @@
-// One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no data written (spec 05).
+// One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no data written (docs/design/delivery.md, Work outside transactions).
 // kafkajs wedges its producer when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised. It is also replaced
 // after records were refused: nobody knows then which sequence numbers the brokers have counted, and they would refuse what is sent next or drop it
 // as a repeat of what was aborted. A new epoch starts from 0.

@@ -1,4 +1,4 @@
-// The store of chunk caches (spec 50): K and V of a chunk's tokens as an opaque blob, computed once behind some prefix and linked into any
+// The store of chunk caches (docs/design/linked-prefill.md, The store): K and V of a chunk's tokens as an opaque blob, computed once behind some prefix and linked into any
 // prompt. A chunk may have several variants, made behind different prefixes; all of them share the byte budgets of the tiers.
 import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 

@@ -1,4 +1,4 @@
-// The model of helpfulness: how much an example will better an arm's answer (spec 10, IC-Cache §4.1). Implementation: onnx.ts, in a worker.
+// The model of helpfulness: how much an example will better an arm's answer (docs/design/selection.md, Stage 2; IC-Cache, section 4.1). Implementation: onnx.ts, in a worker.
 
 export interface HelpfulnessModel {
   /** Version of the policy `proxy`. */

@@ -1,5 +1,5 @@
 // One native index with its tuning: changes one after the other, searches at any time, clusters built beside the index when it has grown
-// or shrunk, its number of probes chosen by comparing some searches with exact ones (spec 10). Runs in the worker.
+// or shrunk, its number of probes chosen by comparing some searches with exact ones (docs/design/selection.md, Stage 1). Runs in the worker.
 import pLimit from "p-limit";
 import { messageOf } from "../../algorithms/errors.ts";
 import type { NativeFound, NativeIndex } from "./native.ts";

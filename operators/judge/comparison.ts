@@ -1,4 +1,4 @@
-// An autorater's comparison of two answers (spec 20): its prompt, how its verdict is read, and what many verdicts say together. Pure.
+// An autorater's comparison of two answers (docs/design/routing.md, Feedback and rewards): its prompt, how its verdict is read, and what many verdicts say together. Pure.
 import type { Piece } from "../../schemas/types.ts";
 
 /** Verdicts lie in [-3, 3]. */

@@ -38,7 +38,7 @@ export interface ReplayDependencies {
   clock: () => number;
 }
 
-/** An example is replayed at most so often, over all runs (spec 30). */
+/** An example is replayed at most so often, over all runs (docs/design/selection.md, Example lifecycle). */
 export const mostReplays = 5;
 
 /** Rejects only when the signal is aborted. */

@@ -1,4 +1,4 @@
-// The scores of the arms for one request (spec 20): predicted quality less cost, load and saturation, a Thompson sample of it, and the exact chance to win.
+// The scores of the arms for one request (docs/design/routing.md, Score): predicted quality less cost, load and saturation, a Thompson sample of it, and the exact chance to win.
 import { predict, sample, type Posterior } from "../../algorithms/bandit.ts";
 import {
   loadPenalty,

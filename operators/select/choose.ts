@@ -1,4 +1,4 @@
-// Which of the rated candidates an arm is shown, in what order, and why each of the others is not (spec 10, IC-Cache §4.1): helpful enough,
+// Which of the rated candidates an arm is shown, in what order, and why each of the others is not (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough,
 // unlike those already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
 import { dot } from "../../algorithms/embedding.ts";
 import type { HeldExample } from "../../connections/pool/port.ts";

@@ -1,4 +1,4 @@
-// From which requests selection learns (spec 10, unbiased labels and the threshold): a small share has one example tried on it, another is
+// From which requests selection learns (docs/design/selection.md, Unbiased labels; The threshold): a small share has one example tried on it, another is
 // served under another threshold. A request is in at most one of the two. Pure: the random source is passed in.
 import type { Random } from "../../algorithms/random.ts";
 import type { TrialDraw } from "./choose.ts";

@@ -1,4 +1,4 @@
-// Two-stage selection for one request (spec 10): the nearest examples of its own domain, found once; what each of them would help each
+// Two-stage selection for one request (docs/design/selection.md): the nearest examples of its own domain, found once; what each of them would help each
 // arm, predicted in one call; then every arm's own choice. One path for serving and for `precedent select`, which shows the reasons.
 // Asks the pool and the model of helpfulness; rejects only for bugs: what is missing is named in `degraded`.
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";

@@ -1,4 +1,4 @@
-// The threshold of helpfulness that earned most (spec 10): the tau whose mean net efficiency gain, reward less the price of the examples' tokens,
+// The threshold of helpfulness that earned most (docs/design/selection.md, The threshold): the tau whose mean net efficiency gain, reward less the price of the examples' tokens,
 // is surely above that of the one in force. Pure.
 import type { ThresholdOutcome } from "../aggregate/thresholds.ts";
 

@@ -84,7 +84,7 @@ export function recordInto(clickhouse: Pick<ClickHouse, "insert">, partitions = 
   };
 }
 
-/** The rules of spec 20 read again, without looking at the SQL: newest valid feedback per source and kind, weighted. */
+/** The rules of docs/design/routing.md (Feedback and rewards) read again, without looking at the SQL: newest valid feedback per source and kind, weighted. */
 export function rewardOf(feedback: readonly Feedback[]): { reward: number; weight: number } {
   const byId = new Map<string, Feedback>();
   for (const one of feedback) if (!byId.has(one.id)) byId.set(one.id, one);
