@@ -33,7 +33,7 @@ export interface ProxyHolder {
 }
 
 /** A model that knows who is using it. */
-interface Lent {
+interface Leased {
   model: HelpfulnessModel;
   /** Closes it once `grace` has resolved and its calls are done. */
   retire(grace: Promise<unknown>): Promise<void>;
@@ -43,7 +43,7 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
   const { load, metrics, log, graceMs = 10_000, loadMs = 30_000 } = dependencies;
   const closing = new AbortController();
   const retiring = new Set<Promise<void>>();
-  let lent: Lent | null = null;
+  let leased: Leased | null = null;
   let newest = 0;
   // The newest record not looked at yet; null: a tombstone. Versions in between are passed over.
   let waiting: Policy | null | undefined;
@@ -52,9 +52,9 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
   metrics.version(PROXY, 0);
   metrics.refused(PROXY, false);
 
-  const replace = (next: Lent | null): void => {
-    const old = lent;
-    lent = next;
+  const replace = (next: Leased | null): void => {
+    const old = leased;
+    leased = next;
     metrics.version(PROXY, next?.model.version ?? 0);
     metrics.refused(PROXY, false);
     if (old === null) return;
@@ -71,10 +71,10 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
     const model = await open(record, { load, log, loadMs });
     if ("problem" in model) {
       metrics.refused(PROXY, true);
-      log.error({ policy: PROXY, version: record.version, inForce: lent?.model.version ?? 0 }, model.problem);
+      log.error({ policy: PROXY, version: record.version, inForce: leased?.model.version ?? 0 }, model.problem);
       return;
     }
-    replace(lend(model));
+    replace(lease(model));
     const milliseconds = Math.round(performance.now() - began);
     log.info({ policy: PROXY, version: record.version, milliseconds }, "in force");
   };
@@ -107,7 +107,7 @@ export function createProxyHolder(dependencies: ProxyHolderDependencies): ProxyH
       waiting = null;
       wake();
     },
-    current: () => lent?.model ?? null,
+    current: () => leased?.model ?? null,
     settled: () => working,
     async close() {
       closing.abort();
@@ -151,7 +151,7 @@ async function probe(model: HelpfulnessModel): Promise<void> {
     throw new Error(`of two rows it says [${scores.join(", ")}], expected two numbers in [0, 1]`);
 }
 
-function lend(model: HelpfulnessModel): Lent {
+function lease(model: HelpfulnessModel): Leased {
   let calls = 0;
   let onIdle: (() => void) | undefined;
   return {
@@ -166,7 +166,7 @@ function lend(model: HelpfulnessModel): Lent {
           if (calls === 0) onIdle?.();
         }
       },
-      // Whoever borrows it can't close it.
+      // Whoever leases it can't close it.
       close: () => Promise.resolve(),
     },
     async retire(grace) {

@@ -60,9 +60,9 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     anyNewsAt = state.newsAt = Date.now();
     delete state.stableAt;
   };
-  const settle = (state: Followed, forsaken = false): void => {
+  const settle = (state: Followed, abandoned = false): void => {
     state.waiting = state.waiting.filter(({ end, resolve }) => {
-      if (!forsaken && state.position < end) return true;
+      if (!abandoned && state.position < end) return true;
       resolve();
       return false;
     });

@@ -1,4 +1,4 @@
-// The one door to kafkajs' internals. They are stable only because the version is pinned: any other version is refused.
+// The only module that reads kafkajs' internals. They are stable only because the version is pinned: any other version is refused.
 import Module, { createRequire } from "node:module";
 import type { Socket } from "node:net";
 
