@@ -1,9 +1,9 @@
-// Type-aware TypeScript rules, and which module may import what (scripts/lint-walls.mjs says why).
+// Type-aware TypeScript rules, and which module may import what (scripts/import-rules.mjs).
 import { defineConfig } from "eslint/config";
 import prettier from "eslint-config-prettier";
 import regexp from "eslint-plugin-regexp";
 import tseslint from "typescript-eslint";
-import { walls } from "./scripts/lint-walls.mjs";
+import { importRules } from "./scripts/lint-imports.mjs";
 
 export default defineConfig(
   {
@@ -57,5 +57,5 @@ export default defineConfig(
   },
   // Programs of their own: what they print is their output.
   { files: ["scripts/**", "bench/**", "stack/**", "docs/**", "test/**"], rules: { "no-console": "off" } },
-  ...walls,
+  ...importRules,
 );

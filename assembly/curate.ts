@@ -1,5 +1,6 @@
 // What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
-import { createAdmit, type ExampleChange, type Shelf } from "../operators/admit/admit.ts";
+import { createAdmit, type Shelf } from "../operators/admit/admit.ts";
+import type { ExampleChange } from "../operators/example-change.ts";
 import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
 import { createRemember } from "../operators/admit/remember.ts";
@@ -7,7 +8,7 @@ import { createEvict } from "../operators/evict/evict.ts";
 import { createPlace, type PlaceRules } from "../operators/place/place.ts";
 import { PLACEMENT } from "../operators/place/placement.ts";
 import { createSeen } from "../operators/place/seen.ts";
-import { createPolicyLog } from "../operators/publish/policy-log.ts";
+import { createPolicyLog } from "../operators/policy-log.ts";
 import { curate } from "../pipelines/curate.ts";
 import { record } from "../pipelines/record.ts";
 import type { Sent } from "../runtime/declaration.ts";

@@ -1,7 +1,7 @@
 // Changed examples as they go to the topic: a new state to the home of its key alone (copies elsewhere are operators/place's), a removal to the
 // copies as well, so that no process shows it any more. To be published in one transaction.
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
-import type { ExampleChange } from "../operators/admit/admit.ts";
+import type { ExampleChange } from "../operators/example-change.ts";
 import { removalMessages } from "../operators/place/removal.ts";
 import type { Topic } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";

@@ -5,7 +5,7 @@ import { PROXY } from "../operators/publish/proxy-policy.ts";
 import { createPublishThreshold, thresholdInForce } from "../operators/publish/publish-threshold.ts";
 import { THRESHOLD } from "../operators/publish/threshold-policy.ts";
 import { learnThreshold, type learn } from "../pipelines/learn.ts";
-import type { PolicyLogs } from "../operators/publish/policy-log.ts";
+import type { PolicyLogs } from "../operators/policy-log.ts";
 import type { StageMetrics } from "../runtime/metrics.ts";
 import type { SessionOf } from "./session.ts";
 import { trainAndPublishProxy } from "./train-proxy.ts";

@@ -1,7 +1,7 @@
 // What learn needs: the lock, ClickHouse, the versions of the policies that it writes. Followers wait for the lock and hold nothing else.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { createAggregate } from "../operators/aggregate/aggregate.ts";
-import { createPolicyLogs, policyWriterId } from "../operators/publish/policy-log.ts";
+import { createPolicyLogs, policyWriterId } from "../operators/policy-log.ts";
 import { PROXY } from "../operators/publish/proxy-policy.ts";
 import { createPublish } from "../operators/publish/publish.ts";
 import { THRESHOLD } from "../operators/publish/threshold-policy.ts";

@@ -3,7 +3,7 @@
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { PLACEMENT } from "../operators/place/placement.ts";
 import { learn } from "../pipelines/learn.ts";
-import { createPolicyLog, policyWriterId, type PolicyLog } from "../operators/publish/policy-log.ts";
+import { createPolicyLog, policyWriterId, type PolicyLog } from "../operators/policy-log.ts";
 import type { Policy } from "../schemas/types.ts";
 import { isLinkPolicy } from "./link-history.ts";
 import type { Session } from "./session.ts";

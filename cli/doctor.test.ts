@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Check } from "./doctor-check.ts";
-import type { TopicSafety } from "../connections/kafka/durability.ts";
+import type { TopicSafety } from "../connections/kafka/port.ts";
 import { clientStamps, slowCoordinator, weakTopics } from "./doctor-connections.ts";
 import { describeChecks } from "./doctor.ts";
 import { atLeast } from "./doctor-machine.ts";

@@ -12,7 +12,7 @@ import { chatMessages } from "../arms/messages.ts";
 import { createChat } from "../connections/llama/chat.ts";
 import type { ModelFacts } from "../connections/llama/port.ts";
 import { serveCalls } from "../connections/worker/rpc.ts";
-import { templates } from "./compose/templates.ts";
+import { templates } from "./templates.ts";
 import { comparisonPrompt, readVerdict } from "./judge/comparison.ts";
 import { isSafe } from "./select/screen.ts";
 

@@ -1,8 +1,9 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them: the flow in README.md, from
-// what the stages declare. `npm run reference` writes them; the test beside this file fails when one is stale.
+// what the stages declare; the import rules in CONTRIBUTING.md, from what the linter enforces. `npm run reference` writes them; the test beside this file fails when one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../config/load.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
+import { modules, packages, ports, tests, type Module } from "./import-rules.mjs";
 
 export interface GeneratedPart {
   file: string;
@@ -18,7 +19,37 @@ const flow = (): string =>
 
 export const generatedParts: readonly GeneratedPart[] = [
   { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+  { file: page("CONTRIBUTING.md"), whole: (text) => replacePart(text, "import rules", importRules()) },
 ];
+
+const list = (items: readonly string[]): string => items.map((item) => `\`${item}\``).join(", ");
+
+function importRules(): string {
+  const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
+  const rules = packages.map(({ packages: names, within, use }) => row(list(names), list(within), use));
+  return [
+    row("module", "what it contains", "may import"),
+    row("---", "---", "---"),
+    ...modules.map((module) => row(`\`${module.name}/\``, module.about, mayImport(module))),
+    "",
+    `Ports (\`${ports}\`) own their types: they import other ports alone. None of this holds for tests (${list(tests)}).`,
+    "",
+    row("packages, files", "only in", "others use"),
+    row("---", "---", "---"),
+    ...rules,
+  ].join("\n");
+}
+
+function mayImport({ imports, only = {}, siblings }: Module): string {
+  if (imports === "everything") return "everything; only `demo/` and `bench/` import it";
+  const modules = imports.map((name) => {
+    const files = only[name]?.map((file) => `${file}.ts`);
+    return files === undefined ? name : `${name} (${list(files)})`;
+  });
+  const folders = Object.entries(siblings ?? {}).map(([folder, allowed]) => `${folder} → ${allowed.join(", ")}`);
+  const others = folders.length > 0 ? [`of its own folders only ${folders.join("; ")}`] : [];
+  return [...modules, ...others].join(", ") || "nothing";
+}
 
 function replacePart(text: string, name: string, part: string): string {
   const begin = `<!-- ${name}: made by "npm run reference" -->`;

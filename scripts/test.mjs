@@ -1,4 +1,4 @@
-// npm test: installs what a fresh clone lacks, then checks types, style and walls, and runs unit and integration tests on
+// npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs unit and integration tests on
 // a real embedded stack. At the end every failure is told once more, for a record that keeps only the end of the output; the last line says how
 // many passed and failed. What is asked for can be narrowed:
 //   npm test -- checks | unit | integration
@@ -76,7 +76,7 @@ try {
       check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
       check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
     ]);
-    await check("lint and walls", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);
+    await check("lint and import rules", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);
   }
   if (wanted("unit")) await vitest("unit");
   if (wanted("integration")) await vitest("integration");

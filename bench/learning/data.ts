@@ -9,7 +9,7 @@ import { splitmix64 } from "../../algorithms/random.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import { createLlamaArm } from "../../arms/llama/llama.ts";
 import { armSchema } from "../../config/schema.ts";
-import { templates } from "../../operators/compose/templates.ts";
+import { templates } from "../../operators/templates.ts";
 import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Example, Piece } from "../../schemas/types.ts";

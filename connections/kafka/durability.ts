@@ -2,19 +2,7 @@
 // the brokers that there are. Reads what existing topics have, for whoever wants to compare.
 import type { Admin, ITopicMetadata } from "kafkajs";
 import { ConfigResourceTypes } from "./kafkajs.ts";
-
-export interface Durability {
-  replicationFactor: number;
-  minInsyncReplicas: number;
-}
-
-/** What an existing topic has. */
-export interface TopicSafety extends Durability {
-  /** Whose clock dates its records: LogAppendTime is the broker's. */
-  stampedBy: "broker" | "producer";
-  /** Bytes after which a segment may be compacted or removed. */
-  segmentBytes: number;
-}
+import type { Durability, TopicSafety } from "./port.ts";
 
 /** As the configuration has it: what is absent follows from the cluster. */
 export interface DurabilitySettings {

@@ -1,6 +1,5 @@
 // Kafka as the runtime needs it. kafkajs stands behind it today; nothing above this folder knows.
 import type { Origin } from "../../algorithms/origin.ts";
-import type { Durability, TopicSafety } from "./durability.ts";
 
 /** Identity under which a consumer commits. */
 export interface GroupMember {
@@ -262,6 +261,20 @@ export interface StuckPartition {
   high: number;
   /** Since when it has stood there, as far as we have looked; milliseconds since the epoch. */
   since: number;
+}
+
+/** How many copies of a record there are, and how many must have it before it is acknowledged. */
+export interface Durability {
+  replicationFactor: number;
+  minInsyncReplicas: number;
+}
+
+/** What an existing topic has. */
+export interface TopicSafety extends Durability {
+  /** Whose clock dates its records: LogAppendTime is the broker's. */
+  stampedBy: "broker" | "producer";
+  /** Bytes after which a segment may be compacted or removed. */
+  segmentBytes: number;
 }
 
 export interface PartitionEnds {

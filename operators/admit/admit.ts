@@ -8,6 +8,7 @@ import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embe
 import type { ExamplePool, HeldExample } from "../../connections/pool/port.ts";
 import type { TextWork } from "../../connections/text/port.ts";
 import type { Example } from "../../schemas/types.ts";
+import type { ExampleChange } from "../example-change.ts";
 import type { Candidate } from "./candidates.ts";
 import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";
 
@@ -29,13 +30,6 @@ export interface AdmitDependencies {
   personalData: PersonalDataOptions;
   /** Milliseconds since the epoch. */
   clock: () => number;
-}
-
-/** A change of the pool; value null takes the example away. */
-export interface ExampleChange {
-  id: string;
-  domain: string;
-  value: Example | null;
 }
 
 /** kept: it is an example already. withdrawn: it was one, and what is known now does not justify it. */

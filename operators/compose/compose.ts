@@ -5,7 +5,7 @@ import { ok, refuse, type Emit, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "./documents.ts";
-import { templates, type TemplateName } from "./templates.ts";
+import { templates, type TemplateName } from "../templates.ts";
 
 /** After compose: what the pipeline publishes. */
 export interface Composed extends Routed {

@@ -4,7 +4,7 @@
 import { creditRetention } from "../../algorithms/gain.ts";
 import { knapsack } from "../../algorithms/knapsack.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { ExampleChange } from "../admit/admit.ts";
+import type { ExampleChange } from "../example-change.ts";
 
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";
 import type { Example } from "../../schemas/types.ts";
-import type { PolicyLog } from "../publish/policy-log.ts";
+import type { PolicyLog } from "../policy-log.ts";
 import { createFill } from "./fill.ts";
 import { createMirror, type Mirror, type MirrorDependencies } from "./mirror.ts";
 import { decodePlacement, encodePlacement, mostPlaces, nothingPlaced, type Placement } from "./placement.ts";

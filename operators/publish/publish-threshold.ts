@@ -2,7 +2,7 @@
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../solve/threshold.ts";
-import { isPaused, type PolicyLog } from "./policy-log.ts";
+import { isPaused, type PolicyLog } from "../policy-log.ts";
 import {
   decodeThresholdPolicy,
   encodeThresholdBody,

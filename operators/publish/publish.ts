@@ -4,7 +4,7 @@
 import type { Policy } from "../../schemas/types.ts";
 import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND } from "../route/policy.ts";
 import { sameArms, type Solved } from "../solve/solve.ts";
-import type { PolicyLog } from "./policy-log.ts";
+import type { PolicyLog } from "../policy-log.ts";
 
 export interface PublishDependencies {
   policies: PolicyLog;

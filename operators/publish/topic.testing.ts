@@ -3,7 +3,7 @@ import { pino } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Policy } from "../../schemas/types.ts";
-import { createPolicyLogs, type PolicyLogs } from "./policy-log.ts";
+import { createPolicyLogs, type PolicyLogs } from "../policy-log.ts";
 
 export interface PolicyTopic {
   /** A writer of the names; `recorded`: the highest version in ClickHouse. */

@@ -4,7 +4,7 @@ import { exampleId } from "../../algorithms/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Arm } from "../../arms/arm.ts";
 import type { Example, Piece } from "../../schemas/types.ts";
-import type { ExampleChange } from "../admit/admit.ts";
+import type { ExampleChange } from "../example-change.ts";
 import { tieWithin } from "../judge/comparison.ts";
 import type { Judge } from "./judge.ts";
 

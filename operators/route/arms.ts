@@ -1,7 +1,7 @@
 // The arms as plan sees them: names, models and what they cost. Made anew whenever the configuration changes.
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
-import type { TemplateName } from "../compose/templates.ts";
+import type { TemplateName } from "../templates.ts";
 
 export interface RouteArm {
   name: string;

@@ -2,7 +2,7 @@
 // conversation and the answer. Tokens are estimated (algorithms/tokens.ts), so a fifth of the window's room stays free. Pure.
 import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
 import type { Message } from "../../schemas/types.ts";
-import { templates, type TemplateName } from "../compose/templates.ts";
+import { templates, type TemplateName } from "../templates.ts";
 
 export interface RoomyArm {
   tokenBudget?: number | undefined;

@@ -6,9 +6,9 @@
 //               Not linkable: an example's tokens follow those of the question.
 // What an example says stays the example's: chat turns are turns of their own, and in a guided prompt every line of an example is indented,
 // so that no text can pass for one of the headings.
-import { estimateTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
-import type { Message, Piece } from "../../schemas/types.ts";
-import type { SelectedExample } from "../flow.ts";
+import { estimateTokens, tokensPerTurn } from "../algorithms/tokens.ts";
+import type { Message, Piece } from "../schemas/types.ts";
+import type { SelectedExample } from "./flow.ts";
 
 export type TemplateName = "chat-turns" | "guided";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chatMessages, lastUserTurn } from "../../arms/messages.ts";
-import type { Message, Piece } from "../../schemas/types.ts";
+import { chatMessages, lastUserTurn } from "../arms/messages.ts";
+import type { Message, Piece } from "../schemas/types.ts";
 import { templates, type Conversation } from "./templates.ts";
 
 const user = (content: string): Message => ({ role: "user", content });

@@ -3,10 +3,10 @@
 // whoever was fenced meanwhile has published nothing and starts over. One writer may keep several names; their appends stand in line.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
-import type { Kafka, OutgoingMessage, TopicReader } from "../../connections/kafka/port.ts";
-import type { Codec } from "../../connections/registry/port.ts";
-import { followTable } from "../../runtime/table.ts";
-import type { Policy } from "../../schemas/types.ts";
+import type { Kafka, OutgoingMessage, TopicReader } from "../connections/kafka/port.ts";
+import type { Codec } from "../connections/registry/port.ts";
+import { followTable } from "../runtime/table.ts";
+import type { Policy } from "../schemas/types.ts";
 
 /** T: the type of the name of the topic. */
 export interface PolicyLogsDependencies<T extends string = string> {

@@ -1,0 +1,23 @@
+export interface Module {
+  name: string;
+  about: string;
+  imports: readonly string[] | "everything";
+  only?: Readonly<Record<string, readonly string[]>>;
+  siblings?: Readonly<Record<string, readonly string[]>>;
+}
+export const modules: readonly Module[];
+
+/** Pattern of the files of ports. */
+export const ports: string;
+
+/** Patterns of files to which no rule applies. */
+export const tests: readonly string[];
+
+export interface PackageRule {
+  packages: readonly string[];
+  /** The only files that may import them. */
+  within: readonly string[];
+  /** What others use instead. */
+  use: string;
+}
+export const packages: readonly PackageRule[];

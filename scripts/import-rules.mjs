@@ -1,0 +1,152 @@
+// Who may import what: the one table that the linter enforces (lint-imports.mjs) and CONTRIBUTING.md shows (npm run reference).
+
+/** Programs of their own, which nothing but each other imports. */
+const everything = "everything";
+
+/**
+ * Modules, from the bottom to the top. imports: other modules that it may import. only: of these modules just files of these names.
+ * siblings: folders of its own that may import others of it; where it is given, all others may not.
+ */
+export const modules = [
+  { name: "schemas", about: "Avro and SQL: the contracts; `types.ts` is derived", imports: [] },
+  {
+    name: "algorithms",
+    about: "pure mathematics: no clock, no random source, no I/O of its own",
+    imports: ["schemas"],
+  },
+  { name: "config", about: "what `precedent.yaml` may say, and reading it: data only", imports: ["algorithms"] },
+  { name: "native", about: "C++ addons over libfaiss and libllama, thin; no policy inside", imports: [] },
+  {
+    name: "connections",
+    about: "services and native libraries behind ports named by our need",
+    imports: ["schemas", "algorithms", "config"],
+  },
+  {
+    name: "arms",
+    about: "what can answer a request",
+    imports: ["schemas", "algorithms", "config", "connections"],
+  },
+  {
+    name: "runtime",
+    about: "runs a pipeline exactly-once; knows no operator",
+    imports: ["schemas", "algorithms", "connections"],
+    only: { connections: ["port", "errors"] },
+  },
+  {
+    name: "operators",
+    about: "one verb, one folder; what several need lies beside the folders",
+    imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime"],
+    only: { connections: ["port", "errors"], arms: ["arm", "cost"] },
+    siblings: {
+      aggregate: ["solve"],
+      publish: ["route", "solve"],
+      replay: ["judge"],
+      solve: ["aggregate", "route"],
+    },
+  },
+  {
+    name: "pipelines",
+    about: "compositions of operators, with what each stage reads and writes; no logic",
+    imports: ["schemas", "operators", "runtime"],
+  },
+  { name: "stack", about: "the embedded servers", imports: ["algorithms", "config"] },
+  {
+    name: "scripts",
+    about: "set-up, builds, generated files",
+    imports: ["schemas", "algorithms", "config", "connections", "pipelines"],
+  },
+  {
+    name: "jobs",
+    about: "what runs now and then: trains the proxy, makes a model",
+    imports: ["schemas", "algorithms", "config", "connections", "scripts"],
+  },
+  {
+    name: "assembly",
+    about: "opens connections and puts pipelines on the runtime",
+    imports: [
+      ...["schemas", "algorithms", "config", "connections", "arms"],
+      ...["runtime", "operators", "pipelines", "stack", "jobs"],
+    ],
+  },
+  {
+    name: "cli",
+    about: "one file a command",
+    imports: [
+      ...["schemas", "algorithms", "config", "connections", "arms"],
+      ...["runtime", "operators", "pipelines", "stack", "jobs", "assembly"],
+    ],
+  },
+  { name: "demo", about: "`npm run demo`: one file a scene", imports: everything },
+  { name: "bench", about: "one folder a benchmark; its results", imports: everything },
+];
+
+/** Ports, which import only types of other ports of `connections/` and of what lies under it. */
+export const ports = "connections/*/*port.ts";
+
+/** Tests and what only they use: they may put an implementation behind a port, and import what they like. */
+export const tests = ["**/*.test.ts", "**/*.testing.ts", "test/**"];
+
+/** Native libraries and clients of services, the only places that may know them, and what others use. */
+export const packages = [
+  {
+    packages: ["kafkajs", "kafkajs/*"],
+    within: ["connections/kafka/**", "stack/**"],
+    use: "the port connections/kafka/port.ts",
+  },
+  {
+    packages: ["@kafkajs/confluent-schema-registry", "avsc"],
+    within: ["connections/registry/**"],
+    use: "the port connections/registry/port.ts",
+  },
+  {
+    packages: ["@clickhouse/client"],
+    within: ["connections/clickhouse/**"],
+    use: "the port connections/clickhouse/port.ts",
+  },
+  {
+    packages: ["chdb", "chdb/*"],
+    within: ["stack/facade/**"],
+    use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
+  },
+  { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port connections/vectors/port.ts" },
+  {
+    packages: ["lmdb"],
+    within: ["connections/pool/**", "connections/documents/**"],
+    use: "a port (connections/pool/port.ts, connections/documents/port.ts)",
+  },
+  {
+    packages: ["onnxruntime-node"],
+    within: ["connections/embedder/**", "connections/proxy/**"],
+    use: "the ports connections/embedder/port.ts and connections/proxy/port.ts",
+  },
+  {
+    packages: ["@huggingface/tokenizers"],
+    within: ["connections/embedder/**"],
+    use: "the port connections/embedder/port.ts",
+  },
+  { packages: ["openai", "eventsource-parser"], within: ["arms/**"], use: "the port arms/arm.ts" },
+  // Only its libraries are used, under our own addon.
+  { packages: ["node-llama-cpp"], within: ["connections/llama/**"], use: "connections/llama" },
+  {
+    // Native code that may crash: it belongs into the llama arm's own process, and into programs.
+    packages: ["@huggingface/jinja", "**/connections/llama/*", "!**/connections/llama/port.ts"],
+    within: ["connections/llama/**", "arms/**", "bench/**", "scripts/**", "cli/**"],
+    use: "the port arms/arm.ts",
+  },
+  {
+    packages: ["zod"],
+    within: ["config/**", "cli/**", "arms/**", "operators/**", "schemas/**", "stack/**", "scripts/**", "demo/**"],
+    use: "typed values",
+  },
+  { packages: ["yaml"], within: ["config/**"], use: "config/load.ts" },
+  {
+    packages: ["commander", "cli-table3"],
+    within: ["cli/**", "bench/**"],
+    use: "plain functions; only cli/ meets the terminal",
+  },
+  {
+    packages: ["fastify", "prom-client"],
+    within: ["runtime/**", "cli/**"],
+    use: "runtime/metrics.ts and runtime/health.ts",
+  },
+];
