@@ -2,11 +2,9 @@
 // would rank one bad use above a thousand. ClickHouse computes the same in the view example_gain; this is its definition and its check.
 
 /** rho: what is left of G after an hour. The view holds the same number. */
-export const gainRetention = 0.9;
+const gainRetention = 0.9;
 /** Offload credit that is left after an hour (docs/design/selection.md, Example lifecycle). */
 export const creditRetention = 0.9;
-/** Hours that the views look back: what is older counts less than 1e-15 of a use now. */
-export const gainHours = 336;
 
 /** g of one use: quality in [0, 1] (clipped), cost C_i in [0, 1]. */
 export const useGain = (quality: number, cost: number): number => (1 - Math.min(1, Math.max(0, quality))) * cost;

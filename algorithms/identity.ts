@@ -10,7 +10,7 @@ export interface RecordPosition {
   offset: number;
 }
 
-export const positionText = ({ topic, partition, offset }: RecordPosition): string => `${topic}-${partition}-${offset}`;
+const positionText = ({ topic, partition, offset }: RecordPosition): string => `${topic}-${partition}-${offset}`;
 
 /**
  * A request without id (absent or empty) is named by its position, without createdAt dated by the Kafka timestamp. Names that are too long

@@ -52,7 +52,7 @@ export function hashTokens(text: string): HashedTokens {
 }
 
 /** Tokens that both have, repeats counted. */
-export function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTokens): number {
+function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTokens): number {
   let common = 0;
   for (let i = 0, j = 0; i < one.length && j < other.length;) {
     const difference = one[i]! - other[j]!;

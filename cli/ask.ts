@@ -66,7 +66,7 @@ export function requestOf(
 const decisionWaitMs = 3_000;
 
 /** Rejects when no response comes in time. */
-export async function ask(
+async function ask(
   { kafka, codec, config }: Session,
   request: Request & { id: string },
   timeoutMs: number,

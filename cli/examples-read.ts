@@ -127,7 +127,7 @@ export async function findExamples(clickhouse: ClickHouse, id: string): Promise<
   return rows;
 }
 
-export function describeList(rows: readonly Listed[], now: number): string {
+function describeList(rows: readonly Listed[], now: number): string {
   return tableOf(
     ["id", "domain", "quality", "bytes", "age", "source", "request", "response"],
     rows.map((row) => [
@@ -170,7 +170,7 @@ async function exportTo(clickhouse: ClickHouse, name: string, where: Record<stri
 }
 
 /** What import reads. */
-export function exportLine({ tenant, domain, request, response, quality, model }: Listed): object {
+function exportLine({ tenant, domain, request, response, quality, model }: Listed): object {
   const own = decodeURIComponent(domain.slice(domain.indexOf("/") + 1));
   return { request, response, tenant, domain: own, quality, model };
 }

@@ -54,7 +54,7 @@ const rewarded =
   "LEFT JOIN (SELECT request_id, tenant, reward, weight FROM rewards FINAL) AS r ON r.request_id = use.request_id AND r.tenant = use.tenant";
 
 /** Throws CommandError when there is none, or several begin so. */
-export async function readExample(clickhouse: ClickHouse, id: string): Promise<Shown> {
+async function readExample(clickhouse: ClickHouse, id: string): Promise<Shown> {
   const [example, ...others] = await findExamples(clickhouse, id);
   if (example === undefined || others.length > 0)
     throw new CommandError(`${id} begins the ids of several examples: give more of it`);
@@ -81,7 +81,7 @@ export async function readExample(clickhouse: ClickHouse, id: string): Promise<S
   return { ...example, byArm, trials: trials ?? none, gain: ranked?.gain ?? null };
 }
 
-export function describeExample(example: Shown, now: number): string {
+function describeExample(example: Shown, now: number): string {
   const { byArm, trials, gain, expiresAt } = example;
   const uses = byArm.reduce((sum, arm) => sum + arm.uses, 0);
   const lines = [

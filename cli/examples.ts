@@ -126,7 +126,7 @@ export async function importPairs({
 }
 
 /** The id that the pair's example gets. */
-export const pairId = (pair: Pair, options: Options): string =>
+const pairId = (pair: Pair, options: Options): string =>
   exampleId(domainOf(pair, options), pair.request, pair.response);
 
 const domainOf = (pair: Pair, options: Options): string =>

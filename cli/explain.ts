@@ -34,7 +34,7 @@ function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>
   return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
 }
 
-export function describeConversation({
+function describeConversation({
   request,
   decision,
   examples,

@@ -6,7 +6,7 @@ import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Docume
 import { pathText, problemsOf, type Problem } from "./problems.ts";
 import { configSchema, type ArmConfig, type Config } from "./schema.ts";
 
-export const defaultFile = "precedent.yaml";
+const defaultFile = "precedent.yaml";
 
 export class ConfigError extends Error {
   override name = "ConfigError";

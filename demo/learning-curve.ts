@@ -76,5 +76,5 @@ const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
 /** Means over a window that moves by one. */
-export const rolling = (values: readonly number[]): number[] =>
+const rolling = (values: readonly number[]): number[] =>
   values.slice(window - 1).map((_, start) => mean(values.slice(start, start + window)));

@@ -2,7 +2,7 @@
 // would do finished work twice. Pure but for the clock that is passed in.
 
 /** How long it must seem so. */
-export const doubtMs = 2_000;
+const doubtMs = 2_000;
 
 export interface Doubts {
   /** Whether what is seen of the partition now has been seen for long enough. */

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 
-export class InstanceTaken extends Error {
+class InstanceTaken extends Error {
   override name = "InstanceTaken";
 }
 

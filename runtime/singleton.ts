@@ -63,7 +63,7 @@ const restartMs = { first: 500, limit: 30_000 };
 const lostGroup = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
 /** Whether a rejected publish means that the lease is over, told by the group's coordinator before we have heard of it. */
-export const isLeaseLost = (error: unknown): boolean =>
+const isLeaseLost = (error: unknown): boolean =>
   error instanceof TransactionAborted && lostGroup.has(kafkaErrorType(error.cause) ?? "");
 
 export function createSingleton<L extends string, T extends string>({

@@ -74,6 +74,7 @@ try {
   if (wanted("checks")) {
     await Promise.all([
       check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
+      check("nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
       check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
     ]);
     await check("lint and import rules", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);

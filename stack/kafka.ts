@@ -11,7 +11,7 @@ import { writeAtomically } from "./lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
 
 /** The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its envelope. */
-export const largestMessageBytes = 32 * 1_048_576 + 65_536;
+const largestMessageBytes = 32 * 1_048_576 + 65_536;
 
 export interface KafkaOptions {
   /** The real path of the servers, no link. */

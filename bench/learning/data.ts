@@ -16,8 +16,8 @@ import type { Example, Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 
-export const tenant = "default";
-export const domain = "shell";
+const tenant = "default";
+const domain = "shell";
 
 export interface Item {
   request: string;

@@ -16,8 +16,8 @@ export interface Pair {
   response: string;
 }
 
-export const exampleCount = 3_000;
-export const questionCount = 64;
+const exampleCount = 3_000;
+const questionCount = 64;
 
 const places = [
   "",

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { BenchContext } from "../benchmark.ts";
 
 export const dimension = 384;
-export const queryCount = 2_000;
+const queryCount = 2_000;
 
 const perTopic = 20;
 const decay = 0.5;

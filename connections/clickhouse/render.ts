@@ -29,7 +29,7 @@ export const onCluster = ({ cluster }: RenderOptions): string =>
   cluster === undefined ? "" : `ON CLUSTER ${literal(cluster)}`;
 
 /** ReplacingMergeTree(arguments); on a cluster replicated, once a shard. */
-export function replacingEngine(argument: string, { cluster }: RenderOptions): string {
+function replacingEngine(argument: string, { cluster }: RenderOptions): string {
   if (cluster === undefined) return `ReplacingMergeTree(${argument})`;
   // {shard}, {replica}, {database} and {table} are macros of the server.
   return `ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}', ${argument})`;

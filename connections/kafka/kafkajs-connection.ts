@@ -33,7 +33,7 @@ const closed = ({ socket }: ConnectionLike): Promise<never> =>
   });
 
 /** Wraps Connection.connect. */
-export function withOneSocket(
+function withOneSocket(
   connect: (this: ConnectionLike) => Promise<unknown>,
 ): (this: ConnectionLike) => Promise<unknown> {
   const connecting = new WeakMap<ConnectionLike, Promise<unknown>>();

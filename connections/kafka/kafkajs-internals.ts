@@ -3,7 +3,7 @@ import Module, { createRequire } from "node:module";
 import type { Socket } from "node:net";
 
 const require = createRequire(import.meta.url);
-export const supportedVersion = "2.2.4";
+const supportedVersion = "2.2.4";
 
 /** Throws unless the installed kafkajs is the one that our patches were written and tested for. */
 export function assertKafkajsVersion(): void {

@@ -13,7 +13,7 @@ type Methods = Record<"connect" | "joinAndSync" | "leave", Method> & { fetch: Fe
 const unknownMember = 25;
 
 /** Wraps methods of a ConsumerGroup, of which every start of a consumer makes a new one on the same cluster object. */
-export function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Methods {
+function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Methods {
   const members = new WeakMap<object, string>();
   const remember = ({ cluster, memberId }: ConsumerGroupLike): void => {
     if (memberId === null) members.delete(cluster);

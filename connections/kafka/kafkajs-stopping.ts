@@ -8,7 +8,7 @@ import { internals, type RunnerLike } from "./kafkajs-internals.ts";
 type Fetch = (this: RunnerLike, nodeId: string) => Promise<unknown[]>;
 
 /** Wraps Runner.fetch. */
-export const endingFetchers = (fetch: Fetch): Fetch =>
+const endingFetchers = (fetch: Fetch): Fetch =>
   async function fetchOrEnd(nodeId) {
     if (this.running) return fetch.call(this, nodeId);
     // Waits for the fetcher that asks, among others: it must get its answer first.

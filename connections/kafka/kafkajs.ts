@@ -22,4 +22,4 @@ patchOutOfRange();
 patchStopping();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
-export const { Kafka, logLevel, AssignerProtocol, ConfigResourceTypes, Partitioners } = kafkajs;
+export const { Kafka, logLevel, ConfigResourceTypes, Partitioners } = kafkajs;

@@ -10,7 +10,7 @@ const digestBytes = 32;
 /** Magic, u32 length of the header, u64 length of the blob (little-endian). */
 export const preambleBytes = 16;
 /** A header names the chunks of a prefix; more than this is no header. */
-export const longestHeader = 1_048_576;
+const longestHeader = 1_048_576;
 
 export type Read<T> = { ok: true; value: T } | { ok: false; reason: string };
 

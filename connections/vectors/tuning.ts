@@ -34,7 +34,7 @@ export const defaultIndexOptions: IndexOptions = {
 };
 
 /** Clusters for so many vectors; 0: none, an exact index. */
-export const listsFor = (size: number, { exactLimit }: IndexOptions): number =>
+const listsFor = (size: number, { exactLimit }: IndexOptions): number =>
   size > exactLimit ? Math.ceil(Math.sqrt(size)) : 0;
 
 /** Clusters that the index should be built anew with; null: it may stay as it is. trainedSize: vectors when it was built. */

@@ -55,7 +55,7 @@ export interface CandidatesDependencies {
 }
 
 /** Source of the cursor that counts reward versions. */
-export const rewardsSource = "rewards";
+const rewardsSource = "rewards";
 export const curateReader = "curate";
 
 interface Row extends Omit<Candidate, "source"> {

@@ -157,7 +157,7 @@ function bounds(table: "feedback" | "decisions", topic: string, ranges: readonly
 }
 
 /** Buckets in the order of their hours, cut so that each piece spans at most spanHours. */
-export function spans(buckets: readonly Bucket[]): Bucket[][] {
+function spans(buckets: readonly Bucket[]): Bucket[][] {
   const pieces: Bucket[][] = [];
   for (const bucket of [...buckets].sort((one, other) => one.hour - other.hour)) {
     const piece = pieces.at(-1);

@@ -2,7 +2,7 @@
 // Parameters are bound by ClickHouse: {from:Map(...)} and {to:Map(...)} bound the offsets [from, to) of each partition of a topic.
 
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
-export const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
+const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
 /** Rows of `table` whose offsets are new, of the topic in the parameter `topicParameter`. */
 const inRange = (table: "feedback" | "decisions"): string => `

@@ -6,7 +6,7 @@ import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 
 /** In a request's metadata. */
-export const LINK_POLICY = "link-policy";
+const LINK_POLICY = "link-policy";
 
 export function createLink(): Step<Taken, Linked> {
   return function link(taken, { log }) {

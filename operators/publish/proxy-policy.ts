@@ -9,7 +9,7 @@ export const PROXY_KIND = "proxy/onnx/1";
 /** Of the body: it travels as one message to every plan process, and stands in ClickHouse once a version. */
 export const largestProxyBody = 700 * 1024;
 
-export const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /** Body and hash of the record. Throws RangeError when the model is empty or too large to be published. */
 export function encodeProxyBody(onnx: Uint8Array): { body: string; hash: string } {

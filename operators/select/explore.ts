@@ -4,7 +4,7 @@ import type { Random } from "../../algorithms/random.ts";
 import type { TrialDraw } from "./choose.ts";
 
 /** Forced in or kept out by equal chance: the label that varies least. */
-export const shownProbability = 0.5;
+const shownProbability = 0.5;
 
 export interface ExploreShares {
   /** [0, 0.5] each. */

@@ -30,7 +30,7 @@ export const embedded = (over: Partial<Embedded> = {}): Embedded => ({
   ...over,
 });
 
-export const example = (id: string, over: Partial<Example> = {}): Example =>
+const example = (id: string, over: Partial<Example> = {}): Example =>
   plainExample({ id, domain: "acme/shell", request: `request ${id}`, response: `response ${id}`, ...over });
 
 export const arm = (name: string, over: Partial<SelectArm> = {}): SelectArm => ({

@@ -28,7 +28,7 @@ export interface RecoveryLimits {
   /** A stall is watched for so long, then it counts as one for good. */
   giveUpMs: number;
 }
-export const recoveryLimits: RecoveryLimits = { withinMs: 30_000, giveUpMs: 150_000 };
+const recoveryLimits: RecoveryLimits = { withinMs: 30_000, giveUpMs: 150_000 };
 
 /** Requests from after the fault that must be answered. */
 const fresh = 10;

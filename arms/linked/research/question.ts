@@ -11,7 +11,7 @@ type Scorer = Pick<LlamaScorer, "attention">;
 export type AskedPrompt = Pick<AttentionQuestion, "tokens" | "links">;
 
 /** Layers in a row that must see the same chunks. */
-export const focusWindow = 3;
+const focusWindow = 3;
 /** Tokens looked at in one pass: it gives back a square of them for every layer. */
 const tokensAtOnce = 192;
 
