@@ -49,7 +49,12 @@ export const modules = [
     about: "compositions of operators, with what each stage reads and writes; no logic",
     imports: ["schemas", "operators", "runtime"],
   },
-  { name: "stack", about: "the embedded servers", imports: ["algorithms", "config"] },
+  {
+    name: "stack",
+    about: "the embedded servers",
+    imports: ["algorithms", "config", "connections"],
+    only: { connections: ["process/identity"] },
+  },
   {
     name: "scripts",
     about: "set-up, builds, generated files",
