@@ -7,8 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../algorithms/errors.ts";
 import { waitAfter } from "../algorithms/backoff.ts";
 import { logTail, openLog } from "./logs.ts";
-import { identify, type ProcessIdentity } from "../connections/process/identity.ts";
-import { end } from "./process.ts";
+import { end, identify, type ProcessIdentity } from "./process.ts";
 
 export type ServerName = "kafka" | "registry" | "clickhouse";
 
