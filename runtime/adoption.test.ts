@@ -157,6 +157,21 @@ describe("adoption", () => {
     expect(consumer.calls.slice(2)).toEqual(["seek in/2 0", "resume in/2"]);
   });
 
+  test("and the same member in the same generation: what it commits just now may still go through", async () => {
+    const { consumer, adoption, onDropped } = setUp();
+    adoption.join(memberOf(1), [at(0)]);
+    await settled();
+    const zero = adoption.state("in", 0);
+    const kept = running(zero, 7);
+    consumer.calls.length = 0;
+    // kafkajs gave up, and joined again before the coordinator had missed it.
+    adoption.join(memberOf(1), [at(0)]);
+    await settled();
+    expect([kept.aborted, onDropped.mock.calls]).toEqual([false, []]);
+    expect(adoption.state("in", 0)).toBe(zero);
+    expect(consumer.calls).toEqual(["seek in/0 8", "resume in/0"]);
+  });
+
   test.each([
     ["a generation was missed", memberOf(3)],
     ["it is another member", memberOf(2, "somebody else")],

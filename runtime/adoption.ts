@@ -218,7 +218,11 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     },
     join(next, partitions) {
       if (stopped) return;
-      const consecutive = member !== undefined && member.id === next.id && next.generation === member.generation + 1;
+      // The same generation once more, or the next: nobody else had the partitions in between, and what this member
+      // is about to commit may still go through. Read again, its position could be the one from before that commit,
+      // and the records of it would be done twice.
+      const consecutive =
+        member?.id === next.id && [member.generation, member.generation + 1].includes(next.generation);
       member = next;
       assigned = partitions;
       const join = ++joins;
