@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { access, constants, mkdir, readdir, realpath, rename, rm, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
-import { identify } from "./process.ts";
+import { identify } from "../connections/process/identity.ts";
 
 export interface ClassArchive {
   /** For the command line of java; none when there is no archive and none can be written. */

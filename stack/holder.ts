@@ -2,7 +2,7 @@
 // this pid namespace can that be said: of another one nobody here knows.
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { identify } from "./process.ts";
+import { identify } from "../connections/process/identity.ts";
 
 export interface Holder {
   host: string;

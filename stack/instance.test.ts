@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { acquireInstance } from "./instance.ts";
 import { hostPart, idOfSlot } from "./instance-id.ts";
-import { identify } from "./process.ts";
+import { identify } from "../connections/process/identity.ts";
 
 let folder: string;
 beforeEach(async () => {

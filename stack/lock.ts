@@ -4,7 +4,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";
-import { isAlive, type ProcessIdentity } from "./process.ts";
+import { isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
 
 /**
  * Runs work while holding `<folder>/.<name>.lock`; others wait for up to waitMs and then fail.

@@ -1,39 +1,13 @@
-// Who a process is: its pid and when it started. A pid alone is reused by the system, so a leftover file that names
-// one must never be a reason to kill or to wait for a stranger.
-import { readFileSync } from "node:fs";
+// What the stack does with processes: who it is itself, and ending others, each told by its pid and start time.
 import { setTimeout as delay } from "node:timers/promises";
-
-export interface ProcessIdentity {
-  pid: number;
-  /** Start time in clock ticks since boot, with the boot's id: unique to one life of one process. */
-  started: string;
-}
-
-/** The identity of a living process; undefined when there is none (a zombie counts as dead). Linux: reads /proc. */
-export function identify(pid: number): ProcessIdentity | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return undefined;
-  }
-  // "pid (name) state ppid ... starttime": the name may hold spaces and brackets, so count from the last bracket.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, ticks] = [fields[0], fields[19]];
-  if (ticks === undefined || state === "Z" || state === "X") return undefined;
-  return { pid, started: `${ticks}@${bootId()}` };
-}
+import { identify, isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
 
 /** This process. Throws where /proc is missing: the embedded stack needs Linux. */
 export function self(): ProcessIdentity {
   const identity = identify(process.pid);
-  if (identity === undefined)
+  if (identity === undefined || identity.started === "")
     throw new Error("/proc is not readable: the embedded stack needs Linux. Configure kafka, registry and clickhouse.");
   return identity;
-}
-
-export function isAlive(identity: ProcessIdentity): boolean {
-  return identify(identity.pid)?.started === identity.started;
 }
 
 /** Sends a signal only to that very process; false when it is gone. */
@@ -63,12 +37,4 @@ export async function gone(identity: ProcessIdentity, withinMs: number): Promise
     await delay(25);
   }
   return true;
-}
-
-function bootId(): string {
-  try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
-  } catch {
-    return "";
-  }
 }

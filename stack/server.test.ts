@@ -2,7 +2,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isAlive, signal, type ProcessIdentity } from "./process.ts";
+import { isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
+import { signal } from "./process.ts";
 import { keepRunning, type RunningServer, type ServerEvents, type ServerSpec } from "./server.ts";
 
 let folder: string;

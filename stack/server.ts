@@ -7,7 +7,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../algorithms/errors.ts";
 import { waitAfter } from "../algorithms/backoff.ts";
 import { logTail, openLog } from "./logs.ts";
-import { end, identify, type ProcessIdentity } from "./process.ts";
+import { identify, type ProcessIdentity } from "../connections/process/identity.ts";
+import { end } from "./process.ts";
 
 export type ServerName = "kafka" | "registry" | "clickhouse";
 

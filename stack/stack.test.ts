@@ -9,7 +9,8 @@ import { attachStack, stackStatus, stopStack } from "./attach.ts";
 import { withMutex } from "./lock.ts";
 import { boundLogs, logTail } from "./logs.ts";
 import { createPortKeeper, freePort, listenerOf, ownPort } from "./ports.ts";
-import { end, identify, isAlive, self, signal } from "./process.ts";
+import { identify, isAlive } from "../connections/process/identity.ts";
+import { end, self, signal } from "./process.ts";
 import { chooseConnections } from "./resolve.ts";
 import { readState } from "./state.ts";
 

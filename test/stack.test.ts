@@ -10,7 +10,8 @@ import { createClient } from "@clickhouse/client";
 import { Kafka, logLevel, Partitioners } from "kafkajs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { attachStack, stackStatus, stopStack, type StackInfo } from "../stack/attach.ts";
-import { gone, identify, type ProcessIdentity } from "../stack/process.ts";
+import { identify, type ProcessIdentity } from "../connections/process/identity.ts";
+import { gone } from "../stack/process.ts";
 import type { ServerName } from "../stack/server.ts";
 
 const names: ServerName[] = ["kafka", "registry", "clickhouse"];
