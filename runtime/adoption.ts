@@ -1,6 +1,7 @@
-// Who holds which partition, and from where: on every join, keep what the same member held in the generation before, let the
-// rest go, and read the rest's positions stably before a record of it is taken (docs/design/delivery.md, Adoption). Each partition is adopted as soon as its own
-// position can be read: one that can't be holds up no other.
+// Who holds which partition, and from where: on every join, keep what the same member held in this generation or the one
+// before, let the rest go, and read the rest's positions stably before a record of it is taken
+// (docs/design/delivery.md, Adoption). Each partition is adopted as soon as its own position can be read: one that can't
+// be holds up no other.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
@@ -36,14 +37,15 @@ export interface Adoption {
   join(member: GroupMember, partitions: readonly TopicPartition[]): void;
   /** Forgets everything in memory and reads the positions of the current assignment again. */
   anew(): void;
-  /**
-   * Finds out what became of a transaction, once the producer is initialised: the attempts that were committed. A partition whose position was
-   * moved by somebody else is forgotten and read again. Waits for the broker as long as one of the partitions is held.
-   */
   /** Forgets these partitions and reads their positions again. */
   readAgain(states: readonly PartitionState[], why: string): void;
   /** Reads partitions again whose topic was deleted and made again, or is another cluster's by now. Rejects while the broker is away. */
   compareOrigins(): Promise<void>;
+  /**
+   * Finds out what became of a transaction, once the producer is initialised: the attempts that were committed. A
+   * partition whose position was moved by somebody else is forgotten and read again. Waits for the broker as long as one
+   * of the partitions is held.
+   */
   reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
   /** This member may not commit any more. */
   forget(member: GroupMember): void;
