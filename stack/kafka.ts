@@ -1,10 +1,10 @@
 // Apache Kafka as one KRaft node (broker and controller in one) on 127.0.0.1, small enough for a laptop.
 // Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash of the machine can lose them.
 import { spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Kafka, logLevel, Partitioners } from "kafkajs";
+import { newClusterId } from "./cluster-id.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
 import { kafkaClassPath } from "./install.ts";
 import { writeAtomically } from "./lock.ts";
@@ -71,10 +71,9 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
   };
 }
 
-/** Once for a new data folder. The cluster id is random, so that a client can tell one stack from another. */
+/** Once for a new data folder. */
 async function format(java: string[], properties: string): Promise<void> {
-  const clusterId = randomBytes(16).toString("base64url");
-  const args = [...java, "kafka.tools.StorageTool", "format", "-t", clusterId, "-c", properties];
+  const args = [...java, "kafka.tools.StorageTool", "format", "-t", newClusterId(), "-c", properties];
   const child = spawn("java", args, { stdio: ["ignore", "pipe", "pipe"] });
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));

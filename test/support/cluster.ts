@@ -1,13 +1,13 @@
 // Three Kafka nodes, each broker and controller, for tests of what one broker can't show: leaders that move, brokers that die one at a time.
 // Topics have three copies of which two must be in sync. Runs without a supervisor: a test kills, freezes and starts the nodes itself.
 import { spawn, type ChildProcess } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { newClusterId } from "../../stack/cluster-id.ts";
 import { ensureServers, kafkaClassPath } from "../../stack/install.ts";
 import { freePort } from "../../stack/ports.ts";
 
@@ -47,7 +47,7 @@ export async function startCluster(answers: (broker: string) => Promise<unknown>
   const voters = [...ports].map(([node, { controller }]) => `${node}@127.0.0.1:${controller}`).join(",");
   const address = (node: NodeId): string => `127.0.0.1:${ports.get(node)?.broker ?? 0}`;
   const at = (node: NodeId, ...more: string[]): string => join(folder, `node-${node}`, ...more);
-  const clusterId = randomBytes(16).toString("base64url");
+  const clusterId = newClusterId();
   const children = new Map<NodeId, ChildProcess>();
 
   const run = (node: NodeId, ...args: string[]): ChildProcess => {
