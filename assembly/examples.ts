@@ -7,7 +7,7 @@ import type { Embedder } from "../connections/embedder/port.ts";
 import { createPool } from "../connections/pool/pool.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
 import { createVectorIndexes } from "../connections/vectors/create.ts";
-import type { PlacementMode } from "../operators/place/placement.ts";
+import type { PlacementMode } from "../policies/placement.ts";
 import { observePool } from "../runtime/pool-metrics.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";

@@ -1,11 +1,11 @@
 // The passes of learn over helpfulness: the threshold, again and again, and the proxy, where the configuration says how often.
 import type { Logger } from "pino";
 import { readThresholds } from "../operators/aggregate/thresholds.ts";
-import { PROXY } from "../operators/publish/proxy-policy.ts";
+import { PROXY } from "../policies/helpfulness.ts";
 import { createPublishThreshold, thresholdInForce } from "../operators/publish/publish-threshold.ts";
-import { THRESHOLD } from "../operators/publish/threshold-policy.ts";
+import { THRESHOLD } from "../policies/threshold.ts";
 import { learnThreshold, type learn } from "../pipelines/learn.ts";
-import type { PolicyLogs } from "../operators/policy-log.ts";
+import type { PolicyLogs } from "../policies/log.ts";
 import type { StageMetrics } from "../runtime/metrics.ts";
 import type { SessionOf } from "./session.ts";
 import { trainAndPublishProxy } from "./train-proxy.ts";

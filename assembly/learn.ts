@@ -1,11 +1,11 @@
 // What learn needs: the lock, ClickHouse, the versions of the policies that it writes. Followers wait for the lock and hold nothing else.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { createAggregate } from "../operators/aggregate/aggregate.ts";
-import { createPolicyLogs, policyWriterId } from "../operators/policy-log.ts";
-import { PROXY } from "../operators/publish/proxy-policy.ts";
+import { createPolicyLogs, policyWriterId } from "../policies/log.ts";
+import { PROXY } from "../policies/helpfulness.ts";
 import { createPublish } from "../operators/publish/publish.ts";
-import { THRESHOLD } from "../operators/publish/threshold-policy.ts";
-import { ROUTER } from "../operators/route/policy.ts";
+import { THRESHOLD } from "../policies/threshold.ts";
+import { ROUTER } from "../policies/router.ts";
 import { learn } from "../pipelines/learn.ts";
 import type { Sent } from "../runtime/declaration.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
@@ -13,7 +13,7 @@ import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
-import { highestPolicyVersion } from "./policies.ts";
+import { highestPolicyVersion } from "../policies/history.ts";
 import type { SessionOf } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 

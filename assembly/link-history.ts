@@ -3,6 +3,7 @@
 import { upperKl } from "../algorithms/policy-choice.ts";
 import type { PastSample } from "../arms/linked/choice.ts";
 import type { LinkHistory } from "../arms/linked/history.ts";
+import { encodeLinkPolicy, linkPolicyName } from "../policies/link.ts";
 import type { SessionOf } from "./session.ts";
 
 export interface OpenLinkHistory extends LinkHistory {
@@ -12,11 +13,6 @@ export interface OpenLinkHistory extends LinkHistory {
 /** Prompts and caches of longer ago are others. */
 const daysRead = 14;
 const dayMs = 86_400_000;
-
-/** Names of policies on the topic `policies`: one for each arm. Nobody but people reads them there, so no writer needs to fence another. */
-export const linkPolicyName = (arm: string): string => `link/${arm}`;
-export const isLinkPolicy = (name: string): boolean => name.startsWith("link/");
-const kind = "link/1";
 
 const SAMPLES = `
   SELECT request_id AS requestId, policy, recomputed_share AS recomputedShare, kl
@@ -75,19 +71,9 @@ export function createLinkHistory(
       send("prefill-samples", requestId, codec.encode("prefill-samples", record));
     },
     chose({ policy, record }, of) {
-      const createdAt = Date.now();
       const known = record && { kl: record.kl, upperKl: upperKl(record), share: record.share };
-      const value = codec.encode("policies", {
-        name: linkPolicyName(arm),
-        tenant: "default",
-        // Ascending over all processes of the arm, which know nothing of each other.
-        version: createdAt,
-        kind,
-        body: JSON.stringify({ policy, ...of, bound }),
-        ...{ reference: null, hash: null, featureVersion: 0, trainedThrough: null, revertOf: null },
-        metrics: { samples: record?.weight ?? 0, ...known },
-        createdAt,
-      });
+      const metrics = { samples: record?.weight ?? 0, ...known };
+      const value = codec.encode("policies", encodeLinkPolicy(arm, { policy, ...of, bound }, metrics, Date.now()));
       send("policies", linkPolicyName(arm), value);
     },
     close: async () => producer?.close(),

@@ -3,13 +3,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
-import { createPlacementTable, type PlacementMode } from "../operators/place/placement.ts";
+import { createPlacementTable, type PlacementMode } from "../policies/placement.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
 import { createSharedResponses } from "../operators/recall/shared-responses.ts";
-import { ROUTER } from "../operators/route/policy.ts";
-import { createPolicyTable } from "../operators/route/policy-table.ts";
+import { ROUTER } from "../policies/router.ts";
+import { createPolicyTable } from "../policies/router-table.ts";
 import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
 import { createLoadMetrics } from "../runtime/load-metrics.ts";

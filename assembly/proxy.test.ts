@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { expect, it, vi } from "vitest";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
-import { encodeProxyBody, PROXY, PROXY_KIND } from "../operators/publish/proxy-policy.ts";
+import { encodeProxyBody, PROXY, PROXY_KIND } from "../policies/helpfulness.ts";
 import { createMetricsRegistry } from "../runtime/metrics.ts";
 import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
 import type { Policy } from "../schemas/types.ts";

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import { messageOf } from "../algorithms/errors.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
-import { decodeProxyPolicy, PROXY } from "../operators/publish/proxy-policy.ts";
+import { decodeProxyPolicy, PROXY } from "../policies/helpfulness.ts";
 import type { PolicyMetrics } from "../runtime/policy-metrics.ts";
 import type { Policy } from "../schemas/types.ts";
 

@@ -5,7 +5,7 @@ import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PartitionSpan, TopicFollower } from "../connections/kafka/port.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
-import type { PlacementMode } from "../operators/place/placement.ts";
+import type { PlacementMode } from "../policies/placement.ts";
 
 export interface ShareDependencies {
   follower: Pick<TopicFollower, "follow" | "unfollow" | "position" | "caughtUp">;

@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createProxyRows, type ProxyRow, type ProxyRows } from "../operators/aggregate/proxy-rows.ts";
-import { isPaused, type PolicyLog } from "../operators/policy-log.ts";
+import { isPaused, type PolicyLog } from "../policies/log.ts";
 import { createPublishProxy, type PublishedProxy, type TrainedProxy } from "../operators/publish/publish-proxy.ts";
 
 export interface TrainProxyDependencies {

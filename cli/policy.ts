@@ -1,8 +1,10 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
 import { InvalidArgumentError, type Command } from "commander";
-import { policyHistory, resumePolicy, revertPolicy } from "../assembly/policies.ts";
+import { policiesOf } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
-import { ROUTER } from "../operators/route/policy.ts";
+import { policyHistory } from "../policies/history.ts";
+import { resumePolicy, revertPolicy } from "../policies/revert.ts";
+import { ROUTER } from "../policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
 import { printWithSession } from "./with-session.ts";
@@ -49,7 +51,7 @@ export function addPolicy(program: Command, io: Io): void {
     .argument("[version]", "the version to go back to; by default the one before the newest", parseVersion)
     .action(async (name: string, version: number | undefined, _options, command: Command) => {
       await on(command, async (session) => {
-        const made = await revertPolicy(session, name, version, Date.now());
+        const made = await revertPolicy(policiesOf(session), name, version, Date.now());
         return `${name} ${made.version} repeats ${made.revertOf}; learning is paused: precedent policy resume ${name}\n`;
       });
     });
@@ -60,7 +62,7 @@ export function addPolicy(program: Command, io: Io): void {
     .argument("<name>", "which policy")
     .action(async (name: string, _options, command: Command) => {
       await on(command, async (session) => {
-        const made = await resumePolicy(session, name, Date.now());
+        const made = await resumePolicy(policiesOf(session), name, Date.now());
         return `${name} ${made.version} stands until something newer is learnt\n`;
       });
     });

@@ -1,9 +1,10 @@
 // precedent proxy train|show: the model of which examples help, learnt from what ClickHouse holds. Going back: precedent policy revert proxy.
 import type { Command } from "commander";
-import { openPolicyLog, policyHistory } from "../assembly/policies.ts";
+import { openPolicyLog } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
 import { proxyRows, trainAndPublishProxy, type ProxyTraining } from "../assembly/train-proxy.ts";
-import { PROXY } from "../operators/publish/proxy-policy.ts";
+import { policyHistory } from "../policies/history.ts";
+import { PROXY } from "../policies/helpfulness.ts";
 import { describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount } from "./options.ts";

@@ -33,15 +33,21 @@ export const modules = [
     only: { connections: ["port", "errors"] },
   },
   {
+    name: "policies",
+    about: "codecs and versions of published policies, which learn, plan and people share",
+    imports: ["schemas", "algorithms", "connections", "runtime"],
+    only: { connections: ["port", "errors"] },
+  },
+  {
     name: "operators",
     about: "one verb, one folder; what several need lies beside the folders",
-    imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime"],
+    imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime", "policies"],
     only: { connections: ["port", "errors"], arms: ["arm", "cost"] },
     siblings: {
       aggregate: ["solve"],
-      publish: ["route", "solve"],
+      publish: ["solve"],
       replay: ["judge"],
-      solve: ["aggregate", "route"],
+      solve: ["aggregate"],
     },
   },
   {
@@ -70,7 +76,7 @@ export const modules = [
     about: "opens connections and puts pipelines on the runtime",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "arms"],
-      ...["runtime", "operators", "pipelines", "stack", "jobs"],
+      ...["runtime", "policies", "operators", "pipelines", "stack", "jobs"],
     ],
   },
   {
@@ -78,7 +84,7 @@ export const modules = [
     about: "one file a command",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "arms"],
-      ...["runtime", "operators", "pipelines", "stack", "jobs", "assembly"],
+      ...["runtime", "policies", "operators", "pipelines", "stack", "jobs", "assembly"],
     ],
   },
   { name: "demo", about: "`npm run demo`: one file a scene", imports: everything },
@@ -140,7 +146,17 @@ export const packages = [
   },
   {
     packages: ["zod"],
-    within: ["config/**", "cli/**", "arms/**", "operators/**", "schemas/**", "stack/**", "scripts/**", "demo/**"],
+    within: [
+      "config/**",
+      "cli/**",
+      "arms/**",
+      "policies/**",
+      "operators/**",
+      "schemas/**",
+      "stack/**",
+      "scripts/**",
+      "demo/**",
+    ],
     use: "typed values",
   },
   { packages: ["yaml"], within: ["config/**"], use: "config/load.ts" },

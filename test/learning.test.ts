@@ -9,9 +9,10 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { predict } from "../algorithms/bandit.ts";
 import { FEATURE_COUNT } from "../algorithms/features.ts";
-import { resumePolicy, revertPolicy } from "../assembly/policies.ts";
+import { policiesOf } from "../assembly/policies.ts";
 import { startStages, type RunningStages } from "../assembly/up.ts";
-import { decodeRouterPolicy, type RouterPolicy } from "../operators/route/policy.ts";
+import { resumePolicy, revertPolicy } from "../policies/revert.ts";
+import { decodeRouterPolicy, type RouterPolicy } from "../policies/router.ts";
 import type { Decision, Feedback, Policy } from "../schemas/types.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
 import { follow } from "./support/follow.ts";
@@ -186,7 +187,7 @@ test("300 requests, feedback late and doubled, the learner killed, ClickHouse aw
 test("a revert stands until learning is resumed, and no version is given twice", async () => {
   const before = policies.at(-1)?.version ?? 0;
   const first = policies[0];
-  const reverted = await revertPolicy(system.session, "router", 1, Date.now());
+  const reverted = await revertPolicy(policiesOf(system.session), "router", 1, Date.now());
   expect(reverted).toMatchObject({ version: before + 1, revertOf: 1, body: first?.body });
   await give(...(await ask(302, 330)));
   await system.eventually("28 more rewards", async () => {
@@ -200,12 +201,12 @@ test("a revert stands until learning is resumed, and no version is given twice",
   expect(decisions.get(requestId)?.policyVersion).toBe(before + 1);
   expect(policies.at(-1)?.version).toBe(before + 1);
 
-  await expect(revertPolicy(system.session, "router", 999, Date.now())).rejects.toThrow("no version 999");
-  expect(await resumePolicy(system.session, "router", Date.now())).toMatchObject({
+  await expect(revertPolicy(policiesOf(system.session), "router", 999, Date.now())).rejects.toThrow("no version 999");
+  expect(await resumePolicy(policiesOf(system.session), "router", Date.now())).toMatchObject({
     version: before + 2,
     revertOf: null,
   });
   const learnt = await published("what was learnt meanwhile", ({ version }) => version === before + 3);
   expect(learnt.metrics.rewards).toBe(327);
-  await expect(resumePolicy(system.session, "router", Date.now())).rejects.toThrow("is not paused");
+  await expect(resumePolicy(policiesOf(system.session), "router", Date.now())).rejects.toThrow("is not paused");
 });

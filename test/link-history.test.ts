@@ -1,14 +1,16 @@
 // Samples and choices of linked prefill on a real ClickHouse: what a process of an arm reads back of them, and what people see. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { memory } from "../algorithms/policy-choice.ts";
-import { createLinkHistory, linkPolicyName, type OpenLinkHistory } from "../assembly/link-history.ts";
-import { revertPolicy } from "../assembly/policies.ts";
+import { createLinkHistory, type OpenLinkHistory } from "../assembly/link-history.ts";
+import { policiesOf } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
 import { createLinkedChoice, type Chosen } from "../arms/linked/choice.ts";
 import { followHistory } from "../arms/linked/history.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { isRecorded, rowsOf } from "../operators/decode/rows.ts";
+import { linkPolicyName } from "../policies/link.ts";
+import { revertPolicy } from "../policies/revert.ts";
 import type { Policy, PrefillSample } from "../schemas/types.ts";
 import { type MigratedDatabase, startDatabase } from "./support/clickhouse.ts";
 
@@ -163,5 +165,7 @@ it("shows what was used from when to when, whichever process wrote it, by arm", 
 
 it("is a record, not a policy that could be reverted", async () => {
   const session = { clickhouse } as unknown as Session;
-  await expect(revertPolicy(session, linkPolicyName("small"), undefined, Date.now())).rejects.toThrow("linked.policy");
+  await expect(revertPolicy(policiesOf(session), linkPolicyName("small"), undefined, Date.now())).rejects.toThrow(
+    "linked.policy",
+  );
 });

@@ -4,7 +4,7 @@ import { constantPrior, emptyStatistics, observe, priorPosterior, solvePosterior
 import type { Random } from "../../algorithms/random.ts";
 import type { RouteArm } from "../../operators/route/arms.ts";
 import { scoreArms } from "../../operators/route/score.ts";
-import type { ArmPosterior } from "../../operators/route/policy.ts";
+import type { ArmPosterior } from "../../policies/router.ts";
 
 /** One request as every arm would see and answer it; both in the order of the arms. */
 export interface Round {

@@ -4,7 +4,7 @@ import { unknownOrigin } from "../../algorithms/origin.ts";
 import type { FollowHandlers, Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
-import type { PolicyLog } from "../policy-log.ts";
+import type { PolicyLog } from "../../policies/log.ts";
 import { copyHeader, type ReadPosition } from "./mirror.ts";
 import { removalMessages } from "./removal.ts";
 

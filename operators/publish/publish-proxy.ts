@@ -1,8 +1,8 @@
 // Publishes a trained proxy, unless it tells helpful from harmful examples no better than similarity or a guess does, or the newest version is a revert:
 // somebody chose that one on purpose, so nothing replaces it until `precedent policy resume proxy`.
 import type { Policy } from "../../schemas/types.ts";
-import { isPaused, type PolicyLog } from "../policy-log.ts";
-import { encodeProxyBody, PROXY, PROXY_KIND } from "./proxy-policy.ts";
+import { isPaused, type PolicyLog } from "../../policies/log.ts";
+import { encodeProxyBody, PROXY, PROXY_KIND } from "../../policies/helpfulness.ts";
 
 /** What training gives. metrics has `auc` and `auc_similarity`, both on requests held out. */
 export interface TrainedProxy {

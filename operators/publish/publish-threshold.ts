@@ -2,14 +2,14 @@
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../solve/threshold.ts";
-import { isPaused, type PolicyLog } from "../policy-log.ts";
+import { isPaused, type PolicyLog } from "../../policies/log.ts";
 import {
   decodeThresholdPolicy,
   encodeThresholdBody,
   initialThreshold,
   THRESHOLD,
   THRESHOLD_KIND,
-} from "./threshold-policy.ts";
+} from "../../policies/threshold.ts";
 
 /** tau of the newest version; the initial one where there is none that can be read. */
 export function thresholdInForce(policies: Pick<PolicyLog, "newest">): number {

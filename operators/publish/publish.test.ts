@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { packedLength } from "../../algorithms/matrix.ts";
-import { decodeRouterPolicy } from "../route/policy.ts";
+import { decodeRouterPolicy } from "../../policies/router.ts";
 import type { Solved } from "../solve/solve.ts";
 import { createPublish } from "./publish.ts";
-import { createPolicyTopic } from "./topic.testing.ts";
+import { createPolicyTopic } from "../../policies/topic.testing.ts";
 
 const solved = (value: number, rewards = Math.round(1_000 * value)): Solved => ({
   arms: new Map([

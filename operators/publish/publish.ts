@@ -2,9 +2,9 @@
 // rests on too little, hardly differs from one that is still fresh (a version every other second would be gigabytes of history), or learning is paused. Paused means: the newest version is a revert (revertOf). Somebody chose it on purpose, so nothing
 // replaces it until `precedent policy resume`, which publishes the same body once more as a version of its own.
 import type { Policy } from "../../schemas/types.ts";
-import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND } from "../route/policy.ts";
-import { sameArms, type Solved } from "../solve/solve.ts";
-import type { PolicyLog } from "../policy-log.ts";
+import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
+import type { Solved } from "../solve/solve.ts";
+import type { PolicyLog } from "../../policies/log.ts";
 
 export interface PublishDependencies {
   policies: PolicyLog;

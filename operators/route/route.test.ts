@@ -7,7 +7,7 @@ import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
 import { aContext, anExample, NOW, selected } from "../values.testing.ts";
 import type { RouteArm } from "./arms.ts";
-import { priorPolicy, type ArmPosterior } from "./policy.ts";
+import { priorPolicy, type ArmPosterior } from "../../policies/router.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
 import { undecided } from "./score.ts";
 

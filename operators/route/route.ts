@@ -11,7 +11,7 @@ import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
 import type { Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
-import type { PolicyState } from "./policy-table.ts";
+import type { PolicyState } from "../../policies/router-table.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
 
 export interface RouteConfig {

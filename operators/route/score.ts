@@ -12,7 +12,7 @@ import { winProbabilities } from "../../algorithms/propensity.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { ArmScore, ExampleTrial, ShownExample } from "../../schemas/types.ts";
 import type { RouteArm } from "./arms.ts";
-import type { RouterPolicy } from "./policy.ts";
+import type { RouterPolicy } from "../../policies/router.ts";
 
 /** An arm that may answer, with its context x and what it would be shown. */
 export interface Contender {

@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { constantPrior, emptyStatistics, observe, predict, solvePosterior } from "../../algorithms/bandit.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
-import { sameArms, solve, type ArmStatistics, type SolveConfig } from "./solve.ts";
+import { sameArms } from "../../policies/router.ts";
+import { solve, type ArmStatistics, type SolveConfig } from "./solve.ts";
 
 const config: SolveConfig = { dimension: 4, priorMean: 0.5, priorVariance: 0.25, noiseVariance: 0.1 };
 

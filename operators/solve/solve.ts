@@ -2,8 +2,7 @@
 // An arm whose statistics can't be solved (not finite, far from positive semidefinite) is left out and named, so that one poisoned arm
 // never stops the others from learning: plan gives it the prior.
 import { constantPrior, solvePosterior } from "../../algorithms/bandit.ts";
-import { packedIndex } from "../../algorithms/matrix.ts";
-import type { ArmPosterior } from "../route/policy.ts";
+import type { ArmPosterior } from "../../policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
 export interface ArmStatistics {
@@ -102,19 +101,3 @@ function metricsOf(used: readonly ArmStatistics[]): Record<string, number> {
     ...Object.fromEntries(means.map(([arm, value]) => [`mean_reward.${arm}`, value])),
   };
 }
-
-/** Whether two posteriors are the same but for rounding: sums come in another order every time. */
-export function sameArms(one: ReadonlyMap<string, ArmPosterior>, other: ReadonlyMap<string, ArmPosterior>): boolean {
-  if (one.size !== other.size) return false;
-  return [...one].every(([arm, posterior]) => {
-    const twin = other.get(arm);
-    if (twin === undefined || twin.model !== posterior.model || !close(twin.count, posterior.count, 1)) return false;
-    const scale = Math.sqrt(posterior.factor[packedIndex(0, 0)] ?? 1);
-    return allClose(posterior.mean, twin.mean, 1) && allClose(posterior.factor, twin.factor, Math.max(1, scale));
-  });
-}
-
-const close = (a: number, b: number, scale: number): boolean =>
-  Math.abs(a - b) <= 1e-10 * Math.max(scale, Math.abs(a), Math.abs(b));
-const allClose = (a: ArrayLike<number>, b: ArrayLike<number>, scale: number): boolean =>
-  a.length === b.length && Array.from(a).every((value, i) => close(value, b[i] ?? Number.NaN, scale));

@@ -1,8 +1,8 @@
 // The policy `threshold`: the helpfulness tau below which no example is shown, learnt for all tenants together. This file is the codec of its
 // body, and the state of a process that follows it.
 import { z } from "zod";
-import type { Policy } from "../../schemas/types.ts";
-import { decodePolicyBody, type PolicyProblem } from "../policy-record.ts";
+import type { Policy } from "../schemas/types.ts";
+import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const THRESHOLD = "threshold";
 /** How to read the body: JSON of ThresholdBody. */

@@ -3,8 +3,8 @@
 // The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it (about 40 bytes each), and curate lets a time pass
 // between two versions that grows with their size (place.ts).
 import { z } from "zod";
-import type { Policy } from "../../schemas/types.ts";
-import { decodePolicyBody, type PolicyProblem } from "../policy-record.ts";
+import type { Policy } from "../schemas/types.ts";
+import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const PLACEMENT = "placement";
 const kind = "placement/1";

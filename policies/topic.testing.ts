@@ -1,9 +1,9 @@
 // The topic `policies` in memory, for tests: one transactional id, so whoever initialised last may publish, as with a broker.
 import { pino } from "pino";
-import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
-import type { Codec } from "../../connections/registry/port.ts";
-import type { Policy } from "../../schemas/types.ts";
-import { createPolicyLogs, type PolicyLogs } from "../policy-log.ts";
+import type { Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
+import type { Codec } from "../connections/registry/port.ts";
+import type { Policy } from "../schemas/types.ts";
+import { createPolicyLogs, type PolicyLogs } from "./log.ts";
 
 export interface PolicyTopic {
   /** A writer of the names; `recorded`: the highest version in ClickHouse. */

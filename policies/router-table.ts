@@ -1,7 +1,7 @@
 // The newest router policy that this process can use, fed by the compacted topic `policies` (a global table).
 // A version it can't use leaves the one before in force, so a bad publication never stops routing; the problem is kept for metrics.
-import type { Policy } from "../../schemas/types.ts";
-import { decodeRouterPolicy, priorPolicy, ROUTER, type RouterPolicy } from "./policy.ts";
+import type { Policy } from "../schemas/types.ts";
+import { decodeRouterPolicy, priorPolicy, ROUTER, type RouterPolicy } from "./router.ts";
 
 export interface PolicyState {
   policy: RouterPolicy;

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
-import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
-import type { Policy } from "../../schemas/types.ts";
-import { createPolicyTable } from "./policy-table.ts";
-import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, type ArmPosterior } from "./policy.ts";
+import { constantPrior, emptyStatistics, observe, solvePosterior } from "../algorithms/bandit.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
+import type { Policy } from "../schemas/types.ts";
+import { createPolicyTable } from "./router-table.ts";
+import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, type ArmPosterior } from "./router.ts";
 
 function learnt(reward: number, seed = 1): ArmPosterior {
   const statistics = emptyStatistics(FEATURE_COUNT);

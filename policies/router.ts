@@ -1,10 +1,10 @@
 // The router's policy: what the learner publishes as a Policy record named "router" and plan routes by. This file is the codec of its body.
 import { z } from "zod";
-import type { Posterior } from "../../algorithms/bandit.ts";
-import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
-import { packedLength } from "../../algorithms/matrix.ts";
-import type { Policy } from "../../schemas/types.ts";
-import { decodePolicyBody, type PolicyProblem } from "../policy-record.ts";
+import type { Posterior } from "../algorithms/bandit.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
+import { packedIndex, packedLength } from "../algorithms/matrix.ts";
+import type { Policy } from "../schemas/types.ts";
+import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const ROUTER = "router";
 /** How to read the body: the mean and the packed lower Cholesky factor of the precision, an arm. */
@@ -71,3 +71,19 @@ export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem
     arms: new Map(Object.entries(decoded.body.arms)),
   };
 }
+
+/** Whether two posteriors are the same but for rounding: sums come in another order every time. */
+export function sameArms(one: ReadonlyMap<string, ArmPosterior>, other: ReadonlyMap<string, ArmPosterior>): boolean {
+  if (one.size !== other.size) return false;
+  return [...one].every(([arm, posterior]) => {
+    const twin = other.get(arm);
+    if (twin === undefined || twin.model !== posterior.model || !close(twin.count, posterior.count, 1)) return false;
+    const scale = Math.sqrt(posterior.factor[packedIndex(0, 0)] ?? 1);
+    return allClose(posterior.mean, twin.mean, 1) && allClose(posterior.factor, twin.factor, Math.max(1, scale));
+  });
+}
+
+const close = (a: number, b: number, scale: number): boolean =>
+  Math.abs(a - b) <= 1e-10 * Math.max(scale, Math.abs(a), Math.abs(b));
+const allClose = (a: ArrayLike<number>, b: ArrayLike<number>, scale: number): boolean =>
+  a.length === b.length && Array.from(a).every((value, i) => close(value, b[i] ?? Number.NaN, scale));

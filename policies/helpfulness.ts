@@ -1,7 +1,7 @@
 // The policy `proxy`: a model of helpfulness as ONNX, in base64, with its hash. This file is the codec of its record.
 import { createHash } from "node:crypto";
-import type { Policy } from "../../schemas/types.ts";
-import { policyProblem, type PolicyProblem } from "../policy-record.ts";
+import type { Policy } from "../schemas/types.ts";
+import { policyProblem, type PolicyProblem } from "./record.ts";
 
 export const PROXY = "proxy";
 /** How to read the body: base64 of an ONNX file; hash is the sha256 of the file. */
