@@ -5,7 +5,8 @@ import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
 import { createStageMetrics } from "../runtime/metrics.ts";
 import type { PlaceLimits } from "../runtime/places.ts";
-import { createStage, type Stage, type StageHealth } from "../runtime/stage.ts";
+import { createStage, type Stage } from "../runtime/stage.ts";
+import type { StageHealth } from "../runtime/stage-health.ts";
 import type { TopicName } from "../schemas/records.ts";
 import type { SessionOf } from "./session.ts";
 

@@ -1,7 +1,7 @@
 // Runs stages in this process: all of them by default, each under the same stable instance id.
 import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import { acquireInstance } from "../stack/instance.ts";
-import type { StageHealth } from "../runtime/stage.ts";
+import type { StageHealth } from "../runtime/stage-health.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { startCurate } from "./curate.ts";
 import { startGenerators, type Generators } from "./generators.ts";

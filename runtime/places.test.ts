@@ -2,7 +2,8 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
-import { createStage, type Process, type StageOptions } from "./stage.ts";
+import { createStage } from "./stage.ts";
+import type { Process, StageOptions } from "./stage-options.ts";
 import type { Place } from "./step.ts";
 import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";
 

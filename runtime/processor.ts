@@ -13,7 +13,7 @@ import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import { whole, type StageMetrics } from "./metrics.ts";
 import { decodePatiently } from "./patient-decode.ts";
 import type { BoundPipeline, Emitting, Problem, Retry } from "./pipeline.ts";
-import type { Process } from "./stage.ts";
+import type { Process } from "./stage-options.ts";
 import {
   refuse,
   type Emit,

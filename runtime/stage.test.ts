@@ -3,7 +3,8 @@ import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connec
 import { TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
 import { encodeFinished } from "./finished-offsets.ts";
 import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
-import { createStage, type Process, type StageOptions } from "./stage.ts";
+import { createStage } from "./stage.ts";
+import type { Process, StageOptions } from "./stage-options.ts";
 import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";
 
 interface Call {

@@ -1,0 +1,139 @@
+// Which of the delivered records are under way: starts what waits in fair turns (places.ts), within the limits, and keeps each
+// partition's queue short by pausing it. What a record's work ends in is the committer's.
+import type { Logger } from "pino";
+import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
+import { windowOffsets } from "./finished-offsets.ts";
+import type { StageMetrics } from "./metrics.ts";
+import { deliver, type PartitionState, type TaskEntry } from "./partition.ts";
+import { createPlaces, type PlacesOptions, type Turn } from "./places.ts";
+import type { Process } from "./stage-options.ts";
+import type { Place, Position } from "./step.ts";
+
+export interface ScheduleOptions extends PlacesOptions {
+  consumer: Pick<GroupConsumer, "pause" | "resume">;
+  process: Process;
+  states: () => Iterable<PartitionState>;
+  stopped: () => boolean;
+  /** An entry is done: its outputs wait to be committed. */
+  onDone: () => void;
+  metrics: StageMetrics;
+  log: Logger;
+}
+
+export interface Schedule {
+  /** Takes up delivered records of a partition; what was delivered before is ignored. */
+  deliver(state: PartitionState, records: readonly RawRecord[], next: number): void;
+  /** Starts what may start. */
+  run(): void;
+  /** Its outputs are committed, or nobody wants them any more. */
+  release(entry: TaskEntry): void;
+  /** The partition is somebody else's. */
+  drop(state: PartitionState): void;
+  inFlight(): number;
+}
+
+/**
+ * A partition is paused while this much of it waits in memory. Between flows as much as the window takes: a flow can only
+ * pass what was fetched, so whoever floods a partition must not fill what waits of it.
+ */
+const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
+
+export const positionOf = (state: PartitionState, entry: TaskEntry): Position => ({
+  topic: state.topic,
+  partition: state.partition,
+  offset: entry.offset,
+});
+
+export function createSchedule(options: ScheduleOptions): Schedule {
+  const { consumer, process, states, stopped, onDone, metrics, log } = options;
+  const places = createPlaces(options);
+  const waitingRecords = options.flowOf === undefined ? waitingLimit.records : waitingLimit.recordsOfFlows;
+
+  const run = (): void => {
+    for (let turn: Turn | undefined; !stopped() && (turn = places.next()) !== undefined;) begin(turn);
+    for (const state of states()) regulate(state);
+  };
+
+  function regulate(state: PartitionState): void {
+    const { bytes } = waitingLimit;
+    const full =
+      stopped() ||
+      state.waiting >= waitingRecords ||
+      state.waitingBytes >= bytes ||
+      !state.window.admits(state.window.next());
+    const low = state.waiting < waitingRecords / 2 && state.waitingBytes < bytes / 2;
+    if (full && !state.paused) {
+      state.paused = true;
+      consumer.pause([state]);
+    } else if (!full && low && state.paused) {
+      state.paused = false;
+      consumer.resume([state]);
+    }
+  }
+
+  function begin({ state, entry }: Turn): void {
+    const task = entry.item;
+    metrics.inFlight(places.inFlight());
+    if (entry.state === "running") {
+      task.onPlace?.();
+      return;
+    }
+    entry.state = "running";
+    state.waiting--;
+    state.waitingBytes -= task.bytes;
+    const ready = state.results.get(entry.offset);
+    state.results.delete(entry.offset);
+    const work =
+      ready === undefined
+        ? process(task.record, positionOf(state, entry), task.controller.signal, placeOf(state, entry))
+        : Promise.resolve(ready);
+    work.then(
+      (messages) => {
+        if (state.dropped) return;
+        task.messages = messages;
+        entry.state = "done";
+        onDone();
+      },
+      (error: unknown) => {
+        if (!state.dropped) log.error({ err: error, ...positionOf(state, entry) }, "a record was left unfinished");
+      },
+    );
+  }
+
+  const placeOf = (state: PartitionState, entry: TaskEntry): Place => ({
+    leave() {
+      const left = places.park(entry.item);
+      if (left) setImmediate(run);
+      return left;
+    },
+    take: () =>
+      new Promise((resolve) => {
+        if (entry.item.place !== "parked") {
+          resolve();
+          return;
+        }
+        entry.item.onPlace = resolve;
+        places.wait({ state, entry });
+        run();
+      }),
+  });
+
+  const release = (entry: TaskEntry): void => {
+    places.release(entry.item);
+    metrics.inFlight(places.inFlight());
+  };
+
+  return {
+    deliver(state, records, next) {
+      metrics.received(deliver(state, records, next, (entry) => places.wait({ state, entry })));
+      run();
+    },
+    run,
+    release,
+    drop(state) {
+      places.drop(state);
+      for (const entry of state.window.entries()) release(entry);
+    },
+    inFlight: places.inFlight,
+  };
+}

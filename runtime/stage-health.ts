@@ -1,0 +1,91 @@
+// What a stage looks at again and again while it runs, and what it says about itself because of that: idle positions, topics
+// made anew, hanging transactions, partitions without progress.
+import type { Logger } from "pino";
+import type { HangingSearch, Kafka } from "../connections/kafka/port.ts";
+import type { Adoption } from "./adoption.ts";
+import type { Committer } from "./committer.ts";
+import { watchHanging, type HangingWatch } from "./hanging-watch.ts";
+import { progressOf, reportOf, watchProgress, type ProgressLimits } from "./progress.ts";
+
+export interface StageHealth {
+  joined: boolean;
+  partitions: number;
+  inFlight: number;
+  /** Milliseconds of its longest stall so far (progress.ts); absent: none. */
+  stalledMs?: number;
+  /** What keeps it from working, since when, and what to do about it; absent: nothing. */
+  problems?: readonly string[];
+  /** How often a partition could not go on where it was: its log lost its end, or is another topic's (the log says more). */
+  resets?: number;
+  /** Why it has stopped by itself. */
+  failure?: string;
+}
+
+/** How soon an idle stage's lag drops to 0 after control markers. */
+const settleMs = 1_000;
+
+/** How soon it is noticed that a topic was made anew under a stage whose offsets it has, too. */
+const compareMs = 5_000;
+
+export interface StageWatchOptions {
+  kafka: Pick<Kafka, "hangingTransactions" | "endTransactions" | "ends">;
+  adoption: Adoption;
+  committer: Committer;
+  /** Where transactions that hang are looked for. */
+  search: () => HangingSearch;
+  /** Absent: nobody watches whether it gets on. */
+  limits: ProgressLimits | undefined;
+  log: Logger;
+}
+
+export interface StageWatch {
+  /** From now on; progress is watched from the beginning. */
+  start(): void;
+  stop(): void;
+  /** What health() says of it: why the stage has stopped by itself, stalls, transactions that hang. */
+  report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure">;
+}
+
+export function watchStage(options: StageWatchOptions): StageWatch {
+  const { kafka, adoption, committer, search, limits, log } = options;
+  let hanging: HangingWatch | undefined;
+  let settling: NodeJS.Timeout | undefined;
+  let comparing: NodeJS.Timeout | undefined;
+  const progress =
+    limits &&
+    watchProgress({
+      ...limits,
+      assigned: adoption.assigned,
+      progress(topic, partition) {
+        const state = adoption.state(topic, partition);
+        return state && progressOf(state);
+      },
+      ends: kafka.ends,
+      log,
+    });
+
+  return {
+    start() {
+      settling = setInterval(committer.settle, settleMs);
+      hanging = watchHanging({ kafka, search, log });
+      comparing = setInterval(() => {
+        adoption.compareOrigins().catch((error: unknown) => log.debug({ err: error }, "topics can't be compared now"));
+      }, compareMs);
+    },
+    stop() {
+      clearInterval(settling);
+      clearInterval(comparing);
+      hanging?.stop();
+      progress?.stop();
+    },
+    report(failure) {
+      const { problems: stalls = [], ...stall } = progress === undefined ? {} : reportOf(progress);
+      const problems = [...(failure === undefined ? [] : [failure]), ...(hanging?.problems() ?? []), ...stalls];
+      return {
+        ...(failure === undefined ? {} : { failure }),
+        ...stall,
+        ...(problems.length > 0 ? { problems } : {}),
+      };
+    },
+  };
+}
