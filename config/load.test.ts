@@ -71,6 +71,17 @@ describe("configuration", () => {
     );
   });
 
+  it.each(["blend-15", "craft-0.5+focus", "last-1+random-10", "attended-20"])(
+    "refuses the research policy %s for serving, and says which to choose",
+    (policy) => {
+      expect(problemsIn(`arms:\n  - { name: a, type: llama, linked: { policy: ${policy} } }`)).toEqual([
+        expect.stringMatching(
+          /^line 2: arms\[0\]\.linked\.policy: "[^"]+" is a research policy .* choose last-M, .* or auto$/,
+        ),
+      ]);
+    },
+  );
+
   it("says where YAML itself is broken", () => {
     expect(problemsIn("arms:\n  - {name: a\n")[0]).toMatch(/^line \d+: /);
     expect(problemsIn("log: {}\nlog: {}")[0]).toMatch(/line 2: .*unique/);

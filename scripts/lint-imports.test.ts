@@ -61,6 +61,8 @@ describe("import rules", () => {
     ["pipelines/plan.ts", 'import { createKafka } from "../connections/kafka/kafka.ts";'],
     ["jobs/train-proxy.ts", 'import { runProgram } from "../cli/run.ts";'],
     ["scripts/setup.ts", 'import { openSession } from "../assembly/session.ts";'],
+    ["arms/linked/plans.ts", 'import { planCompared } from "./research/plan.ts";'],
+    ["assembly/generate.ts", 'import { parseCompared } from "../arms/linked/research/policy.ts";'],
     ["cli/ask.ts", 'import { describe } from "../demo/describe.ts";'],
   ])("%s may not: %s", async (file, statement) => {
     expect(await problems(file, statement)).toHaveLength(1);
@@ -84,6 +86,8 @@ describe("import rules", () => {
     ["operators/call/call.ts", 'import type { Arm } from "../../arms/arm.ts";'],
     ["connections/pool/port.ts", 'import type { IndexFigures } from "../vectors/port.ts";'],
     ["connections/llama/port.ts", 'import type { ModelFacts } from "./facts-port.ts";'],
+    ["bench/linked/measure.ts", 'import { planCompared } from "../../arms/linked/research/plan.ts";'],
+    ["arms/linked/research/look.ts", 'import { withFocus } from "./question.ts";'],
     ["demo/start.ts", 'import { runProgram } from "../cli/run.ts";'],
     ["assembly/session.ts", 'import { createKafka } from "../connections/kafka/kafka.ts";'],
     ["operators/embed/embed.test.ts", 'import { createHashEmbedder } from "../../connections/embedder/hash.ts";'],

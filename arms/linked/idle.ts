@@ -1,13 +1,11 @@
 // What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks that were seen, and compares linked prefills
 // with full ones. Both queues are bounded; what does not fit is forgotten, for there will be more.
-import type { LinkPolicy } from "../../algorithms/link-policy.ts";
 import { parsePolicy } from "../../algorithms/link-policy.ts";
 import { compareLogits } from "../../algorithms/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
-import type { LlamaContext, LlamaScorer } from "../../connections/llama/port.ts";
+import type { LlamaContext } from "../../connections/llama/port.ts";
 import { wantedPrefixes } from "./context.ts";
-import { scoreChunks, unscored } from "./impact.ts";
 import { computedShare, type KeyedPrompt } from "./plans.ts";
 import type { KeyedChunk } from "./variants.ts";
 import type { LinkedModel } from "./model.ts";
@@ -43,12 +41,10 @@ export interface IdleWork {
 export interface IdleOptions {
   model: LinkedModel;
   context: Pick<LlamaContext, "run">;
-  store: Pick<KvStore, "variants" | "put" | "describe">;
+  store: Pick<KvStore, "variants" | "put">;
   format: string;
   convention: Convention;
   vocabulary: number;
-  /** Where it is there, caches are looked at before they are chosen among (craft needs that). */
-  scorer?: Pick<LlamaScorer, "attention"> | undefined;
 }
 
 interface Wanted {
@@ -61,22 +57,11 @@ interface Wanted {
 
 const mostWanted = 256;
 const mostComparisons = 8;
-const mostUnseen = 32;
 /** Tokens of an answer that are compared: what is wrong with a prompt shows at its beginning. */
 const comparedTokens = 8;
 
-export function createIdleWork({
-  model,
-  context,
-  store,
-  format,
-  convention,
-  vocabulary,
-  scorer,
-}: IdleOptions): IdleWork {
+export function createIdleWork({ model, context, store, format, convention, vocabulary }: IdleOptions): IdleWork {
   const wanted = new Map<string, Wanted>();
-  /** Prompts whose caches nobody has looked at. */
-  const unseen: KeyedPrompt[] = [];
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
   /** One of a kind is enough; where an arm takes what was seen, that is as good behind the system prompt alone as made there. */
@@ -95,7 +80,6 @@ export function createIdleWork({
     const entry = { key, chunk: chunk.chunk, convention: made, tokens: chunk.tokens, prefix: before };
     const [blob] = blobs;
     if (blob !== undefined) await store.put(entry, blob).catch(() => undefined);
-    if (scorer !== undefined) await scoreChunks(standing(all, [...prefix, chunk]), store, scorer);
   }
 
   async function measure(prompt: KeyedPrompt, answer: Int32Array, what: Comparison, signal: AbortSignal) {
@@ -109,7 +93,7 @@ export function createIdleWork({
     const full = await model.run(whole, null, { logitsAt }, signal);
     const samples: Sample[] = [];
     for (const name of what.policies) {
-      const policy: LinkPolicy | { problem: string } = parsePolicy(name);
+      const policy = parsePolicy(name);
       if ("problem" in policy) continue;
       const plan = await model.plan(prompt, policy);
       if (plan === null) continue;
@@ -122,9 +106,7 @@ export function createIdleWork({
   }
 
   return {
-    seen(prompt) {
-      const { tokens, chunks } = prompt;
-      if (scorer !== undefined && unseen.length < mostUnseen && unscored(store, chunks).length > 0) unseen.push(prompt);
+    seen({ tokens, chunks }) {
       const all = chunks.flatMap((chunk, index) =>
         wantedPrefixes(chunks, index, convention).map(({ convention: made, prefix }) => {
           return { chunk, tokens, convention: made, prefix: prefix.map((one) => chunks[one]!) };
@@ -151,13 +133,7 @@ export function createIdleWork({
         // Gone from the queue only when it is made: a request that comes in between ends it.
         await make(first, signal);
         wanted.delete(first.key);
-        return { more: wanted.size + unseen.length + comparisons.length > 0, samples: [] };
-      }
-      const [prompt] = unseen;
-      if (prompt !== undefined && scorer !== undefined) {
-        await scoreChunks(prompt, store, scorer);
-        unseen.shift();
-        return { more: unseen.length + comparisons.length > 0, samples: [] };
+        return { more: wanted.size + comparisons.length > 0, samples: [] };
       }
       const [comparison] = comparisons;
       if (comparison === undefined) return { more: false, samples: [] };
@@ -165,18 +141,5 @@ export function createIdleWork({
       comparisons.shift();
       return { more: comparisons.length > 0, samples };
     },
-  };
-}
-
-/** Chunks put one behind the other, as in `tokens`. */
-function standing(tokens: Int32Array, chunks: readonly KeyedChunk[]): KeyedPrompt {
-  let begin = 0;
-  return {
-    tokens,
-    chunks: chunks.map((chunk) => {
-      const placed = { ...chunk, begin };
-      begin += chunk.tokens;
-      return placed;
-    }),
   };
 }

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parsePolicy, type LinkPolicy } from "../../algorithms/link-policy.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { aStore, format } from "../../connections/kv/values.testing.ts";
 import { createIdleWork } from "./idle.ts";
@@ -42,10 +41,7 @@ async function linked(options: LinkedOptions = {}) {
   const context = createTestingContext(pause);
   const store = await aStore({ memoryBytes });
   const common = { context, store, format, convention };
-  // The later a token stands, the further its linked row is off.
-  const deviations = (tokens: Int32Array) => Promise.resolve(Float32Array.from(tokens, (_, position) => position));
-  const random = splitmix64(1);
-  const model = createLinkedModel({ ...common, random, deviations, keepInFull, ...(prefixes && { prefixes }) });
+  const model = createLinkedModel({ ...common, keepInFull, ...(prefixes && { prefixes }) });
   const idle = createIdleWork({ ...common, model, vocabulary: 1 });
   const answer = async (name: string, ...numbers: number[]) => {
     const ending = { signal: new AbortController().signal, onProgress: () => undefined };
@@ -102,15 +98,6 @@ describe("linked model", () => {
     // A request that asks to be linked is, and leaves what the next may link.
     await answer("naive", 1, 2);
     expect((await answer("naive", 1, 2)).counts).toEqual([7, 0, 3]);
-  });
-
-  it("recomputes what deviates most where the policy looks at the caches", async () => {
-    const { answer, context } = await linked();
-    await answer("naive", 1, 2, 3);
-    // A quarter of the nine tokens behind chunk 1, which is exact.
-    expect((await answer("blend-25", 1, 3, 2)).counts).toEqual([9, 3, 3]);
-    expect(context.runs.at(-1)?.prompt.recompute).toEqual([{ begin: 9, end: 12 }]);
-    expect((await answer("blend-25", 1, 2, 3)).counts).toEqual([12, 0, 3]);
   });
 
   it("repairs what stands before a missing chunk once, and keeps the repair for the answer", async () => {

@@ -1,18 +1,10 @@
 // Answers prompts whose chunks are linked from caches. Knows no process and no configuration file.
 import type { LinkPolicy } from "../../algorithms/link-policy.ts";
-import type { Random } from "../../algorithms/random.ts";
 import { chunkKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
 import { type ConversationPrompt, createBeginnings } from "./beginning.ts";
-import {
-  createLinkPlans,
-  type KeyedPrompt,
-  type LinkedPlan,
-  type LinkPlansOptions,
-  linksOf,
-  missingOf,
-} from "./plans.ts";
+import { createLinkPlans, type KeyedPrompt, type LinkedPlan, linksOf, missingOf } from "./plans.ts";
 import type { ChunkedPrompt } from "./prompt.ts";
 import type { PrefixCache } from "./prefix-cache.ts";
 
@@ -22,10 +14,6 @@ export interface LinkedModelOptions {
   /** Hash of the format of the context's caches. */
   format: string;
   convention: Convention;
-  random: Random;
-  /** As LinkPlansOptions has it. */
-  deviations?: LinkPlansOptions["deviations"];
-  scorer?: LinkPlansOptions["scorer"];
   /** Beginnings of prompts that were answered; without it each prompt begins anew. */
   prefixes?: PrefixCache;
   /** As BeginningsOptions has it. */
@@ -64,13 +52,10 @@ export function createLinkedModel({
   store,
   format,
   convention,
-  random,
-  deviations,
-  scorer,
   prefixes,
   keepInFull,
 }: LinkedModelOptions): LinkedModel {
-  const plans = createLinkPlans({ store, convention, random, deviations, scorer });
+  const plans = createLinkPlans({ store, convention });
   const beginnings = createBeginnings({ context, store, plans, format, convention, prefixes, keepInFull });
 
   function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt): ConversationPrompt {

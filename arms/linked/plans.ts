@@ -1,11 +1,8 @@
 // Plans of linked prompts: which cache stands for each chunk and which tokens are computed again, with the caches loaded; and who computes what is
 // missing, so that of several requests only one does.
-import { type PlannedChunk, type Run, planRecompute, tokensIn } from "../../algorithms/link-plan.ts";
-import { type LinkPolicy, needs } from "../../algorithms/link-policy.ts";
-import type { Random } from "../../algorithms/random.ts";
+import { type Run, planRecompute, tokensIn } from "../../algorithms/link-plan.ts";
+import type { LinkPolicy } from "../../algorithms/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
-import type { LlamaScorer } from "../../connections/llama/port.ts";
-import { withAttention, withFocus } from "./research/question.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./variants.ts";
 
 /** A prompt with its chunks by content. */
@@ -40,32 +37,20 @@ export interface LinkPlans {
 // A cache that turns out to be damaged leaves the store, and the plan is made again without it.
 const mostAttempts = 4;
 
-/** Blobs and where they stand. */
-export type Links = readonly { blob: Uint8Array; position: number }[];
-
 export interface LinkPlansOptions {
   store: Pick<KvStore, "variants" | "get">;
   convention: Convention;
-  random: Random;
-  /** How far each token's linked rows are from fresh ones; needed by blend alone. */
-  deviations?: ((tokens: Int32Array, links: Links) => Promise<Float32Array>) | undefined;
-  /** What the question looks at; needed by policies with focus and by the control "attended". */
-  scorer?: Pick<LlamaScorer, "attention"> | undefined;
 }
 
-/** Whether a policy looks at the linked caches themselves before it can say what is computed again. */
-export const looks = (policy: LinkPolicy): boolean =>
-  policy.focus !== undefined || ["deviation", "attention"].includes(needs(policy));
-
-export function createLinkPlans({ store, convention, random, deviations, scorer }: LinkPlansOptions): LinkPlans {
+export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPlans {
   /** Chunks that a request is computing, by content, until they are in the store. */
   const underWay = new Map<string, Promise<void>>();
 
-  async function load({ tokens, chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
+  async function load({ chunks }: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan> {
     for (let attempt = 1; ; attempt += 1) {
       const given = attempt < mostAttempts ? store.variants : () => [];
       const chosen = chooseVariants(chunks, given, convention);
-      const runs = looks(policy) ? [] : planRecompute(policy, chosen, random);
+      const runs = planRecompute(policy, chosen);
       const blobs = await Promise.all(
         chosen.map(async ({ variant, chunk }) => {
           if (variant === null || isComputedWhole(chunk, runs)) return null;
@@ -73,38 +58,8 @@ export function createLinkPlans({ store, convention, random, deviations, scorer 
         }),
       );
       if (blobs.some((blob) => blob === undefined)) continue;
-      const plan = { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
-      if (!looks(policy)) return plan;
-      return { ...plan, runs: planRecompute(policy, await looked(tokens, plan, policy), random) };
+      return { chosen, runs, blobs: blobs.map((blob) => blob ?? null) };
     }
-  }
-
-  /** The chunks with what the policy wants to know of them in this very prompt. */
-  async function looked(
-    tokens: Int32Array,
-    { chosen, blobs }: LinkedPlan,
-    policy: LinkPolicy,
-  ): Promise<readonly PlannedChunk[]> {
-    const end = chosen.reduce((sum, { length }) => sum + length, 0);
-    const links = linksOf(chosen, blobs, Infinity);
-    if (needs(policy) === "deviation") {
-      if (deviations === undefined) throw new TypeError("this policy needs a scorer");
-      const found = links.length === 0 ? new Float32Array(end) : await deviations(tokens.subarray(0, end), links);
-      return chosen.map((one) => ({
-        ...one,
-        deviation: found.subarray(one.chunk.begin, one.chunk.begin + one.length),
-      }));
-    }
-    if (scorer === undefined) throw new TypeError("this policy needs a scorer");
-    // Without any linked chunk there is nothing to choose from, and without a question nobody looks.
-    const asks = tokens.length > end && chosen.some(({ state }) => state === "linked");
-    if (policy.focus !== undefined)
-      // Where a chunk is missing the look would cost a prefill of it: this once all are in focus.
-      return asks && chosen.every(({ state }) => state !== "missing")
-        ? withFocus(scorer, { tokens, links }, chosen, policy.focus)
-        : chosen;
-    if (asks) return withAttention(scorer, { tokens, links }, chosen);
-    return chosen.map((one) => ({ ...one, attention: new Float32Array(one.length) }));
   }
 
   async function claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed> {

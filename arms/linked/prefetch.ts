@@ -4,7 +4,7 @@ import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
-import { isComputedWhole, type KeyedPrompt, looks } from "./plans.ts";
+import { isComputedWhole, type KeyedPrompt } from "./plans.ts";
 import { chooseVariants } from "./variants.ts";
 
 export interface PrefetcherOptions {
@@ -29,8 +29,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
   /** Keys of what the request would read now. */
   function keysOf({ chunks }: KeyedPrompt, policy: LinkPolicy): string[] {
     const chosen = chooseVariants(chunks, store.variants, convention);
-    // What a policy computes again that looks at the caches is known only when it runs. Chance draws for a control alone: any draw will do.
-    const runs = looks(policy) ? [] : planRecompute(policy, chosen, () => 0.5);
+    const runs = planRecompute(policy, chosen);
     return chosen.flatMap(({ variant, chunk }) =>
       variant === null || isComputedWhole(chunk, runs) ? [] : [variant.key],
     );

@@ -6,7 +6,7 @@ const chunks = (...ids: string[]): KeyedChunk[] =>
   ids.map((chunk, index) => ({ chunk, tokens: 10, begin: 10 * index }));
 const variant = (chunk: string, convention: Convention, ...prefix: string[]): KvListed => ({
   ...{ key: `${chunk} ${convention} ${prefix.join()}`, chunk, convention, tokens: 10, bytes: 1, createdAt: 0 },
-  ...{ prefix: prefix.map((id) => ({ chunk: id, tokens: 10 })), impact: null, value: 1, ids: [] },
+  ...{ prefix: prefix.map((id) => ({ chunk: id, tokens: 10 })), value: 1, ids: [] },
   ...{ memory: true, disk: false, pinned: false, expiresAt: null },
 });
 function choose(stored: KvListed[], prompt: KeyedChunk[], convention: Convention = "context") {
@@ -61,11 +61,10 @@ describe("chooseVariants", () => {
     ]);
   });
 
-  it("gives craft its ranking where a scoring pass has been", () => {
-    const scored = { ...variant("c", "context", "s", "a"), impact: { cci: 0.6, inter: [3, 1], ranking: [1, 0] } };
-    const [, , found] = chooseVariants(chunks("s", "b", "c"), (chunk) => (chunk === "c" ? [scored] : []), "context");
-    expect(found?.impact?.ranking).toEqual([1, 0]);
-    // beta 0.75 of attention, half of the new prefix's tokens known.
-    expect(found?.score).toBeCloseTo(0.6 * (1 - 0.75 * 0.5), 9);
+  it("scores a cache by how much of its prefix stands there again, and of what stands there it saw", () => {
+    const behind = variant("c", "context", "s", "a");
+    const [, , found] = chooseVariants(chunks("s", "b", "c"), (chunk) => (chunk === "c" ? [behind] : []), "context");
+    // beta 0.5, half of the new prefix's tokens known.
+    expect(found?.score).toBeCloseTo(0.75 * (1 - 0.5 * 0.5), 9);
   });
 });

@@ -16,7 +16,7 @@ export interface ChosenVariant extends PlannedChunk {
   score: number;
 }
 
-/** A chunk that no scoring pass has looked at: its prefix mattered as its tokens do, and about as much as itself. */
+/** No scoring pass looks at chunks that are served: a prefix matters as its tokens do, and about as much as the chunk itself. */
 const assumedImpact = 0.75;
 
 /** Caches that may be used where an arm wants this convention; what was made behind the very prefix is always welcome. */
@@ -61,9 +61,7 @@ export function chooseVariants(
       );
     const [best] = scored;
     if (best === undefined) return { chunk, length, state: "missing", variant: null, score: 1 };
-    const { ranking } = best.variant.impact ?? {};
-    const impact = ranking === undefined ? {} : { impact: { score: best.score, ranking } };
-    return { chunk, length, state: "linked", ...best, ...impact };
+    return { chunk, length, state: "linked", ...best };
   });
 }
 
@@ -72,9 +70,9 @@ function isExact({ convention, prefix }: KvListed, before: readonly KeyedChunk[]
   return prefix.every(({ chunk }, index) => chunk === before[index]?.chunk);
 }
 
-function scoreOf({ impact, prefix }: KvListed, now: readonly { id: string; tokens: number }[]): number {
-  const old = prefix.map(({ chunk, tokens }, index) => ({ id: chunk, inter: impact?.inter[index] ?? tokens }));
-  return reusabilityScore({ cci: impact?.cci ?? assumedImpact, prefix: old }, now, { countNew: true });
+function scoreOf({ prefix }: KvListed, now: readonly { id: string; tokens: number }[]): number {
+  const old = prefix.map(({ chunk, tokens }) => ({ id: chunk, inter: tokens }));
+  return reusabilityScore({ cci: assumedImpact, prefix: old }, now, { countNew: true });
 }
 
 const rank = (convention: Convention, { convention: made }: KvListed): number => allowed[convention].indexOf(made);

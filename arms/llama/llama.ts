@@ -6,7 +6,6 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
 import { llamaModelFile } from "../../config/assets.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import { keepWorker } from "../../connections/worker/kept.ts";
@@ -62,7 +61,6 @@ export async function createLlamaArm(
       ...config.linked,
       folder: kvFolder === undefined ? null : join(kvFolder, config.name),
       fingerprint: null,
-      scored: needsScores(config.linked.policy),
       keepInFull: config.linked.policy !== "full",
     },
   };
@@ -239,11 +237,6 @@ function resultOf(
     queueMs,
     firstTokenMs: firstTokenMs === null ? null : before + firstTokenMs,
   };
-}
-
-function needsScores(name: string): boolean {
-  const policy = parsePolicy(name);
-  return !("problem" in policy) && needs(policy) !== "nothing";
 }
 
 function failure(code: string, message: string, retriable: boolean, attempts: number): ArmFailure {

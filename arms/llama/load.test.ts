@@ -37,7 +37,7 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
     } as const;
     const model = await models.file(shape);
     const sizes = { contextTokens: 256, sequences: 1, threads: 1 };
-    return loadLlama({ model, chatTemplate, ...sizes, linked: { ...linked, scored: true, keepInFull: true } });
+    return loadLlama({ model, chatTemplate, ...sizes, linked: { ...linked, keepInFull: true } });
   }
 
   async function answerTwice({ model, chunked }: LoadedLlama, name: string) {

@@ -1,16 +1,13 @@
 // What a llama arm's process holds: one model in our addon, one context for all requests, the store of chunk caches, what is done while nobody waits.
 import { destination, pino } from "pino";
-import { splitmix64 } from "../../algorithms/random.ts";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { formatKey } from "../../connections/kv/keys.ts";
 import type { KvStore } from "../../connections/kv/port.ts";
 import { openKvStore } from "../../connections/kv/store.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
-import type { LlamaScorer } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";
 import { type Inventory, openInventory } from "../linked/inventory.ts";
-import type { LinkPlansOptions } from "../linked/plans.ts";
 import { createPrefetcher, type Prefetcher } from "../linked/prefetch.ts";
 import { createIdleWork, type IdleWork } from "../linked/idle.ts";
 import { createLinkedModel, type LinkedModel } from "../linked/model.ts";
@@ -60,13 +57,8 @@ export async function loadLlama({
   const prefixBytes = Math.floor(memoryBytes * prefixShare);
   const chunkBytes = memoryBytes - prefixBytes;
   const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
-  const scored = linked.scored && unlinkable === null;
-  const scorer = scored ? await opened.openScorer({ contextTokens, threads }) : undefined;
-  const model = createLinkedModel({
-    ...{ context, store, format, convention, scorer, keepInFull, random: splitmix64(1) },
-    deviations: scorer && deviationsOf(scorer),
-    prefixes: createPrefixCache(prefixBytes),
-  });
+  const prefixes = createPrefixCache(prefixBytes);
+  const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
   const inventory = await openInventory({ store, folder, log });
   const { name, vocabulary } = opened.facts;
   const chat = createChat(chatTemplate === null ? opened : { ...opened, facts: { ...opened.facts, chatTemplate } });
@@ -77,9 +69,8 @@ export async function loadLlama({
       return unlinkable === null ? prompt : { ...prompt, chunks: [], turnEnds: [] };
     },
     prefetcher: createPrefetcher({ store, convention }),
-    idle: createIdleWork({ model, context, store, format, convention, vocabulary, scorer }),
+    idle: createIdleWork({ model, context, store, format, convention, vocabulary }),
     async close() {
-      await scorer?.close();
       await context.close();
       await inventory.save();
       await store.close();
@@ -87,10 +78,3 @@ export async function loadLlama({
     },
   };
 }
-
-const deviationsOf =
-  (scorer: LlamaScorer): NonNullable<LinkPlansOptions["deviations"]> =>
-  async (tokens, links) => {
-    const { keys, values } = await scorer.deviations({ tokens, links });
-    return keys.map((key, token) => key + (values[token] ?? 0));
-  };

@@ -22,8 +22,6 @@ export interface LlamaInput {
     fingerprint: string | null;
     memoryBytes: number;
     diskBytes: number;
-    /** Whether the arm's policy needs scoring passes. */
-    scored: boolean;
     /** Whether chunks of prompts that are prefilled in full are kept: not by an arm that links nothing unless a request asks for it. */
     keepInFull: boolean;
   };

@@ -23,7 +23,7 @@ export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }:
   loadLlama({
     ...{ model: path, chatTemplate: null, contextTokens, threads: 1, sequences: 1 },
     linked: {
-      ...{ convention: "context", folder, fingerprint, scored: false, keepInFull: true },
+      ...{ convention: "context", folder, fingerprint, keepInFull: true },
       ...{ memoryBytes: Math.ceil((memoryMib * mebibyte) / chunkShare), diskBytes: Number.MAX_SAFE_INTEGER },
     },
   });

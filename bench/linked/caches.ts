@@ -1,8 +1,10 @@
 // The chunk caches of a prompt under a convention, made as an arm makes them, and what a scoring pass says of them. What several conventions need
 // (a chunk behind the system prompt) is computed once; nothing outlives its prompt but the system prompt's own cache.
-import { contextImpact, reusabilityScore } from "../../algorithms/chunk-scores.ts";
+import { reusabilityScore } from "../../algorithms/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/link-plan.ts";
 import { firstContext } from "../../arms/linked/context.ts";
+import { contextImpact } from "../../arms/linked/research/context-impact.ts";
+import type { KnownChunk } from "../../arms/linked/research/plan.ts";
 import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/port.ts";
 import type { Item } from "./prompts.ts";
 
@@ -73,10 +75,10 @@ export async function withImpact(
   convention: Convention,
   chunks: readonly PlannedChunk[],
   scorer: LlamaScorer,
-): Promise<PlannedChunk[]> {
+): Promise<KnownChunk[]> {
   const parts = partsOf(item);
   const key = (tokens: Int32Array): string => tokens.join();
-  const scored: PlannedChunk[] = [];
+  const scored: KnownChunk[] = [];
   for (const [index, chunk] of chunks.entries()) {
     const prefix = index === 0 ? [] : prefixOf(item, index, convention);
     if (prefix.length === 0) {

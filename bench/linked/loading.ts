@@ -2,7 +2,7 @@
 // before computing could begin, were they loaded one by one.
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { preloadDepth } from "../../algorithms/focus.ts";
+import { preloadDepth } from "../../arms/linked/research/focus.ts";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { chunkKey, variantKey } from "../../connections/kv/keys.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";

@@ -1,11 +1,12 @@
 // One request: prefilled in full, behind its longest common prefix, and linked under every convention and policy, one after the other, so that all
 // of them share the machine's mood. Times are CPU milliseconds of this process, one thread, one request at a time.
-import { planRecompute, type PlannedChunk, tokensIn } from "../../algorithms/link-plan.ts";
-import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
+import { tokensIn } from "../../algorithms/link-plan.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { compareLogits } from "../../algorithms/teacher-forced.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import { withAttention, withFocus } from "../../arms/linked/research/question.ts";
+import { lookAt, looks } from "../../arms/linked/research/look.ts";
+import { type KnownChunk, planCompared } from "../../arms/linked/research/plan.ts";
+import { comparedPolicy } from "../../arms/linked/research/policy.ts";
 import type { LlamaContext, LlamaScorer, Prompt, RunResult } from "../../connections/llama/port.ts";
 import { rougeL } from "../support/rouge-l.ts";
 import { type Convention, conventions, joined, makeCaches, type MadeCaches, withImpact } from "./caches.ts";
@@ -106,39 +107,21 @@ export async function measureItem(item: Item, policies: Policies, maxTokens: num
       const recomputed = (total - chunks[0]!.end) / total;
       outcomes.push(await outcomeOf({ convention: null, policy: "prefix", recomputed }, behind));
     }
-    let scored: readonly PlannedChunk[] | undefined;
+    let scored: readonly KnownChunk[] | undefined;
     for (const name of names) {
       signal.throwIfAborted();
-      const policy = parsePolicy(name);
-      if ("problem" in policy) throw new Error(policy.problem);
-      let known: readonly PlannedChunk[] = caches.chunks;
+      const policy = comparedPolicy(name);
+      let known: readonly KnownChunk[] = caches.chunks;
       let extraMs = 0;
-      if (needs(policy) === "impact")
-        known = scored ??= await withImpact(item, convention, known, await machine.scorer());
-      if (needs(policy) === "deviation") {
-        const scorer = await machine.scorer();
-        // Looked at for every prompt, before the first token: it counts.
-        const before = process.cpuUsage();
-        const { keys, values } = await scorer.deviations({ tokens: tokens.subarray(0, total), links });
-        const { user, system } = process.cpuUsage(before);
-        extraMs = (user + system) / 1000;
-        const deviation = keys.map((key, i) => key + values[i]!);
-        known = known.map((chunk, i) => ({
-          ...chunk,
-          deviation: deviation.subarray(chunks[i]!.begin, chunks[i]!.end),
-        }));
-      }
-      const { focus } = policy;
-      if (focus !== undefined || needs(policy) === "attention") {
+      if (policy.kind === "craft") known = scored ??= await withImpact(item, convention, known, await machine.scorer());
+      if (looks(policy)) {
         const scorer = await machine.scorer();
         const before = process.cpuUsage();
-        const asked = { tokens, links };
-        if (focus === undefined) known = await withAttention(scorer, asked, known);
-        else known = await withFocus(scorer, asked, known, focus);
+        known = await lookAt(policy, scorer, { tokens, links }, known);
         const { user, system } = process.cpuUsage(before);
         extraMs = (user + system) / 1000;
       }
-      const runs = planRecompute(policy, known, splitmix64(tokens.length));
+      const runs = planCompared(policy, known, splitmix64(tokens.length));
       const linked = await answering({ links, recompute: runs.map(([begin, end]) => ({ begin, end })) });
       outcomes.push(await outcomeOf({ convention, policy: name, recomputed: tokensIn(runs) / total }, linked, extraMs));
     }

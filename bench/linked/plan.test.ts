@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { parseCompared } from "../../arms/linked/research/policy.ts";
 import { fullPlan, passagesPlan, quickPlan } from "./plan.ts";
 
 describe.each([
@@ -11,7 +11,7 @@ describe.each([
     const names = parts.map(({ workload, index }) => `${workload}/${index}`);
     expect(new Set(names).size).toBe(names.length);
     for (const { policies } of parts)
-      for (const name of Object.values(policies).flat()) expect(parsePolicy(name)).not.toHaveProperty("problem");
+      for (const name of Object.values(policies).flat()) expect(parseCompared(name)).not.toHaveProperty("problem");
   });
 
   it("compares every policy under load with full", () => {

@@ -35,7 +35,7 @@ const openaiArm = z.strictObject({
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
 const linked = z.strictObject({
-  /** What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K, blend-R, craft-ALPHA, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
+  /** What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K, prefix-R, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
   policy: z
     .string()
     .superRefine((name, context) => {

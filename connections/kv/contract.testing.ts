@@ -26,8 +26,6 @@ export function describeKvStore(name: string, open: (options?: Partial<KvStoreOp
       await store.put(behind, blobOf(2));
       expect(store.variants(alone.chunk).map(({ key }) => key)).toEqual([alone.key, behind.key]);
       expect(store.variants(anEntry(2).chunk)).toEqual([]);
-      await store.describe(behind.key, { cci: 0.7, inter: [1], ranking: [1, 0] });
-      expect(store.variants(alone.chunk)[1]?.impact).toEqual({ cci: 0.7, inter: [1], ranking: [1, 0] });
     });
 
     it("makes a missing one once for all who ask, and again after a failure", async () => {

@@ -1,11 +1,10 @@
 // The slow tier: one folder of files for each format. <key>.kv never changes once it has its name (written under another, fsync, rename, fsync
-// of the folder), so a process may be killed at any time and several may share the folder. Beside it may stand <key>.pin, <key>.expires (when,
-// in ms) and <key>.impact (what a scoring pass found), ids/<hash> for every explicit id, and `values`, which is only a help: what uses were worth.
+// of the folder), so a process may be killed at any time and several may share the folder. Beside it may stand <key>.pin and <key>.expires (when,
+// in ms), ids/<hash> for every explicit id, and `values`, which is only a help: what uses were worth.
 import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { identify } from "../process/identity.ts";
-import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 import type { ReuseValue } from "../../algorithms/reuse-value.ts";
 import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
 import { isKey } from "./keys.ts";
@@ -24,7 +23,6 @@ export interface DiskTier {
   /** null takes the mark away. */
   mark(key: string, kind: MarkKind, text: string | null): Promise<void>;
   name(id: string, key: string | null): Promise<void>;
-  readImpact(key: string): Promise<ContextImpact | null>;
   readValues(): Promise<Map<string, ReuseValue>>;
   writeValues(values: ReadonlyMap<string, ReuseValue>): Promise<void>;
 }
@@ -34,7 +32,7 @@ export async function formatsIn(root: string): Promise<string[]> {
   return ((await orMissing(readdir(root))) ?? []).filter(isKey);
 }
 
-export type MarkKind = "pin" | "expires" | "impact";
+export type MarkKind = "pin" | "expires";
 
 export interface Marks {
   /** Keys of files that are there. */
@@ -98,7 +96,7 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
 
   async function remove(key: string): Promise<void> {
     // The blob first: what is left of a removal broken off is marks of nothing.
-    for (const kind of ["kv", "pin", "expires", "impact"] as const) await rm(path(key, kind), { force: true });
+    for (const kind of ["kv", "pin", "expires"] as const) await rm(path(key, kind), { force: true });
   }
 
   const readMark = async (key: string, kind: MarkKind): Promise<string | undefined> =>
@@ -155,10 +153,6 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       if (key === null) await rm(file, { force: true });
       else await writeWhole(file, [Buffer.from(`${key} ${id}`)]);
     },
-    async readImpact(key) {
-      const text = await readMark(key, "impact");
-      return text === undefined ? null : impactOf(text);
-    },
     async readValues() {
       const found = parsed((await orMissing(readFile(join(folder, "values"), "utf8"))) ?? "[]");
       const rows: unknown[] = Array.isArray(found) ? found : [];
@@ -184,10 +178,4 @@ function parsed(text: string): unknown {
   } catch {
     return null;
   }
-}
-
-function impactOf(text: string): ContextImpact | null {
-  const { cci, inter, ranking } = (parsed(text) ?? {}) as Partial<Record<keyof ContextImpact, unknown>>;
-  const numbers = (values: unknown): values is number[] => Array.isArray(values) && values.every(isNumber);
-  return isNumber(cci) && numbers(inter) && numbers(ranking) ? { cci, inter, ranking } : null;
 }

@@ -1,5 +1,4 @@
 // What the store knows of one entry, the views of it that others get, and the values of what was evicted.
-import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 import { type Evictable, type ReuseValue, valueAt } from "../../algorithms/reuse-value.ts";
 import type { KvEntry, KvListed } from "./port.ts";
 
@@ -11,7 +10,6 @@ export interface Held {
   waiting: Uint8Array | null;
   disk: boolean;
   value: ReuseValue;
-  impact: ContextImpact | null;
   pinned: boolean;
   expiresAt: number | null;
 }
@@ -25,10 +23,9 @@ export const evictable = ({ entry, value }: Held, pinned: boolean, now: number, 
 });
 
 export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number, halfLife: number): KvListed {
-  const { entry, blob, disk, value, impact, pinned, expiresAt } = held;
+  const { entry, blob, disk, value, pinned, expiresAt } = held;
   return {
     ...entry,
-    impact,
     value: valueAt(value, now, halfLife),
     memory: blob !== null,
     disk,

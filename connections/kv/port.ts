@@ -1,6 +1,5 @@
 // The store of chunk caches (docs/design/linked-prefill.md, The store): K and V of a chunk's tokens as an opaque blob, computed once behind some prefix and linked into any
 // prompt. A chunk may have several variants, made behind different prefixes; all of them share the byte budgets of the tiers.
-import type { ContextImpact } from "../../algorithms/chunk-scores.ts";
 
 /**
  * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and up to two chunks nearest to it (its first context);
@@ -33,7 +32,6 @@ export interface KvEntry {
 }
 
 export interface KvListed extends KvEntry {
-  impact: ContextImpact | null;
   /** f_r now: what it was used for, decayed. */
   value: number;
   memory: boolean;
@@ -89,8 +87,6 @@ export interface KvStore {
   compute(entry: Omit<KvEntry, "bytes" | "createdAt">, make: () => Promise<Uint8Array>): Promise<Uint8Array>;
   /** Counts a use whose repair cost `cfo`, [0, 1]. */
   used(key: string, cfo: number): void;
-  /** Keeps what a scoring pass found, for variants to be chosen by. */
-  describe(key: string, impact: ContextImpact): Promise<void>;
   /**
    * For a request that waits: loads what is on the slow tier alone and keeps all of it in memory until the function that it resolves to is called.
    * Takes half of memory at most, for all who wait together, and evicts nothing that is nowhere else; null, and nothing is kept: there is no room

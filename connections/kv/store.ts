@@ -40,7 +40,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       throw new KvError("budget", `a chunk cache of ${blob.length} bytes does not fit into memory (${memoryBytes})`);
     const value = addUse(tiers.ghosts.take(key) ?? { value: 0, at: now }, 1, now, halfLife);
     const entry = { ...what, bytes: blob.length, createdAt: now };
-    const one: Held = { entry, blob, waiting: null, disk: false, value, impact: null, pinned: false, expiresAt: null };
+    const one: Held = { entry, blob, waiting: null, disk: false, value, pinned: false, expiresAt: null };
     tiers.add(one);
     // Before room is made: what is to be written need not stay in memory.
     tiers.writeLater(one, blob);
@@ -114,13 +114,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     used(key, cfo) {
       const one = held.get(key);
       if (one !== undefined) one.value = addUse(one.value, reuseCredit(cfo, one.entry.tokens), clock(), halfLife);
-    },
-    async describe(key, impact) {
-      const one = held.get(key);
-      if (one === undefined) return;
-      one.impact = impact;
-      await tiers.flush();
-      if (one.disk) await disk?.mark(key, "impact", JSON.stringify(impact));
     },
     prefetch: createPrefetch({ tiers, counts, memoryBytes, load: (one) => loadOnce(one, true) }),
     async create(id, key) {

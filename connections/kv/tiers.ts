@@ -170,7 +170,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
       else
         add({
           ...{ entry, blob: null, waiting: null, disk: true, pinned: false, expiresAt: null },
-          impact: await disk.readImpact(entry.key),
           value: values.get(entry.key) ?? { value: 1, at: entry.createdAt },
         });
     }

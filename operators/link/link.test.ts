@@ -25,5 +25,6 @@ it("takes the policy that the request asks for, if it can be served", async () =
   expect(await policyOf("last-1+attnlink-4")).toBe("last-1+attnlink-4");
   expect(await policyOf("full")).toBe("full");
   expect(await policyOf("best")).toBeUndefined();
-  expect(await policyOf("blend-15")).toBeUndefined();
+  for (const research of ["blend-15", "craft-0.5+gap", "random-10", "last-1+attended-5"])
+    expect(await policyOf(research)).toBeUndefined();
 });

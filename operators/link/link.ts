@@ -1,7 +1,7 @@
 // Says how the chunks of a prompt are to be linked: by the policy that the request names in its metadata (`link-policy`), where it is one that can be
 // served, else by the arm's own. Which caches are at hand only the arm's process knows, so the linking itself is done there (arms/linked/model.ts).
 // Runs before call; keeps no state and never fails.
-import { needs, parsePolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy } from "../../algorithms/link-policy.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 
@@ -14,10 +14,10 @@ export function createLink(): Step<Taken, Linked> {
     const asked = request.metadata[LINK_POLICY];
     if (asked === undefined) return ok({ ...taken, prompt: { pieces } });
     const policy = parsePolicy(asked);
-    if ("problem" in policy || needs(policy) !== "nothing") {
+    if ("problem" in policy) {
       log.warn(
-        { requestId: request.id, asked },
-        "no policy of linked prefill that can be served: the arm's own is used",
+        { requestId: request.id, field: `metadata.${LINK_POLICY}`, problem: policy.problem },
+        "the request names no policy of linked prefill that is served: the arm's own is used",
       );
       return ok({ ...taken, prompt: { pieces } });
     }

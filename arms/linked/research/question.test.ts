@@ -1,18 +1,11 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type PlannedChunk, tokensIn } from "../../../algorithms/link-plan.ts";
-import { parsePolicy } from "../../../algorithms/link-policy.ts";
+import { describe, expect, it } from "vitest";
 import { splitmix64 } from "../../../algorithms/random.ts";
-import { variantKey } from "../../../connections/kv/keys.ts";
-import { aStore, format } from "../../../connections/kv/values.testing.ts";
-import type { LlamaContext, LlamaModel, LlamaScorer } from "../../../connections/llama/port.ts";
-import { llamaIsBuilt, openTiny, type Opened } from "../../../connections/llama/models.testing.ts";
+import type { LlamaScorer } from "../../../connections/llama/port.ts";
+import type { KnownChunk } from "./plan.ts";
 import { withAttention, withFocus } from "./question.ts";
-import { createLinkPlans } from "../plans.ts";
-import { createLinkedModel } from "../model.ts";
 
 type Scorer = Pick<LlamaScorer, "attention">;
-type AttentionSpy = (real: Scorer) => Scorer;
 
 /** Weights a(k, l) of each layer as a function; sums are taken as the native scorer takes them, questions asking alone. */
 function scorerOf(layers: number, weight: (layer: number, k: number, l: number) => number, asked: number[][] = []) {
@@ -29,7 +22,7 @@ function scorerOf(layers: number, weight: (layer: number, k: number, l: number) 
   return { attention };
 }
 
-const linked = (...lengths: number[]): PlannedChunk[] => lengths.map((length) => ({ length, state: "linked" }));
+const linked = (...lengths: number[]): KnownChunk[] => lengths.map((length) => ({ length, state: "linked" }));
 const promptOf = (length: number) => ({ tokens: new Int32Array(length), links: [] });
 
 describe("focus", () => {
@@ -85,112 +78,5 @@ describe("attention of the question on tokens", () => {
       }),
       { numRuns: 40 },
     );
-  });
-});
-
-describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", () => {
-  let tiny: Opened;
-  let model: LlamaModel;
-  let context: LlamaContext;
-  let scorer: LlamaScorer;
-  beforeAll(async () => {
-    const both = { contextTokens: 512, kvType: "f16" } as const;
-    tiny = await openTiny(both, both);
-    ({ model, context, scorer } = tiny);
-  });
-  afterAll(() => tiny?.close());
-
-  const texts = ["You answer. ", "One piece of text. ", "Another, longer piece of text. ", "And a third one. "];
-  const question = "What does the third one say?";
-
-  /** Plans over caches of the chunks alone, all scored; `order` of the chunks in the prompt. */
-  async function planned(order: readonly number[], asked?: AttentionSpy) {
-    const store = await aStore({ memoryBytes: 10_000_000 });
-    const parts = texts.map((text) => model.tokenize(text));
-    for (const [index, tokens] of parts.entries()) {
-      const { blobs } = await context.run({ tokens, exports: [{ begin: 0, end: tokens.length }] });
-      const what = { chunk: `${index}`, convention: "alone" as const, prefix: [] };
-      const key = variantKey(format, what);
-      await store.put({ ...what, key, tokens: tokens.length }, blobs[0]!);
-      const ranking = Array.from(tokens, (_, token) => token);
-      await store.describe(key, { cci: 0.5, inter: [], ranking });
-    }
-    const used: Scorer = asked === undefined ? scorer : asked(scorer);
-    const common = { store, convention: "alone" as const, random: splitmix64(1), scorer: used };
-    const plans = createLinkPlans(common);
-    const serving = createLinkedModel({ ...common, context, format });
-    let begin = 0;
-    const chunks = order.map((part) => {
-      const { length: tokens } = parts[part] ?? model.tokenize("What nobody has seen. ");
-      begin += tokens;
-      return { chunk: `${part}`, begin: begin - tokens, tokens };
-    });
-    const tokens = Int32Array.from(
-      [...order.map((part) => texts[part] ?? "What nobody has seen. "), question].flatMap((text) => [
-        ...model.tokenize(text),
-      ]),
-    );
-    return async (name: string) => {
-      const policy = parsePolicy(name);
-      if ("problem" in policy) throw new Error(policy.problem);
-      const plan = await plans.load({ tokens, chunks }, policy);
-      const inRun = (position: number): boolean => plan.runs.some(([a, b]) => position >= a && position < b);
-      const share = chunks.map(
-        ({ begin: first, tokens: length }) => Array.from({ length }, (_, i) => first + i).filter(inRun).length / length,
-      );
-      const links = plan.chosen.map(({ chunk }, i) => ({ blob: plan.blobs[i]!, position: chunk.begin }));
-      const ending = { signal: new AbortController().signal, onProgress: () => undefined };
-      const answer = () => serving.answer({ tokens, chunks, turnEnds: [] }, policy, { maxTokens: 2 }, ending);
-      return { share, tokens, links, chunks, runs: plan.runs, answer };
-    };
-  }
-
-  it("recomputes in the focused chunks as craft does, and nothing elsewhere", async () => {
-    const plan = await planned([0, 1, 2, 3]);
-    const all = (await plan("craft-1")).share;
-    const { share, tokens, links, chunks } = await plan("craft-1+focus");
-    const lengths = chunks.map(({ tokens: length }): PlannedChunk => ({ length, state: "linked" }));
-    const focused = (await withFocus(scorer, { tokens, links }, lengths, "focus")).map((chunk) => chunk.focused);
-    expect(all[0]).toBe(0);
-    expect(Math.min(...all.slice(1))).toBeGreaterThan(0);
-    expect(share).toEqual(all.map((value, chunk) => (focused[chunk] === true ? value : 0)));
-    // Three chunks and gaps: at most one of them.
-    expect(focused.filter(Boolean)).toHaveLength(2);
-    expect((await plan("last-1+craft-1+gap")).share[3]).toBe(1);
-  });
-
-  it.each(["craft-1+focus", "attended-30", "last-1+craft-0.5+gap"])(
-    "answers under %s as it was planned",
-    async (name) => {
-      const { answer, runs, tokens } = await (await planned([0, 2, 1, 3]))(name);
-      const { linked: reused, recomputed, prefilled, result } = await answer();
-      expect(recomputed).toBe(tokensIn(runs));
-      expect(recomputed).toBeGreaterThan(0);
-      expect(prefilled).toBe(model.tokenize(question).length);
-      expect(reused).toBe(tokens.length - recomputed - prefilled);
-      expect(result.generated.length).toBeGreaterThan(0);
-    },
-  );
-
-  it("recomputes the most attended tokens of each chunk, the first of which is exact", async () => {
-    const plan = await planned([0, 2, 1]);
-    const { share } = await plan("attended-50");
-    expect(share[0]).toBe(0);
-    for (const of of share.slice(1)) expect(of).toBeCloseTo(0.5, 0);
-  });
-
-  it("does not ask over what is missing: all are in focus", async () => {
-    const asked: unknown[] = [];
-    const spy: AttentionSpy = (real) => ({
-      attention: (what) => {
-        asked.push(what);
-        return real.attention(what);
-      },
-    });
-    const plan = await planned([0, 1, 9, 3], spy);
-    const { share } = await plan("craft-1+focus");
-    expect(share[2]).toBe(1);
-    expect(Math.min(...share.slice(1))).toBeGreaterThan(0);
-    expect(asked).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
 // What the question of a linked prompt looks at: it is prefilled behind the caches as they are (the naive link), without flash attention, and its
 // attention weights are read. Costs a prefill of the question, before the first token, for every prompt.
-import { focusedChunks, focusedCount, largestGapCount } from "../../../algorithms/focus.ts";
-import type { PlannedChunk } from "../../../algorithms/link-plan.ts";
-import type { FocusCut } from "../../../algorithms/link-policy.ts";
 import type { AttentionQuestion, LlamaScorer } from "../../../connections/llama/port.ts";
+import { focusedChunks, focusedCount, largestGapCount } from "./focus.ts";
+import type { KnownChunk } from "./plan.ts";
+import type { FocusCut } from "./policy.ts";
 
 type Scorer = Pick<LlamaScorer, "attention">;
 
@@ -19,7 +19,7 @@ const tokensAtOnce = 192;
  * The chunks with those out of focus marked so. The first chunk is not asked about: a model puts the weights that it needs nowhere on the first
  * tokens, whatever they are, and they stand where they stood when they were cached.
  */
-export async function withFocus<Chunk extends PlannedChunk>(
+export async function withFocus<Chunk extends KnownChunk>(
   scorer: Scorer,
   prompt: AskedPrompt,
   chunks: readonly Chunk[],
@@ -35,7 +35,7 @@ export async function withFocus<Chunk extends PlannedChunk>(
 }
 
 /** The chunks with the question's attention on each of their tokens, mean over layers. */
-export async function withAttention<Chunk extends PlannedChunk>(
+export async function withAttention<Chunk extends KnownChunk>(
   scorer: Scorer,
   prompt: AskedPrompt,
   chunks: readonly Chunk[],
@@ -61,7 +61,7 @@ export async function withAttention<Chunk extends PlannedChunk>(
 }
 
 /** Of the chunks and, last, of the question. */
-function startsOf(chunks: readonly PlannedChunk[]): number[] {
+function startsOf(chunks: readonly KnownChunk[]): number[] {
   const starts = [0];
   for (const { length } of chunks) starts.push(starts.at(-1)! + length);
   return starts;
