@@ -12,7 +12,7 @@ import { createPolicyLog } from "../policies/log.ts";
 import { curate } from "../pipelines/curate.ts";
 import { record } from "../pipelines/record.ts";
 import type { Sent } from "../runtime/declaration.ts";
-import { createStageMetrics } from "../runtime/metrics.ts";
+import { createStageMetrics } from "../metrics/stage.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type FencedProducer, type Lease } from "../runtime/singleton.ts";

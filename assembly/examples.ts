@@ -8,7 +8,7 @@ import { createPool } from "../connections/pool/pool.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
 import { createVectorIndexes } from "../connections/vectors/create.ts";
 import type { PlacementMode } from "../policies/placement.ts";
-import { observePool } from "../runtime/pool-metrics.ts";
+import { observePool } from "../metrics/store.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Session, SessionOf } from "./session.ts";

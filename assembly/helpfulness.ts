@@ -5,7 +5,7 @@ import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import type { ExampleOutcome } from "../operators/aggregate/thresholds.ts";
 import { PROXY } from "../policies/helpfulness.ts";
 import { createThresholdTable, THRESHOLD } from "../policies/threshold.ts";
-import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
+import { createPolicyMetrics } from "../metrics/policies.ts";
 import type { TableChange } from "../runtime/table.ts";
 import type { Policy } from "../schemas/types.ts";
 import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmInventory } from "../arms/arm.ts";
 import { createInventoryTable, type InventoryTable, renewMs } from "../operators/select/caches.ts";
-import { createKvMetrics } from "../runtime/kv-metrics.ts";
+import { createKvMetrics } from "../metrics/caches.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { followTable } from "../runtime/table.ts";
 import type { Session, SessionOf } from "./session.ts";

@@ -8,7 +8,7 @@ import { THRESHOLD } from "../policies/threshold.ts";
 import { ROUTER } from "../policies/router.ts";
 import { learn } from "../pipelines/learn.ts";
 import type { Sent } from "../runtime/declaration.ts";
-import { createStageMetrics } from "../runtime/metrics.ts";
+import { createStageMetrics } from "../metrics/stage.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";

@@ -3,8 +3,8 @@ import { expect, it, vi } from "vitest";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import { encodeProxyBody, PROXY, PROXY_KIND } from "../policies/helpfulness.ts";
-import { createMetricsRegistry } from "../runtime/metrics.ts";
-import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
+import { createMetricsRegistry } from "../metrics/stage.ts";
+import { createPolicyMetrics } from "../metrics/policies.ts";
 import type { Policy } from "../schemas/types.ts";
 import { createProxyHolder, type ProxyHolder, type ProxyHolderDependencies } from "./proxy.ts";
 

@@ -6,7 +6,7 @@ import { messageOf } from "../algorithms/errors.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import { decodeProxyPolicy, PROXY } from "../policies/helpfulness.ts";
-import type { PolicyMetrics } from "../runtime/policy-metrics.ts";
+import type { PolicyMetrics } from "../metrics/policies.ts";
 import type { Policy } from "../schemas/types.ts";
 
 export interface ProxyHolderDependencies {

@@ -10,7 +10,7 @@ import { createRefused } from "../operators/insert/refused.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
 import { deadLetterRecord } from "../runtime/dead-letter.ts";
-import { createStageMetrics } from "../runtime/metrics.ts";
+import { createStageMetrics } from "../metrics/stage.ts";
 import { reportOf, watchProgress } from "../runtime/progress.ts";
 import type { Source } from "../runtime/rows.ts";
 import { createSink } from "../runtime/sink.ts";

@@ -18,7 +18,7 @@ import { createCodec } from "../connections/registry/codec.ts";
 import { RegistryUnavailable, type Codec, type TenantOf } from "../connections/registry/port.ts";
 import type { TextWork } from "../connections/text/port.ts";
 import { createTextWork } from "../connections/text/supervised.ts";
-import { createMetricsRegistry, type MetricsRegistry } from "../runtime/metrics.ts";
+import { createMetricsRegistry, type MetricsRegistry } from "../metrics/stage.ts";
 import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
 import { holderOf, isDead } from "../stack/holder.ts";

@@ -3,7 +3,7 @@ import { tenantWeight } from "../config/tenants.ts";
 import type { Kafka, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
-import { createStageMetrics } from "../runtime/metrics.ts";
+import { createStageMetrics } from "../metrics/stage.ts";
 import type { PlaceLimits } from "../runtime/places.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
 import type { StageHealth } from "../runtime/stage-health.ts";

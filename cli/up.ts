@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { Config } from "../config/schema.ts";
-import { startHealthServer } from "../runtime/health.ts";
+import { startHealthServer } from "../metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { configOf, parseNames } from "./options.ts";

@@ -8,9 +8,9 @@ import { describe, expect, it } from "vitest";
 import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
-import { createHealthMetrics } from "../runtime/health.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
-import { createPolicyMetrics } from "../runtime/policy-metrics.ts";
+import { createHealthMetrics } from "../metrics/health.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
+import { createPolicyMetrics } from "../metrics/policies.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = [

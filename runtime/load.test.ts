@@ -2,9 +2,9 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Load } from "../algorithms/load-bias.ts";
 import { encodeFinished } from "./finished-offsets.ts";
-import { createLoadMetrics } from "./load-metrics.ts";
+import { createLoadMetrics } from "../metrics/load.ts";
 import { createLoadMonitor, type LoadMonitor, type MonitoredArm } from "./load.ts";
-import { createMetricsRegistry } from "./metrics.ts";
+import { createMetricsRegistry } from "../metrics/stage.ts";
 
 const arm = (name: string, more: Partial<MonitoredArm> = {}): MonitoredArm => ({
   ...{ name, topic: `work.${name}`, group: `generate.${name}`, concurrency: 2, costlier: name !== "small" },

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
 import type { TopicName } from "../schemas/records.ts";
 import type { Document } from "../schemas/types.ts";
-import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { Abandoned, createProcessor } from "./processor.ts";
 import { finish, ok, refuse, retryLater, type Emit, type Outcome, type Received, type Step } from "./step.ts";

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import { TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
 import { encodeFinished } from "./finished-offsets.ts";
-import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage } from "./stage.ts";
 import type { Process, StageOptions } from "./stage-options.ts";
 import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";

@@ -33,6 +33,12 @@ export const modules = [
     only: { connections: ["port", "errors"] },
   },
   {
+    name: "metrics",
+    about: "gauges and histograms of stages, store, selection, caches and load; /metrics and /healthz",
+    imports: ["algorithms", "connections", "runtime"],
+    only: { connections: ["port"] },
+  },
+  {
     name: "policies",
     about: "codecs and versions of published policies, which learn, plan and people share",
     imports: ["schemas", "algorithms", "connections", "runtime"],
@@ -76,7 +82,7 @@ export const modules = [
     about: "opens connections and puts pipelines on the runtime",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "arms"],
-      ...["runtime", "policies", "operators", "pipelines", "stack", "jobs"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines", "stack", "jobs"],
     ],
   },
   {
@@ -84,7 +90,7 @@ export const modules = [
     about: "one file a command",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "arms"],
-      ...["runtime", "policies", "operators", "pipelines", "stack", "jobs", "assembly"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines", "stack", "jobs", "assembly"],
     ],
   },
   { name: "demo", about: "`npm run demo`: one file a scene", imports: everything },
@@ -173,7 +179,7 @@ export const packages = [
   },
   {
     packages: ["fastify", "prom-client"],
-    within: ["runtime/**", "cli/**"],
-    use: "runtime/metrics.ts and runtime/health.ts",
+    within: ["metrics/**"],
+    use: "metrics/stage.ts and metrics/health.ts",
   },
 ];

@@ -9,7 +9,7 @@ import { TransactionAborted } from "../connections/kafka/errors.ts";
 import type { Transaction, TransactionalProducer } from "../connections/kafka/port.ts";
 import { decodeFinished } from "../runtime/finished-offsets.ts";
 import { createLog } from "../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
 import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";

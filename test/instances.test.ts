@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
 import { eventually } from "./support/system.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { splitmix64 } from "../algorithms/random.ts";
 import { createLog } from "../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
 import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";

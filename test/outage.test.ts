@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../assembly/session.ts";
 import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
-import { startHealthServer } from "../runtime/health.ts";
+import { startHealthServer } from "../metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";

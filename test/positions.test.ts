@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { Admin } from "kafkajs";
 import { splitOrigin, withOrigin } from "../algorithms/origin.ts";
 import { createLog } from "../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createSinkSource } from "../connections/kafka/sink-source.ts";

@@ -6,7 +6,7 @@ import { configSchema } from "../config/schema.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { createLog } from "../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage } from "../runtime/stage.ts";
 import { createTestKafka, message, type TestKafka } from "./support/kafka.ts";
 import { testStack } from "./support/stack.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { startHealthServer, type HealthOptions, type HealthServer, type StageReport } from "./health.ts";
-import { createMetricsRegistry, createStageMetrics } from "./metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "./stage.ts";
 
 let server: HealthServer | undefined;
 afterEach(() => server?.close());

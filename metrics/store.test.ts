@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import type { PoolFigures } from "../connections/pool/port.ts";
-import { createMetricsRegistry } from "./metrics.ts";
-import { observePool } from "./pool-metrics.ts";
+import { createMetricsRegistry } from "./stage.ts";
+import { observePool } from "./store.ts";
 
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));

@@ -1,9 +1,9 @@
 // What a stage holds of the examples, for dashboards: how many, how many wait for their vectors, how the indexes of its largest domains search,
 // and what waits for the embedder. Read from the pool every few seconds; nothing of it is counted here.
-import { Gauge } from "prom-client";
 import type { Embedder } from "../connections/embedder/port.ts";
 import type { ExamplePool } from "../connections/pool/port.ts";
-import type { MetricsRegistry } from "./metrics.ts";
+import { gaugesOf } from "./instruments.ts";
+import type { MetricsRegistry } from "./stage.ts";
 
 export interface PoolMetricsOptions {
   registry: MetricsRegistry;
@@ -19,11 +19,7 @@ export interface PoolMetricsOptions {
 /** Reads at once and then every so often, until it is stopped. */
 export function observePool(options: PoolMetricsOptions): { read(): void; stop(): void } {
   const { registry, stage, pool, embedder, everyMs = 5_000, domains = 20 } = options;
-  const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[]): Gauge<L> => {
-    // Two stages of one process share it.
-    const existing = registry.getSingleMetric(name);
-    return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, registers: [registry] });
-  };
+  const gauge = gaugesOf(registry);
   const byStage = ["stage"] as const;
   const held = gauge("precedent_pool_examples", "Examples held.", byStage);
   const inDomains = gauge("precedent_pool_domains", "Domains that have examples.", byStage);

@@ -1,7 +1,7 @@
 // What routing knows of the arms' load, for dashboards and autoscaling (docs/operations.md). Every plan process measures the same: take the largest.
-import { Gauge } from "prom-client";
 import { pressure, type Load, type Pressing } from "../algorithms/load-bias.ts";
-import type { MetricsRegistry } from "./metrics.ts";
+import { gaugesOf } from "./instruments.ts";
+import type { MetricsRegistry } from "./stage.ts";
 
 export interface LoadMetrics {
   set(load: Load): void;
@@ -12,13 +12,9 @@ export function createLoadMetrics(
   registry: MetricsRegistry,
   { load, saturation }: { load: Pressing; saturation: Pressing },
 ): LoadMetrics {
-  const gauge = <L extends string>(name: string, help: string, labelNames: L[]): Gauge<L> => {
-    // Two plan stages in one process share it.
-    const existing = registry.getSingleMetric(name);
-    return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, registers: [registry] });
-  };
-  const costlier = gauge("precedent_load", "L: mean utilisation of the arms more expensive than the cheapest.", []);
-  const pressing = gauge("precedent_load_pressure", "How hard that load presses on expensive arms, 0 to 1.", []);
+  const gauge = gaugesOf(registry);
+  const costlier = gauge("precedent_load", "L: mean utilisation of the arms more expensive than the cheapest.");
+  const pressing = gauge("precedent_load_pressure", "How hard that load presses on expensive arms, 0 to 1.");
   const utilisation = gauge(
     "precedent_arm_utilisation",
     "Requests that an arm has not finished over what its processes take at a time.",

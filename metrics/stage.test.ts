@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createMetricsRegistry, createStageMetrics, whole } from "./metrics.ts";
+import { whole } from "../runtime/metrics.ts";
+import { createMetricsRegistry, createStageMetrics } from "./stage.ts";
 
 describe("stage metrics", () => {
   it("gives every stage the same counters under its own label", async () => {

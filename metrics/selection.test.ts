@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createMetricsRegistry } from "./metrics.ts";
-import { createSelectionMetrics } from "./selection-metrics.ts";
+import { createMetricsRegistry } from "./stage.ts";
+import { createSelectionMetrics } from "./selection.ts";
 
 it("counts candidates, examples shown, reasons and explored requests", async () => {
   const registry = createMetricsRegistry();

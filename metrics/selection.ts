@@ -1,6 +1,7 @@
 // What selection does, for dashboards: how many candidates there are, how many examples an arm is shown, why the others are not, and how often
-// requests are used to learn. One set of instruments a registry, like those of stages (metrics.ts).
-import { Counter, Histogram, type Registry } from "prom-client";
+// requests are used to learn.
+import { Counter, Histogram } from "prom-client";
+import { oncePerRegistry } from "./instruments.ts";
 
 /** One request's selection, as far as it is counted. */
 export interface CountedSelection {
@@ -20,12 +21,8 @@ export interface SelectionMetrics {
   count(selection: CountedSelection): void;
 }
 
-const known = new WeakMap<Registry, SelectionMetrics>();
-
 /** The same for the same registry. */
-export function createSelectionMetrics(registry: Registry): SelectionMetrics {
-  const existing = known.get(registry);
-  if (existing !== undefined) return existing;
+export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetrics => {
   const registers = [registry];
   const candidates = new Histogram({
     name: "precedent_selection_candidates",
@@ -59,7 +56,7 @@ export function createSelectionMetrics(registry: Registry): SelectionMetrics {
     registers,
   });
   for (const kind of ["trial", "threshold"]) explored.inc({ kind }, 0);
-  const metrics: SelectionMetrics = {
+  return {
     count({ candidates: found, byArm, exploredThreshold }) {
       candidates.observe(found);
       for (const [arm, { examples, verdicts: given }] of byArm) {
@@ -76,6 +73,4 @@ export function createSelectionMetrics(registry: Registry): SelectionMetrics {
       if ([...byArm.values()].some(({ trial }) => trial !== null)) explored.inc({ kind: "trial" });
     },
   };
-  known.set(registry, metrics);
-  return metrics;
-}
+});

@@ -1,6 +1,6 @@
 // Which version of each policy a process goes by, and whether a newer one could not be used: one dashboard for the router, the threshold, the proxy.
-import { Gauge } from "prom-client";
-import type { MetricsRegistry } from "./metrics.ts";
+import { gaugesOf } from "./instruments.ts";
+import type { MetricsRegistry } from "./stage.ts";
 
 export interface PolicyMetrics {
   /** The version in force; 0: none. */
@@ -11,15 +11,11 @@ export interface PolicyMetrics {
 
 /** Once a process. */
 export function createPolicyMetrics(registry: MetricsRegistry): PolicyMetrics {
-  const gauge = (name: string, help: string): Gauge<"policy"> => {
-    // Two plan stages in one process share it.
-    const existing = registry.getSingleMetric(name);
-    return existing instanceof Gauge
-      ? existing
-      : new Gauge({ name, help, labelNames: ["policy"], registers: [registry] });
-  };
-  const version = gauge("precedent_policy_version", "Version of the policy in force; 0: none.");
-  const refused = gauge("precedent_policy_refused", "1 while a newer version than the one in force can't be used.");
+  const gauge = gaugesOf(registry);
+  const version = gauge("precedent_policy_version", "Version of the policy in force; 0: none.", ["policy"]);
+  const refused = gauge("precedent_policy_refused", "1 while a newer version than the one in force can't be used.", [
+    "policy",
+  ]);
   return {
     version: (policy, value) => {
       version.set({ policy }, value);

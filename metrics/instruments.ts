@@ -1,0 +1,22 @@
+// Instruments belong to a registry, and two stages of one process share both.
+import { Gauge, type Registry } from "prom-client";
+
+/** What is made of a registry, made once. */
+export function oncePerRegistry<T>(make: (registry: Registry) => T): (registry: Registry) => T {
+  const known = new WeakMap<Registry, { made: T }>();
+  return (registry) => {
+    const existing = known.get(registry);
+    if (existing !== undefined) return existing.made;
+    const made = make(registry);
+    known.set(registry, { made });
+    return made;
+  };
+}
+
+/** Makes gauges of a registry; the same name gives the same gauge. */
+export const gaugesOf =
+  (registry: Registry) =>
+  <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Gauge<L> => {
+    const existing = registry.getSingleMetric(name);
+    return existing instanceof Gauge ? existing : new Gauge({ name, help, labelNames, registers: [registry] });
+  };
