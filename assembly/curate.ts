@@ -1,12 +1,14 @@
 // What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
 import { createAdmit, type Shelf } from "../operators/admit/admit.ts";
-import type { ExampleChange } from "../operators/example-change.ts";
 import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
+import { createProbe } from "../operators/admit/probe.ts";
 import { createRemember } from "../operators/admit/remember.ts";
 import { createEvict } from "../operators/evict/evict.ts";
+import { createCurateReport } from "../operators/pass-reports.ts";
 import { createPlace, type PlaceRules } from "../operators/place/place.ts";
 import { PLACEMENT } from "../policies/placement.ts";
+import { createPublishChanges } from "../operators/publish-changes.ts";
 import { createSeen } from "../operators/place/seen.ts";
 import { createPolicyLog } from "../policies/log.ts";
 import { curate } from "../pipelines/curate.ts";
@@ -14,10 +16,12 @@ import { record } from "../pipelines/record.ts";
 import type { Sent } from "../runtime/declaration.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
+import { keptWriter } from "../runtime/kept-writer.ts";
+import { lazily } from "../runtime/lazily.ts";
 import { repeat } from "../runtime/repeat.ts";
-import { createSingleton, type FencedProducer, type Lease } from "../runtime/singleton.ts";
+import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { exampleMessages } from "./example-messages.ts";
-import { holdExamples, type HeldExamples } from "./examples.ts";
+import { holdExamples } from "./examples.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
 import type { Session, SessionOf } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
@@ -42,28 +46,13 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
   const passes = watchPasses(config.health);
 
   const task = async (lease: Lease<Sent<typeof curate>>): Promise<void> => {
-    let held: Promise<HeldExamples> | undefined;
+    const held = lazily(() => holdExamples(session, { instance, stage: curate.name, mode: "global", log }));
     const shelf = async (): Promise<Shelf> => {
-      held ??= holdExamples(session, { instance, stage: curate.name, mode: "global", log }).catch((error: unknown) => {
-        held = undefined; // the next pass tries again
-        throw error;
-      });
-      const examples = await held;
+      const examples = await held.get();
       await examples.restored();
       return examples;
     };
     const writer = keptWriter(lease);
-    const publish = async (changes: readonly ExampleChange[]): Promise<void> => {
-      // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
-      await writer.publish(await exampleMessages(session, changes, place.placesOf));
-      if (held === undefined) return;
-      const { pool } = await held;
-      // The topic brings them too, but the next pass must know them already.
-      for (const { id, value } of changes) {
-        if (value === null) await pool.remove([id]);
-        else await pool.upsert([value]);
-      }
-    };
     const policies = createPolicyLog({
       // The lease fences: nobody else writes the placement.
       producer: writer,
@@ -95,23 +84,6 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       personalData,
       clock,
     });
-    // A text that nobody asked about before, so that no cache answers; the pool and the text worker are asked as well.
-    let asked = 0;
-    const works = async (): Promise<boolean> => {
-      try {
-        const { embedder, pool } = await shelf();
-        await text.check();
-        await pool.nearest(
-          "precedent/probe",
-          await embedder.embed(`Does deciding work? ${clock()} ${asked++}`),
-          1,
-          clock(),
-        );
-        return true;
-      } catch {
-        return false;
-      }
-    };
     const pass = curate.bind({
       place: place.pass,
       candidates: createCandidates({
@@ -120,42 +92,39 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
         limit: candidatesAtOnce,
         overlapMs,
       }),
-      decide: createDecide({ admit: admitting, works, signal: lease.signal, log }),
+      decide: createDecide({
+        admit: admitting,
+        works: createProbe({ shelf, text, clock }),
+        signal: lease.signal,
+        log,
+      }),
       evict: createEvict({
         clickhouse,
         rules: { ...evict, graceMs: evict.graceHours * 3_600_000 },
         costs: () => new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
         clock,
       }),
-      publish,
+      publish: createPublishChanges({
+        writer,
+        // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
+        messages: (changes) => exampleMessages(session, changes, place.placesOf),
+        pool: () => held.opened()?.then(({ pool }) => pool),
+      }),
       remember: createRemember({ clickhouse, clock }),
       evictEveryMs: evict.everyMs,
-      now: () => performance.now(),
       observe: metrics.observe,
       signal: lease.signal,
     });
+    const report = createCurateReport({ metrics, log });
     try {
-      await repeat(
-        async () => {
-          const { decided, evicted, placed, more } = await pass();
-          metrics.received(decided.length);
-          for (const { reason } of decided) if (reason !== null) metrics.dropped(reason);
-          const changed = decided.reduce((sum, { changes }) => sum + changes.length, 0) + evicted.length;
-          if (changed > 0) metrics.sent("examples", changed);
-          if (placed.copied > 0) metrics.sent("examples", placed.copied);
-          if (placed.placed > 0) log.info({ ...placed }, "domains are whole on more partitions");
-          const admitted = decided.filter(({ outcome }) => outcome === "admitted" || outcome === "replaced").length;
-          if (admitted + evicted.length > 0) log.info({ admitted, evicted: evicted.length }, "examples changed");
-          return more;
-        },
-        { everyMs, signal: lease.signal, log, health: passes.of("examples") },
-      );
+      const timing = { everyMs, signal: lease.signal, log, health: passes.of("examples") };
+      await repeat(async () => report(await pass()), timing);
     } finally {
       passes.clear();
       await Promise.all([
         place.stop(),
         policies.close(),
-        held?.then(
+        held.opened()?.then(
           (examples) => examples.stop(),
           () => undefined,
         ),
@@ -182,22 +151,3 @@ const placeRules = ({ selection: { pool, shareAbove } }: Session["config"]): Omi
   pool,
   shareAbove,
 });
-
-/** Initialised when it is needed: before the first publication, and after every one that failed. */
-function keptWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {
-  let isWriter = false;
-  const initialise = async (): Promise<void> => {
-    isWriter = false;
-    await lease.initialise();
-    isWriter = true;
-  };
-  return {
-    initialise,
-    async publish(messages, read) {
-      if (!isWriter) await initialise();
-      isWriter = false;
-      await lease.publish(messages, read);
-      isWriter = true;
-    },
-  };
-}

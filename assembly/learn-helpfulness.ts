@@ -20,7 +20,7 @@ export interface Learning {
 
 export function thresholdPass({ session, policies: all, metrics, log }: Learning): () => Promise<boolean> {
   const policies = all.of(THRESHOLD);
-  const pass = learnThreshold({
+  const pass = learnThreshold.bind({
     aggregate: () => readThresholds(session.clickhouse),
     inForce: () => thresholdInForce(policies),
     publish: createPublishThreshold({ policies, clock: Date.now }),
@@ -28,7 +28,7 @@ export function thresholdPass({ session, policies: all, metrics, log }: Learning
     observe: metrics.observe,
   });
   return async () => {
-    const published = await pass();
+    const { published } = await pass();
     if (published === null) return false;
     metrics.sent("policies", 1);
     log.info({ policy: THRESHOLD, version: published.version, ...published.metrics }, "published");

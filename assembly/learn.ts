@@ -3,6 +3,7 @@ import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { createAggregate } from "../operators/aggregate/aggregate.ts";
 import { createPolicyLogs, policyWriterId } from "../policies/log.ts";
 import { PROXY } from "../policies/helpfulness.ts";
+import { createLearnReport } from "../operators/pass-reports.ts";
 import { createPublish } from "../operators/publish/publish.ts";
 import { THRESHOLD } from "../policies/threshold.ts";
 import { ROUTER } from "../policies/router.ts";
@@ -10,6 +11,7 @@ import { learn } from "../pipelines/learn.ts";
 import type { Sent } from "../runtime/declaration.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
+import { lazily } from "../runtime/lazily.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
@@ -36,18 +38,9 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
-    let opening: Promise<void> | undefined;
     /** Before the first look, so that what others published is known and a predecessor can publish nothing more. */
-    const opened =
-      (pass: () => Promise<boolean>): (() => Promise<boolean>) =>
-      async () => {
-        opening ??= policies.open();
-        await opening.catch((error: unknown) => {
-          opening = undefined;
-          throw error;
-        });
-        return pass();
-      };
+    const opening = lazily(() => policies.open());
+    const opened = (pass: () => Promise<boolean>) => (): Promise<boolean> => opening.get().then(pass);
     const timing = { signal: lease.signal, log };
     const learning = { session, policies, metrics, log };
     const loops = [
@@ -110,19 +103,6 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
     halfLifeHours,
     observe: metrics.observe,
   });
-  let told = "";
-  return async () => {
-    const { rows, more, published, problems } = await pass();
-    metrics.received(rows);
-    if (published.outcome === "published") {
-      metrics.sent("policies", 1);
-      const { version, metrics: figures } = published.policy;
-      log.info({ policy: ROUTER, version, rewards: figures.rewards, meanReward: figures.mean_reward }, "published");
-    }
-    // What stays as it is is said once.
-    const state = [published.outcome === "paused" ? "learning is paused by a revert" : "", ...problems].join("; ");
-    if (state !== told && state !== "") log.warn({ policy: ROUTER, problems }, state);
-    told = state;
-    return more;
-  };
+  const report = createLearnReport({ metrics, log });
+  return async () => report(await pass());
 }

@@ -13,7 +13,7 @@ import { createChat } from "../connections/llama/chat.ts";
 import type { ModelFacts } from "../connections/llama/port.ts";
 import { serveCalls } from "../connections/worker/rpc.ts";
 import { templates } from "./templates.ts";
-import { comparisonPrompt, readVerdict } from "./judge/comparison.ts";
+import { comparisonPrompt, readVerdict } from "../algorithms/comparison.ts";
 import { isSafe } from "./select/screen.ts";
 
 const vector = Float32Array.of(1, 0, 0, 0);

@@ -40,14 +40,13 @@ function importRules(): string {
   ].join("\n");
 }
 
-function mayImport({ imports, only = {}, siblings }: Module): string {
+function mayImport({ imports, only = {}, folders }: Module): string {
   if (imports === "everything") return "everything; only `demo/` and `bench/` import it";
   const modules = imports.map((name) => {
     const files = only[name]?.map((file) => `${file}.ts`);
     return files === undefined ? name : `${name} (${list(files)})`;
   });
-  const folders = Object.entries(siblings ?? {}).map(([folder, allowed]) => `${folder} → ${allowed.join(", ")}`);
-  const others = folders.length > 0 ? [`of its own folders only ${folders.join("; ")}`] : [];
+  const others = folders === "apart" ? ["no folder of it another"] : [];
   return [...modules, ...others].join(", ") || "nothing";
 }
 

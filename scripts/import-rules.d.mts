@@ -3,7 +3,7 @@ export interface Module {
   about: string;
   imports: readonly string[] | "everything";
   only?: Readonly<Record<string, readonly string[]>>;
-  siblings?: Readonly<Record<string, readonly string[]>>;
+  folders?: "apart";
 }
 export const modules: readonly Module[];
 

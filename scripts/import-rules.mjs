@@ -5,7 +5,7 @@ const everything = "everything";
 
 /**
  * Modules, from the bottom to the top. imports: other modules that it may import. only: of these modules just files of these names.
- * siblings: folders of its own that may import others of it; where it is given, all others may not.
+ * folders: "apart" where its folders import none of each other; what several need lies beside them.
  */
 export const modules = [
   { name: "schemas", about: "Avro and SQL: the contracts; `types.ts` is derived", imports: [] },
@@ -49,12 +49,7 @@ export const modules = [
     about: "one verb, one folder; what several need lies beside the folders",
     imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime", "policies"],
     only: { connections: ["port", "errors"], arms: ["arm", "cost"] },
-    siblings: {
-      aggregate: ["solve"],
-      publish: ["solve"],
-      replay: ["judge"],
-      solve: ["aggregate"],
-    },
+    folders: "apart",
   },
   {
     name: "pipelines",

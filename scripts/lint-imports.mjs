@@ -22,9 +22,9 @@ function modulePatterns({ name, imports, only = {} }) {
 }
 
 /** Imports of one folder of a module from another; files beside the folders reach other modules by as short a path. */
-const siblingPattern = (name, allowed) => ({
-  regex: `^\\.\\./(?!\\.\\./)(?!(${[...names, ...allowed].join("|")})/)[^/]+/`,
-  message: `${name} imports no other folder beside it${allowed.length > 0 ? ` but ${allowed.join(", ")}` : ""}: what both need lies above them.`,
+const siblingPattern = (name) => ({
+  regex: `^\\.\\./(?!\\.\\./)(?!(${names.join("|")})/)[^/]+/`,
+  message: `A folder of ${name}/ imports no other folder of it: what both need lies beside them (scripts/import-rules.mjs).`,
 });
 
 /** Types of a port are its own, never its adapter's. */
@@ -41,14 +41,7 @@ const packagePatterns = (files) =>
     .filter(({ within }) => !within.some((pattern) => liesIn(files, pattern)))
     .map(({ packages: group, use }) => ({ group, message: `Not here: use ${use}.` }));
 
-const siblingFolders = modules.flatMap(({ name, siblings = {} }) =>
-  Object.entries(siblings).map(([folder, allowed]) => ({ files: `${name}/${folder}/**`, allowed })),
-);
-const everywhere = [
-  ...names.map((name) => `${name}/**`),
-  ...packages.flatMap(({ within }) => within),
-  ...siblingFolders.map(({ files }) => files),
-];
+const everywhere = [...names.map((name) => `${name}/**`), ...packages.flatMap(({ within }) => within)];
 
 /** Flat configuration objects; the more special one comes later and so replaces the rule of its module. */
 export const importRules = [...[...new Set(everywhere)].sort((one, other) => one.length - other.length), ports].map(
@@ -56,10 +49,7 @@ export const importRules = [...[...new Set(everywhere)].sort((one, other) => one
     const module = modules.find(({ name }) => liesIn(files, `${name}/**`));
     const patterns = [...packagePatterns(files), ...modulePatterns(module)];
     if (files === ports) patterns.push(portPattern);
-    if (module.siblings !== undefined)
-      patterns.push(
-        siblingPattern(files.slice(0, -3), siblingFolders.find((folder) => folder.files === files)?.allowed ?? []),
-      );
+    if (module.folders === "apart") patterns.push(siblingPattern(module.name));
     return {
       files: [files],
       ignores: tests,

@@ -3,7 +3,7 @@
 // breaks off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { ArmStatistics } from "../solve/solve.ts";
+import type { ArmStatistics } from "../learnt.ts";
 import { insertArmHours, insertRewards, selectDirty, selectRanges, selectStatistics } from "./statements.ts";
 
 export interface AggregateDependencies {

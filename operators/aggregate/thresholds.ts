@@ -1,20 +1,7 @@
 // How each threshold of helpfulness did, and how each example did: aggregated by ClickHouse (schemas/clickhouse/0007_proxy.sql). Rejects as the
 // port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-
-/** Rewarded requests that were served under one threshold. Variances are of the population. */
-export interface ThresholdOutcome {
-  /** [0, 1]. */
-  tau: number;
-  requests: number;
-  meanReward: number;
-  /** Tokens of the examples shown. */
-  meanTokens: number;
-  rewardVariance: number;
-  tokensVariance: number;
-  /** Of reward and tokens. */
-  covariance: number;
-}
+import type { ThresholdOutcome } from "../learnt.ts";
 
 /** In the order of the thresholds. */
 export function readThresholds(clickhouse: Pick<ClickHouse, "query">): Promise<ThresholdOutcome[]> {

@@ -27,6 +27,24 @@ export interface Eviction extends ExampleChange {
   reason: "expired" | "no_room";
 }
 
+/** Where nothing is evicted. */
+export const noEviction: { evicted: Eviction[] } = { evicted: [] };
+
+export interface EvictionDependencies {
+  evict: () => Promise<Eviction[]>;
+  /** All changes or none. */
+  publish: (changes: readonly ExampleChange[]) => Promise<void>;
+}
+
+/** Evicts and publishes that. */
+export const createEviction =
+  ({ evict, publish }: EvictionDependencies) =>
+  async (): Promise<{ evicted: Eviction[] }> => {
+    const evicted = await evict();
+    await publish(evicted);
+    return { evicted };
+  };
+
 /** Tombstones of one round. */
 const mostAtOnce = 5_000;
 /** When room is made, a little more than is missing: or the next example would ask for it again. */

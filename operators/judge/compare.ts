@@ -1,6 +1,12 @@
 // Asks an arm which of two answers is better: both orders, several samples each, averaged. What the arm fails to say is left out and counted.
 import type { Arm } from "../../arms/arm.ts";
-import { combineVerdicts, comparisonPrompt, readVerdict } from "./comparison.ts";
+import {
+  combineVerdicts,
+  comparisonPrompt,
+  readVerdict,
+  type Compared,
+  type Comparison,
+} from "../../algorithms/comparison.ts";
 
 export interface CompareDependencies {
   arm: Pick<Arm, "answer" | "concurrency">;
@@ -10,26 +16,6 @@ export interface CompareDependencies {
   callMs?: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
-}
-
-export interface Comparison {
-  /** For logs of the arm. */
-  requestId: string;
-  question: string;
-  first: string;
-  second: string;
-}
-
-export interface Compared {
-  /** How much better the first is, [-3, 3]; null when no verdict could be read. */
-  score: number | null;
-  /** Positive for the first answer, whichever stood first. */
-  verdicts: number[];
-  /** Calls that failed or said nothing readable. */
-  unread: number;
-  /** Tokens and money of all calls. */
-  tokens: number;
-  cost: number;
 }
 
 /** Rejects only when the signal is aborted. */

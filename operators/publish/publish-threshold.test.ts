@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Policy } from "../../schemas/types.ts";
-import type { ChosenThreshold } from "../solve/threshold.ts";
+import type { ChosenThreshold } from "../learnt.ts";
 import { createPublishThreshold, thresholdInForce } from "./publish-threshold.ts";
 import { createPolicyTopic } from "../../policies/topic.testing.ts";
 import { createThresholdTable, decodeThresholdPolicy, THRESHOLD } from "../../policies/threshold.ts";

@@ -1,7 +1,7 @@
 // Publishes the threshold of helpfulness when another one has shown itself better than the one in force; paused by a revert as every policy is.
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import type { Policy } from "../../schemas/types.ts";
-import type { ChosenThreshold } from "../solve/threshold.ts";
+import type { ChosenThreshold } from "../learnt.ts";
 import { isPaused, type PolicyLog } from "../../policies/log.ts";
 import {
   decodeThresholdPolicy,

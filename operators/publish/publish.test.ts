@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { packedLength } from "../../algorithms/matrix.ts";
 import { decodeRouterPolicy } from "../../policies/router.ts";
-import type { Solved } from "../solve/solve.ts";
+import type { Solved } from "../learnt.ts";
 import { createPublish } from "./publish.ts";
 import { createPolicyTopic } from "../../policies/topic.testing.ts";
 

@@ -3,7 +3,7 @@
 // replaces it until `precedent policy resume`, which publishes the same body once more as a version of its own.
 import type { Policy } from "../../schemas/types.ts";
 import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
-import type { Solved } from "../solve/solve.ts";
+import type { Solved } from "../learnt.ts";
 import type { PolicyLog } from "../../policies/log.ts";
 
 export interface PublishDependencies {

@@ -4,8 +4,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { canonicalText } from "../../algorithms/canonical.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import { strongest } from "../judge/comparison.ts";
-import type { Compared, Comparison } from "../judge/compare.ts";
+import { strongest, type Compared, type Comparison } from "../../algorithms/comparison.ts";
 
 export interface Pair {
   exampleId: string;

@@ -5,7 +5,7 @@ import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/
 import type { Arm } from "../../arms/arm.ts";
 import type { Example, Piece } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
-import { tieWithin } from "../judge/comparison.ts";
+import { tieWithin } from "../../algorithms/comparison.ts";
 import type { Judge } from "./judge.ts";
 
 /** replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer; unjudged: nobody could tell. */

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { constantPrior, emptyStatistics, observe, predict, solvePosterior } from "../../algorithms/bandit.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { sameArms } from "../../policies/router.ts";
-import { solve, type ArmStatistics, type SolveConfig } from "./solve.ts";
+import type { ArmStatistics } from "../learnt.ts";
+import { solve, type SolveConfig } from "./solve.ts";
 
 const config: SolveConfig = { dimension: 4, priorMean: 0.5, priorVariance: 0.25, noiseVariance: 0.1 };
 

@@ -3,25 +3,7 @@
 // never stops the others from learning: plan gives it the prior.
 import { constantPrior, solvePosterior } from "../../algorithms/bandit.ts";
 import type { ArmPosterior } from "../../policies/router.ts";
-
-/** Weighted sums over the rewarded decisions of one arm and model. */
-export interface ArmStatistics {
-  arm: string;
-  model: string;
-  /** Sum of w x xT, packed lower triangle. */
-  a: readonly number[];
-  /** Sum of w r x. */
-  b: readonly number[];
-  weight: number;
-  /** Sum of w r. */
-  rewardSum: number;
-  /** Rewarded decisions, unweighted. */
-  count: number;
-  /** Seconds since the epoch: the newest hour with a rewarded decision. */
-  lastHour: number;
-  /** Milliseconds since the epoch. */
-  newestAt: number;
-}
+import type { ArmStatistics, Solved } from "../learnt.ts";
 
 export interface SolveConfig {
   /** Length of the context. */
@@ -31,16 +13,20 @@ export interface SolveConfig {
   noiseVariance: number;
 }
 
-export interface Solved {
-  arms: ReadonlyMap<string, ArmPosterior>;
-  /** Rewarded decisions behind it. */
-  rewards: number;
-  /** Milliseconds since the epoch; null when nothing is known. */
-  trainedThrough: number | null;
-  /** For people and dashboards. */
-  metrics: Record<string, number>;
-  /** Arms left to the prior, and why. */
-  problems: readonly string[];
+export interface SolveDependencies {
+  aggregate: { statistics(halfLifeHours: number): Promise<ArmStatistics[]> };
+  solving: SolveConfig;
+  halfLifeHours: number;
+}
+
+/** The newest statistics solved; what was solved last while nothing is newer. buckets: of how many sums something is new. */
+export function createSolve({ aggregate, solving, halfLifeHours }: SolveDependencies) {
+  let solved: Solved | undefined;
+  return async function solveNewest({ buckets }: { buckets: number }): Promise<{ solved: Solved }> {
+    if (buckets > 0) solved = undefined;
+    solved ??= solve(await aggregate.statistics(halfLifeHours), solving);
+    return { solved };
+  };
 }
 
 export function solve(statistics: readonly ArmStatistics[], config: SolveConfig): Solved {

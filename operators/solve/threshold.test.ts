@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ThresholdOutcome } from "../aggregate/thresholds.ts";
+import type { ThresholdOutcome } from "../learnt.ts";
 import { chooseThreshold } from "./threshold.ts";
 
 const config = { minimumRequests: 100, tokenPrice: 0.05 };

@@ -1,6 +1,6 @@
 // The threshold of helpfulness that earned most (docs/design/selection.md, The threshold): the tau whose mean net efficiency gain, reward less the price of the examples' tokens,
 // is surely above that of the one in force. Pure.
-import type { ThresholdOutcome } from "../aggregate/thresholds.ts";
+import type { ChosenThreshold, ThresholdGain, ThresholdOutcome } from "../learnt.ts";
 
 export interface ThresholdConfig {
   /** Rewarded requests that a tau, and the one in force, must have been tried on. */
@@ -9,24 +9,21 @@ export interface ThresholdConfig {
   tokenPrice: number;
 }
 
-export interface ThresholdGain {
-  tau: number;
-  requests: number;
-  /** Mean of reward - price * tokens. */
-  gain: number;
-  /** One standard error of it. */
-  error: number;
-}
-
-export interface ChosenThreshold {
-  threshold: number;
-  grid: ThresholdGain[];
-  /** By how much its gain is above that of the one in force; 0 when it is the one in force. */
-  better: number;
-}
-
 /** Standard errors of the difference by which another tau must be ahead: with five of them looked at again and again, two would err often. */
 const surely = 3;
+
+export interface ChooseDependencies {
+  aggregate: () => Promise<ThresholdOutcome[]>;
+  /** tau of the newest version. */
+  inForce: () => number;
+  choosing: ThresholdConfig;
+}
+
+export function createChoose({ aggregate, inForce, choosing }: ChooseDependencies) {
+  return async function choose(): Promise<{ chosen: ChosenThreshold }> {
+    return { chosen: chooseThreshold(await aggregate(), inForce(), choosing) };
+  };
+}
 
 /** The one in force stays when it was not measured itself: then nothing says that another is better. */
 export function chooseThreshold(

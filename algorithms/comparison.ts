@@ -1,5 +1,25 @@
 // An autorater's comparison of two answers (docs/design/routing.md, Feedback and rewards): its prompt, how its verdict is read, and what many verdicts say together. Pure.
-import type { Piece } from "../../schemas/types.ts";
+import type { Piece } from "../schemas/types.ts";
+
+export interface Comparison {
+  /** For logs of the arm. */
+  requestId: string;
+  question: string;
+  first: string;
+  second: string;
+}
+
+export interface Compared {
+  /** How much better the first is, [-3, 3]; null when no verdict could be read. */
+  score: number | null;
+  /** Positive for the first answer, whichever stood first. */
+  verdicts: number[];
+  /** Calls that failed or said nothing readable. */
+  unread: number;
+  /** Tokens and money of all calls. */
+  tokens: number;
+  cost: number;
+}
 
 /** Verdicts lie in [-3, 3]. */
 export const strongest = 3;

@@ -1,0 +1,63 @@
+// The values that flow through learn: what aggregate reads, what solve makes of it, what publish makes a version of.
+import type { ArmPosterior } from "../policies/router.ts";
+
+/** Weighted sums over the rewarded decisions of one arm and model. */
+export interface ArmStatistics {
+  arm: string;
+  model: string;
+  /** Sum of w x xT, packed lower triangle. */
+  a: readonly number[];
+  /** Sum of w r x. */
+  b: readonly number[];
+  weight: number;
+  /** Sum of w r. */
+  rewardSum: number;
+  /** Rewarded decisions, unweighted. */
+  count: number;
+  /** Seconds since the epoch: the newest hour with a rewarded decision. */
+  lastHour: number;
+  /** Milliseconds since the epoch. */
+  newestAt: number;
+}
+
+export interface Solved {
+  arms: ReadonlyMap<string, ArmPosterior>;
+  /** Rewarded decisions behind it. */
+  rewards: number;
+  /** Milliseconds since the epoch; null when nothing is known. */
+  trainedThrough: number | null;
+  /** For people and dashboards. */
+  metrics: Record<string, number>;
+  /** Arms left to the prior, and why. */
+  problems: readonly string[];
+}
+
+/** Rewarded requests that were served under one threshold. Variances are of the population. */
+export interface ThresholdOutcome {
+  /** [0, 1]. */
+  tau: number;
+  requests: number;
+  meanReward: number;
+  /** Tokens of the examples shown. */
+  meanTokens: number;
+  rewardVariance: number;
+  tokensVariance: number;
+  /** Of reward and tokens. */
+  covariance: number;
+}
+
+export interface ThresholdGain {
+  tau: number;
+  requests: number;
+  /** Mean of reward - price * tokens. */
+  gain: number;
+  /** One standard error of it. */
+  error: number;
+}
+
+export interface ChosenThreshold {
+  threshold: number;
+  grid: ThresholdGain[];
+  /** By how much its gain is above that of the one in force; 0 when it is the one in force. */
+  better: number;
+}

@@ -1,0 +1,59 @@
+// What the passes of curate and learn did, in metrics and in the log. Each report says whether there is more to do at once.
+import type { Logger } from "pino";
+import { ROUTER } from "../policies/router.ts";
+import type { StageMetrics } from "../runtime/metrics.ts";
+import type { Decided } from "./admit/decide.ts";
+import type { Eviction } from "./evict/evict.ts";
+import type { Solved } from "./learnt.ts";
+import type { Placed } from "./place/place.ts";
+import type { Published } from "./publish/publish.ts";
+
+export interface ReportDependencies {
+  metrics: StageMetrics;
+  log: Logger;
+}
+
+interface Curated extends Decided {
+  evicted: readonly Eviction[];
+  placed: Placed;
+  more: boolean;
+}
+
+export function createCurateReport({ metrics, log }: ReportDependencies) {
+  return function report({ decided, waiting, evicted, placed, more }: Curated): boolean {
+    const admissions = decided.map(({ admission }) => admission);
+    metrics.received(admissions.length);
+    for (const { reason } of admissions) if (reason !== null) metrics.dropped(reason);
+    const changed = admissions.reduce((sum, { changes }) => sum + changes.length, 0) + evicted.length;
+    if (changed > 0) metrics.sent("examples", changed);
+    if (placed.copied > 0) metrics.sent("examples", placed.copied);
+    if (placed.placed > 0) log.info({ ...placed }, "domains are whole on more partitions");
+    const admitted = admissions.filter(({ outcome }) => outcome === "admitted" || outcome === "replaced").length;
+    if (admitted + evicted.length > 0) log.info({ admitted, evicted: evicted.length }, "examples changed");
+    return (more && waiting === 0) || placed.more;
+  };
+}
+
+interface Learnt {
+  rows: number;
+  more: boolean;
+  solved: Solved;
+  published: Published;
+}
+
+export function createLearnReport({ metrics, log }: ReportDependencies) {
+  let told = "";
+  return function report({ rows, more, solved: { problems }, published }: Learnt): boolean {
+    metrics.received(rows);
+    if (published.outcome === "published") {
+      metrics.sent("policies", 1);
+      const { version, metrics: figures } = published.policy;
+      log.info({ policy: ROUTER, version, rewards: figures.rewards, meanReward: figures.mean_reward }, "published");
+    }
+    // What stays as it is is said once.
+    const state = [published.outcome === "paused" ? "learning is paused by a revert" : "", ...problems].join("; ");
+    if (state !== told && state !== "") log.warn({ policy: ROUTER, problems }, state);
+    told = state;
+    return more;
+  };
+}

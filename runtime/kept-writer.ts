@@ -1,0 +1,20 @@
+// A fenced producer that initialises itself when it is needed: before the first publication, and after every one that failed.
+import type { FencedProducer, Lease } from "./singleton.ts";
+
+export function keptWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {
+  let isWriter = false;
+  const initialise = async (): Promise<void> => {
+    isWriter = false;
+    await lease.initialise();
+    isWriter = true;
+  };
+  return {
+    initialise,
+    async publish(messages, read) {
+      if (!isWriter) await initialise();
+      isWriter = false;
+      await lease.publish(messages, read);
+      isWriter = true;
+    },
+  };
+}
