@@ -4,7 +4,7 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PartitionSpan, TopicFollower } from "../connections/kafka/port.ts";
-import type { ExamplePool } from "../connections/pool/port.ts";
+import type { ExamplePool } from "../store/examples/port.ts";
 import type { PlacementMode } from "../policies/placement.ts";
 
 export interface ShareDependencies {

@@ -7,7 +7,7 @@ import { messageOf } from "../algorithms/errors.ts";
 import { cacheFolder, embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { probeLlama } from "../connections/llama/probe.ts";
-import { createFaissIndexes } from "../connections/vectors/faiss.ts";
+import { createFaissIndexes } from "../store/vectors/faiss.ts";
 import { stackFolder } from "../stack/folder.ts";
 import { serversName } from "../stack/install.ts";
 import type { Check } from "./doctor-check.ts";

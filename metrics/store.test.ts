@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { PoolFigures } from "../connections/pool/port.ts";
+import type { PoolFigures } from "../store/examples/port.ts";
 import { createMetricsRegistry } from "./stage.ts";
 import { observePool } from "./store.ts";
 

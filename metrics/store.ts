@@ -1,7 +1,7 @@
 // What a stage holds of the examples, for dashboards: how many, how many wait for their vectors, how the indexes of its largest domains search,
 // and what waits for the embedder. Read from the pool every few seconds; nothing of it is counted here.
 import type { Embedder } from "../connections/embedder/port.ts";
-import type { ExamplePool } from "../connections/pool/port.ts";
+import type { ExamplePool } from "../store/examples/port.ts";
 import { gaugesOf } from "./instruments.ts";
 import type { MetricsRegistry } from "./stage.ts";
 

@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 const root = fileURLToPath(new URL("..", import.meta.url));
 const built = (name: string): string => join(root, "native/build", `${name}.node`);
-/** Where connections/vectors/native.ts looks for it. */
+/** Where store/vectors/native.ts looks for it. */
 export const faissAddonFile = built("precedent-faiss");
 /** What bench -- selection compares with. */
 export const flatAddonFile = built("flat");

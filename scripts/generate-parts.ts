@@ -32,7 +32,7 @@ function importRules(): string {
     row("---", "---", "---"),
     ...modules.map((module) => row(`\`${module.name}/\``, module.about, mayImport(module))),
     "",
-    `Ports (\`${ports}\`) own their types: they import other ports alone. None of this holds for tests (${list(tests)}).`,
+    `Ports (${list(ports)}) own their types: they import other ports alone. None of this holds for tests (${list(tests)}).`,
     "",
     row("packages, files", "only in", "others use"),
     row("---", "---", "---"),

@@ -7,8 +7,8 @@ export interface Module {
 }
 export const modules: readonly Module[];
 
-/** Pattern of the files of ports. */
-export const ports: string;
+/** Patterns of the files of ports. */
+export const ports: readonly string[];
 
 /** Patterns of files to which no rule applies. */
 export const tests: readonly string[];

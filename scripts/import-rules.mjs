@@ -22,6 +22,12 @@ export const modules = [
     imports: ["schemas", "algorithms", "config"],
   },
   {
+    name: "store",
+    about: "the examples that a process holds (texts, ledger, snapshots) and their vector indexes (FAISS, exact)",
+    imports: ["schemas", "algorithms", "connections"],
+    only: { connections: ["port", "errors", "process/identity", "worker/rpc"] },
+  },
+  {
     name: "arms",
     about: "what can answer a request",
     imports: ["schemas", "algorithms", "config", "connections"],
@@ -35,8 +41,8 @@ export const modules = [
   {
     name: "metrics",
     about: "gauges and histograms of stages, store, selection, caches and load; /metrics and /healthz",
-    imports: ["algorithms", "connections", "runtime"],
-    only: { connections: ["port"] },
+    imports: ["algorithms", "connections", "store", "runtime"],
+    only: { connections: ["port"], store: ["port"] },
   },
   {
     name: "policies",
@@ -47,8 +53,8 @@ export const modules = [
   {
     name: "operators",
     about: "one verb, one folder; what several need lies beside the folders",
-    imports: ["schemas", "algorithms", "config", "connections", "arms", "runtime", "policies"],
-    only: { connections: ["port", "errors"], arms: ["arm", "cost"] },
+    imports: ["schemas", "algorithms", "config", "connections", "store", "arms", "runtime", "policies"],
+    only: { connections: ["port", "errors"], store: ["port"], arms: ["arm", "cost"] },
     folders: "apart",
   },
   {
@@ -76,7 +82,7 @@ export const modules = [
     name: "assembly",
     about: "opens connections and puts pipelines on the runtime",
     imports: [
-      ...["schemas", "algorithms", "config", "connections", "arms"],
+      ...["schemas", "algorithms", "config", "connections", "store", "arms"],
       ...["runtime", "metrics", "policies", "operators", "pipelines", "stack", "jobs"],
     ],
   },
@@ -84,7 +90,7 @@ export const modules = [
     name: "cli",
     about: "one file a command",
     imports: [
-      ...["schemas", "algorithms", "config", "connections", "arms"],
+      ...["schemas", "algorithms", "config", "connections", "store", "arms"],
       ...["runtime", "metrics", "policies", "operators", "pipelines", "stack", "jobs", "assembly"],
     ],
   },
@@ -92,8 +98,8 @@ export const modules = [
   { name: "bench", about: "one folder a benchmark; its results", imports: everything },
 ];
 
-/** Ports, which import only types of other ports of `connections/` and of what lies under it. */
-export const ports = "connections/*/*port.ts";
+/** Ports, which import only types of other ports beside them and of what lies under them. */
+export const ports = ["connections/*/*port.ts", "store/*/port.ts"];
 
 /** Tests and what only they use: they may put an implementation behind a port, and import what they like. */
 export const tests = ["**/*.test.ts", "**/*.testing.ts", "test/**"];
@@ -120,11 +126,11 @@ export const packages = [
     within: ["stack/facade/**"],
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
-  { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port connections/vectors/port.ts" },
+  { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port store/vectors/port.ts" },
   {
     packages: ["lmdb"],
-    within: ["connections/pool/**", "connections/documents/**"],
-    use: "a port (connections/pool/port.ts, connections/documents/port.ts)",
+    within: ["store/examples/**", "connections/documents/**"],
+    use: "a port (store/examples/port.ts, connections/documents/port.ts)",
   },
   {
     packages: ["onnxruntime-node"],

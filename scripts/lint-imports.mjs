@@ -44,11 +44,11 @@ const packagePatterns = (files) =>
 const everywhere = [...names.map((name) => `${name}/**`), ...packages.flatMap(({ within }) => within)];
 
 /** Flat configuration objects; the more special one comes later and so replaces the rule of its module. */
-export const importRules = [...[...new Set(everywhere)].sort((one, other) => one.length - other.length), ports].map(
+export const importRules = [...[...new Set(everywhere)].sort((one, other) => one.length - other.length), ...ports].map(
   (files) => {
     const module = modules.find(({ name }) => liesIn(files, `${name}/**`));
     const patterns = [...packagePatterns(files), ...modulePatterns(module)];
-    if (files === ports) patterns.push(portPattern);
+    if (ports.includes(files)) patterns.push(portPattern);
     if (module.folders === "apart") patterns.push(siblingPattern(module.name));
     return {
       files: [files],

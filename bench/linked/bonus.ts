@@ -5,7 +5,7 @@ import { dot } from "../../algorithms/embedding.ts";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { LoadedLlama } from "../../arms/llama/load.ts";
-import type { Candidate } from "../../connections/pool/port.ts";
+import type { Candidate } from "../../store/examples/port.ts";
 import type { RatingModel } from "../../operators/select/rate.ts";
 import { createSelection, type SelectArm, type SelectionConfig } from "../../operators/select/selection.ts";
 import type { StepContext } from "../../runtime/step.ts";

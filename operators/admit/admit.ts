@@ -5,7 +5,7 @@ import { exampleId } from "../../algorithms/identity.ts";
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
-import type { ExamplePool, HeldExample } from "../../connections/pool/port.ts";
+import type { ExamplePool, HeldExample } from "../../store/examples/port.ts";
 import type { TextWork } from "../../connections/text/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
 import { sharingDomain } from "../../algorithms/identity.ts";
 import { configSchema } from "../../config/schema.ts";
-import type { Candidate, ExamplePool } from "../../connections/pool/port.ts";
+import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
 import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import { createSelect } from "./select.ts";
 

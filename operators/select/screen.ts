@@ -1,7 +1,7 @@
 // What may never enter a prompt, whoever found it: examples of other tenants or domains, the example made from this very request, broken
 // vectors and numbers, texts that are no text. Looked at before anything reads or rates a candidate. Pure.
 import { dot } from "../../algorithms/embedding.ts";
-import type { Candidate } from "../../connections/pool/port.ts";
+import type { Candidate } from "../../store/examples/port.ts";
 
 export type Unfit = "foreign" | "own_request" | "unusable" | "not_similar" | "unsafe";
 

@@ -5,8 +5,8 @@ import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms
 import type { Random } from "../../algorithms/random.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Documents } from "../../connections/documents/port.ts";
-import type { Candidate, ExamplePool } from "../../connections/pool/port.ts";
-import { VectorError } from "../../connections/vectors/port.ts";
+import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
+import { VectorError } from "../../store/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded } from "../flow.ts";
 import { type CachesAtHand, exampleHash } from "./caches.ts";

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { identify, isAlive, type ProcessIdentity } from "../process/identity.ts";
+import { identify, isAlive, type ProcessIdentity } from "../../connections/process/identity.ts";
 import { PoolError } from "./port.ts";
 
 const owned = new Set<string>();

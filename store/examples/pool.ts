@@ -4,7 +4,7 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Waits } from "../../algorithms/backoff.ts";
-import type { Embedder } from "../embedder/port.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
 import type { VectorIndexes } from "../vectors/port.ts";
 import { accept } from "./accept.ts";
 import { createLastingIndexes } from "./lasting-indexes.ts";

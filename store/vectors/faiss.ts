@@ -1,11 +1,11 @@
 // Indexes in FAISS, all owned by one process, so that an abort in native code takes no stage along. Searches that come while one is
 // under way go together in the next call, which saves a message each. When the process dies its indexes are gone: every call then
-// rejects with index_unavailable, for good, and whoever holds the vectors opens new ones (connections/pool does).
+// rejects with index_unavailable, for good, and whoever holds the vectors opens new ones (store/examples does).
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve as absolute } from "node:path";
 import pLimit from "p-limit";
 import type { Logger } from "pino";
-import { connectWorker, WorkerCallError, WorkerDied } from "../worker/rpc.ts";
+import { connectWorker, WorkerCallError, WorkerDied } from "../../connections/worker/rpc.ts";
 import { checkCount, checkRows, checkVector } from "./check.ts";
 import type { FaissInput, FaissMethods, WatchEvent } from "./methods.ts";
 import { asNeighbours, createSearchBatches, joined } from "./search-batches.ts";

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff, type Waits } from "../../algorithms/backoff.ts";
-import { EmbedderError, type Embedder } from "../embedder/port.ts";
+import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
 import { decodeExample } from "./records.ts";

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";
 import { createExactIndexes } from "../vectors/exact.ts";
 import type { VectorIndexes } from "../vectors/port.ts";
-import { identify } from "../process/identity.ts";
+import { identify } from "../../connections/process/identity.ts";
 import { anExample, axis } from "./examples.testing.ts";
 import { cleanUp, copyAsKilled, testFolder, testPool } from "./pool.testing.ts";
 import type { ExampleChange, ExamplePool } from "./port.ts";

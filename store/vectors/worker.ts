@@ -1,7 +1,7 @@
 // The one process (or thread) that owns FAISS. Indexes are made, changed, searched and tuned here (managed.ts); it knows of no examples.
 import pLimit from "p-limit";
 import { messageOf } from "../../algorithms/errors.ts";
-import { serveCalls, workerInput } from "../worker/rpc.ts";
+import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
 import { createManagedIndex, restoreManagedIndex, type ManagedDependencies, type ManagedIndex } from "./managed.ts";
 import type { FaissInput, FaissMethods, WatchEvent } from "./methods.ts";
 import { loadNative } from "./native.ts";
