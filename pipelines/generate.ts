@@ -1,12 +1,10 @@
 // generate: from work to the one final response. One consumer group an arm; exactly-once; a slow answer holds nobody back.
-import { createCall, type CallDependencies } from "../operators/call/call.ts";
-import { generateContract, type ContractDependencies } from "../operators/contracts.ts";
+import { createCall } from "../operators/call/call.ts";
+import { generateContract } from "../operators/contracts.ts";
 import { createLink } from "../operators/link/link.ts";
 import { pipeline } from "../runtime/pipeline.ts";
 
-export type GenerateDependencies = ContractDependencies & CallDependencies;
-
-export const generate = pipeline<GenerateDependencies>()
+export const generate = pipeline()
   .declare(
     {
       name: "generate",

@@ -1,22 +1,14 @@
 // plan: from a request to the work for one arm. Exactly-once; requests finish in any order.
-import { createCompose, type ComposeDependencies } from "../operators/compose/compose.ts";
-import { planContract, type ContractDependencies } from "../operators/contracts.ts";
-import { createEmbed, type EmbedDependencies } from "../operators/embed/embed.ts";
-import { createRecall, type RecallDependencies } from "../operators/recall/recall.ts";
-import { createRoute, type RouteDependencies } from "../operators/route/route.ts";
-import { createSelect, type SelectDependencies } from "../operators/select/select.ts";
-import { createValidate, type ValidateDependencies } from "../operators/validate/validate.ts";
+import { createCompose } from "../operators/compose/compose.ts";
+import { planContract } from "../operators/contracts.ts";
+import { createEmbed } from "../operators/embed/embed.ts";
+import { createRecall } from "../operators/recall/recall.ts";
+import { createRoute } from "../operators/route/route.ts";
+import { createSelect } from "../operators/select/select.ts";
+import { createValidate } from "../operators/validate/validate.ts";
 import { pipeline } from "../runtime/pipeline.ts";
 
-export type PlanDependencies = ContractDependencies &
-  ValidateDependencies &
-  RecallDependencies &
-  EmbedDependencies &
-  SelectDependencies &
-  RouteDependencies &
-  ComposeDependencies;
-
-export const plan = pipeline<PlanDependencies>()
+export const plan = pipeline()
   .declare(
     {
       name: "plan",

@@ -1,36 +1,44 @@
 import { expect, test } from "vitest";
 import type { Document } from "../schemas/types.ts";
 import { pipeline } from "./pipeline.ts";
-import { finish, ok, type Emit, type Received, type StepContext } from "./step.ts";
+import { finish, ok, type Emit, type Received, type Step, type StepContext } from "./step.ts";
 import { silent } from "./doubles.testing.ts";
 
 interface Dependencies {
   greeting: string;
 }
 type In = Received<Document>;
+interface Said {
+  emits: Emit<"documents">[];
+}
 const record: Document = { tenant: "t", id: "r1", text: "you", title: null, createdAt: 1 };
 const received: In = { record, position: { topic: "in", partition: 0, offset: 0 }, timestamp: 1, receivedAt: 2 };
 const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: { ...record, text } });
 const context = (): StepContext => ({ signal: new AbortController().signal, log: silent, deadline: 9, timings: [] });
 
-const greet = pipeline<Dependencies>()
+const greet = pipeline()
   .declare({ name: "greet", sources: ["documents"], tables: [], outputs: ["documents", "dead-letters"] }, () => ({
     deadline: () => 9,
     id: () => "r1",
     answer: () => [],
   }))
-  .step("stop", () => (input: In) => (input.record.text === "nobody" ? finish(emit("nobody here")) : ok(input)))
   .step(
-    "greet",
-    ({ greeting }) =>
-      (input: In) =>
-        ok({ ...input, text: `${greeting} ${input.record.text}` }),
+    "stop",
+    (): Step<In, unknown, "documents"> => (input) =>
+      input.record.text === "nobody" ? finish(emit("nobody here")) : ok(input),
   )
   .step(
+    "greet",
+    ({ greeting }: Dependencies): Step<In, { text: string }> =>
+      (input) =>
+        ok({ ...input, text: `${greeting} ${input.record.text}` }),
+  )
+  // Nothing but what is emitted, so that the tests show it whole.
+  .step(
     "say",
-    () =>
-      ({ text }: In & { text: string }) =>
-        ok({ emits: [emit(text)] }),
+    (): Step<{ text: string }, Said> =>
+      <T extends { text: string }>({ text }: T) =>
+        ok({ emits: [emit(text)] } as T & Said),
   )
   .end();
 

@@ -1,7 +1,7 @@
 // A pipeline as a value: what it declares to read and write, its operators in order. It is a composition and holds no logic;
 // the same value is run (processor.ts), described (`precedent topology`) and tested. An operator that emits to an output
 // which is not declared does not compile.
-//   pipeline<PlanDependencies>()
+//   pipeline()
 //     .declare({ name: "plan", sources: ["requests"], tables: [...], outputs: ["work", ..., "dead-letters"] }, contract)
 //     .step("validate", createValidate)
 //     .end()
@@ -75,16 +75,19 @@ type AnyStep = Step<unknown, unknown, TopicName>;
 type Factory<Dependencies> = (dependencies: Dependencies) => AnyStep;
 
 export interface Composition<Dependencies, D extends PipelineDeclaration, Value> {
-  step<Out>(
+  /**
+   * The value so far must have what the step needs; what it adds is there for those behind it. What it depends on is asked for by bind.
+   */
+  step<Adds, Own>(
     operator: string,
-    create: (dependencies: Dependencies) => Step<Value, Out, OutputOf<D>>,
-  ): Composition<Dependencies, D, Out>;
+    create: (dependencies: Own) => Step<Value, Adds, OutputOf<D>>,
+  ): Composition<Dependencies & Own, D, Value & Adds>;
   /** Only possible once a step has produced what to emit, to declared outputs. */
   end: Value extends Emitting<OutputOf<D>> ? () => PipelineDefinition<Dependencies, D> : never;
 }
 
-export function pipeline<Dependencies>(): {
-  declare<const D extends PipelineDeclaration>(
+export function pipeline(): {
+  declare<const D extends PipelineDeclaration, Dependencies>(
     declaration: D,
     contract: (dependencies: Dependencies) => SourceContract<SourceOf<D>, OutputOf<D>>,
   ): Composition<Dependencies, D, Received<RecordOf[SourceOf<D>]>>;

@@ -39,7 +39,7 @@ interface SetUp {
 function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {} }: SetUp) {
   const now = (): number => Date.now();
   const started = now();
-  const definition = pipeline<object>()
+  const definition = pipeline()
     .declare({ name: "test", sources: ["documents"], tables: [], outputs: ["documents", "dead-letters"] }, () => ({
       deadline: () => started + deadlineMs,
       id: ({ record }) => record.id,
@@ -120,8 +120,8 @@ describe("processor", () => {
     const wait = retryLater(new Error("not answered yet"), refuse("too_many_repeats", "wait"));
     const after =
       (last: Outcome<Said, "documents">): Step<In, Said, "documents"> =>
-      () =>
-        ++calls < 3 ? wait : last;
+      <T extends In>() =>
+        ++calls < 3 ? wait : (last as Outcome<T & Said, "documents">);
     const end = async (last: Outcome<Said, "documents">): Promise<string[]> => {
       calls = told.length = 0;
       const bytes = JSON.stringify(document("q"));

@@ -1,4 +1,4 @@
-// What an operator is: a function from what it needs to that plus what it found, and the few ways it can end.
+// What an operator is: a function from whatever has what it needs to that plus what it found, and the few ways it can end.
 // A step throws only for bugs; everything that can go wrong outside of us is one of the outcomes below.
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
@@ -92,8 +92,10 @@ export interface StepContext {
   timings: StepTiming[];
 }
 
-/** O: the outputs that it may finish with. */
-export type Step<In, Out, O extends TopicName = never> = (
-  input: In,
-  context: StepContext,
-) => Outcome<Out, O> | Promise<Outcome<Out, O>>;
+/**
+ * Takes anything that has the fields it needs, and gives that with what it adds: whatever else stands in it passes through, so that
+ * a step can be put between two others without either knowing. O: the outputs that it may finish with.
+ */
+export interface Step<in Needs, out Adds = unknown, out O extends TopicName = never> {
+  <T extends Needs>(input: T, context: StepContext): Outcome<T & Adds, O> | Promise<Outcome<T & Adds, O>>;
+}

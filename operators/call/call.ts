@@ -7,6 +7,10 @@ import type { Called, Linked } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
 import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
 
+/** What it reads of a piece of work, and what it adds. */
+type Needs = Pick<Linked, "record" | "timestamp" | "prompt">;
+type Adds = Pick<Called, "emits">;
+
 export interface CallDependencies {
   arm: Pick<Arm, "answer">;
   /** Milliseconds since the epoch. */
@@ -17,7 +21,7 @@ export interface CallDependencies {
 
 const timerMs = 2;
 
-export function createCall({ arm, clock, partitions = () => Infinity }: CallDependencies): Step<Linked, Called> {
+export function createCall({ arm, clock, partitions = () => Infinity }: CallDependencies): Step<Needs, Adds> {
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;

@@ -7,8 +7,10 @@ import type { Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "./documents.ts";
 import { templates, type TemplateName } from "../templates.ts";
 
+/** What it reads of a request. */
+type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision">;
 /** After compose: what the pipeline publishes. */
-export interface Composed extends Routed {
+export interface Composed {
   emits: Emit<"work" | "decisions">[];
 }
 
@@ -21,7 +23,7 @@ export interface ComposeDependencies {
   clock: () => number;
 }
 
-export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Routed, Composed> {
+export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Needs, Composed> {
   return function compose(routed, { timings }) {
     const { request, deadline } = routed;
     const arm = arms().find(({ name }) => name === routed.decision.arm);

@@ -5,7 +5,11 @@
 import { errorOf } from "../../algorithms/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
-import type { Embedded, Recalled } from "../flow.ts";
+import type { Embedded, Validated } from "../flow.ts";
+
+/** What it reads of a request, and what it adds. */
+type Needs = Pick<Validated, "question" | "degraded">;
+type Adds = Pick<Embedded, "embedding">;
 
 export interface EmbedDependencies {
   embedder: Pick<Embedder, "embed">;
@@ -15,11 +19,7 @@ export interface EmbedDependencies {
   waitMs?: number;
 }
 
-export function createEmbed({
-  embedder,
-  clock = Date.now,
-  waitMs = 30_000,
-}: EmbedDependencies): Step<Recalled, Embedded> {
+export function createEmbed({ embedder, clock = Date.now, waitMs = 30_000 }: EmbedDependencies): Step<Needs, Adds> {
   return async function embed(input, context) {
     const wait = Math.min(waitMs, Math.max(0, (context.deadline - clock()) / 2));
     const patience = new AbortController();

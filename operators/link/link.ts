@@ -5,10 +5,14 @@ import { parsePolicy } from "../../algorithms/link-policy.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 
+/** What it reads of a piece of work, and what it adds. */
+type Needs = Pick<Taken, "record">;
+type Adds = Pick<Linked, "prompt">;
+
 /** In a request's metadata. */
 const LINK_POLICY = "link-policy";
 
-export function createLink(): Step<Taken, Linked> {
+export function createLink(): Step<Needs, Adds> {
   return function link(taken, { log }) {
     const { pieces, request } = taken.record;
     const asked = request.metadata[LINK_POLICY];

@@ -7,10 +7,13 @@ import { errorOf } from "../../algorithms/errors.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { Recalled, Validated } from "../flow.ts";
+import type { Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
 import type { FirstResponse, FirstResponses } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
+
+/** What it reads of a request; it adds nothing. */
+type Needs = Omit<Validated, "domain" | "deadline" | "question" | "degraded">;
 
 export interface RecallDependencies {
   seen: SeenIds;
@@ -35,7 +38,7 @@ export function createRecall({
   firstResponses,
   clock,
   partitions,
-}: RecallDependencies): Step<Validated, Recalled, "responses"> {
+}: RecallDependencies): Step<Needs, unknown, "responses"> {
   return async function recall(validated) {
     const { record, request, position } = validated;
     // An id of ours comes from the position: nobody else has it.
@@ -73,7 +76,7 @@ export function createRecall({
   };
 }
 
-function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Validated, now: number): Response {
+function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs, now: number): Response {
   return {
     ...first,
     requestId: request.id,

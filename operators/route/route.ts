@@ -9,10 +9,15 @@ import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } fro
 import { drawIndex, type Random } from "../../algorithms/random.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
-import type { Routed, Selected } from "../flow.ts";
+import type { Embedded, Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
+
+/** What it reads of a request, and what it adds. */
+type Needs = Pick<Selected, "request" | "position" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
+type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
+type Adds = Pick<Routed, "decision">;
 
 export interface RouteConfig {
   /** lambda_c unless the request says otherwise. */
@@ -42,7 +47,7 @@ export interface RouteDependencies {
 }
 
 /** Refuses with no_arm when no arm is both allowed and cheap enough. */
-export function createRoute({ policy, arms, load, random, clock, routing }: RouteDependencies): Step<Selected, Routed> {
+export function createRoute({ policy, arms, load, random, clock, routing }: RouteDependencies): Step<Needs, Adds> {
   const features = createFeatures();
   const prior = priorPosterior(
     constantPrior(FEATURE_COUNT, routing.priorMean, routing.priorVariance, routing.noiseVariance ?? 0.1),

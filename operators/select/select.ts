@@ -2,7 +2,11 @@
 // a request: without a vector, the index or the model of helpfulness it goes on with less, and degraded says so.
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
-import { createSelection, type Selection, type SelectionDependencies } from "./selection.ts";
+import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
+
+/** What it reads of a request, and what it adds. */
+type Needs = Asked & Pick<Embedded, "position" | "degraded">;
+type Adds = Omit<Selected, keyof Embedded>;
 
 export interface SelectDependencies extends SelectionDependencies {
   /** Whether the pool has all examples of a domain that requests of this partition are to see; by default it has. */
@@ -11,7 +15,7 @@ export interface SelectDependencies extends SelectionDependencies {
   onSelection?: (selection: Selection) => void;
 }
 
-export function createSelect(dependencies: SelectDependencies): Step<Embedded, Selected> {
+export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
   const { whole = () => true } = dependencies;
   return async function select(input, { log }) {

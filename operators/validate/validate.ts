@@ -8,6 +8,10 @@ import type { Validated } from "../flow.ts";
 import { boundsProblem, type RequestBounds } from "./bounds.ts";
 import { parameterProblem } from "./params.ts";
 
+/** What it reads of a request, and what it adds. */
+type Needs = Received<Request>;
+type Adds = Omit<Validated, keyof Needs>;
+
 export interface ValidateDependencies {
   limits: RequestBounds & { maxPromptBytes: number; deadlineMs: number; maxDeadlineMs?: number };
   /** The arms as configured now. */
@@ -23,7 +27,7 @@ const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
 /** Refuses with no_tenant, name_too_long, metadata_too_large, too_many_messages, no_messages, prompt_too_large, unknown_arm or invalid_params. */
-export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Received<Request>, Validated> {
+export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Needs, Adds> {
   return function validate(received) {
     const { record } = received;
     if (record.tenant.trim() === "") return refuse("no_tenant", "The request names no tenant: set `tenant`.");
