@@ -20,11 +20,12 @@ import { keptWriter } from "../runtime/kept-writer.ts";
 import { lazily } from "../runtime/lazily.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
-import { exampleMessages } from "./example-messages.ts";
+import { exampleMessages } from "../serving/example-messages.ts";
 import { holdExamples } from "./examples.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
-import type { Session, SessionOf } from "./session.ts";
-import { groupName, type RunningStage } from "./stage.ts";
+import type { SessionOf } from "../serving/session.ts";
+import type { Session } from "./session.ts";
+import { groupName, type RunningStage } from "../serving/stage.ts";
 
 const dayMs = 86_400_000;
 const candidatesAtOnce = 200;

@@ -8,7 +8,8 @@ import type { Kafka } from "../connections/kafka/port.ts";
 import type { curate } from "../pipelines/curate.ts";
 import { topology } from "../pipelines/topology.ts";
 import type { Topic } from "../schemas/records.ts";
-import type { Session, SessionOf } from "./session.ts";
+import type { SessionOf } from "../serving/session.ts";
+import type { Session } from "./session.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 /** Whose parts read and write for it. */
@@ -17,6 +18,7 @@ const filesOf = (stage: string): string[] =>
     `pipelines/${stage}.ts`,
     `assembly/${stage}.ts`,
     ...(stage === "learn" ? ["assembly/learn-helpfulness.ts"] : []),
+    ...(stage === "replay" ? ["serving/replay.ts"] : []),
   ].map((file) => root + file);
 
 /** A compiler of the stages whose declarations have been changed. */

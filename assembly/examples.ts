@@ -11,8 +11,9 @@ import type { PlacementMode } from "../policies/placement.ts";
 import { observePool } from "../metrics/store.ts";
 import { followPartitions, type TableChange } from "../runtime/table.ts";
 import type { Example } from "../schemas/types.ts";
-import type { Session, SessionOf } from "./session.ts";
-import { createShare, type Share } from "./share.ts";
+import type { SessionOf } from "../serving/session.ts";
+import type { Session } from "./session.ts";
+import { createShare, type Share } from "../serving/sharing.ts";
 
 /** Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for nearly as long is read anew. */
 const maxAgeMs = 0.9 * 86_400_000;

@@ -4,11 +4,12 @@ import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
-import { publishInventory } from "./inventory.ts";
-import { createLinkHistory } from "./link-history.ts";
-import { followPartitionCount } from "./partition-count.ts";
-import type { SessionOf } from "./session.ts";
-import { assembleStage, stageName, type RunningStage } from "./stage.ts";
+import { publishInventory } from "../serving/inventory.ts";
+import { createLinkHistory } from "../serving/link-history.ts";
+import { followPartitionCount } from "../serving/partition-count.ts";
+import type { SessionOf } from "../serving/session.ts";
+import { stageName, type RunningStage } from "../serving/stage.ts";
+import { assembleStage } from "./stage.ts";
 
 export async function startGenerate(
   session: SessionOf<typeof generate>,

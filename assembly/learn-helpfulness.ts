@@ -7,8 +7,9 @@ import { THRESHOLD } from "../policies/threshold.ts";
 import { learnThreshold, type learn } from "../pipelines/learn.ts";
 import type { PolicyLogs } from "../policies/log.ts";
 import type { StageMetrics } from "../runtime/metrics.ts";
-import type { SessionOf } from "./session.ts";
-import { trainAndPublishProxy } from "./train-proxy.ts";
+import type { SessionOf } from "../serving/session.ts";
+import { createProxyPass } from "../serving/train-helpfulness.ts";
+import { trainHelpfulness } from "./train-helpfulness.ts";
 
 /** What a pass of learn works with. The policies are open when it begins. */
 export interface Learning {
@@ -36,26 +37,16 @@ export function thresholdPass({ session, policies: all, metrics, log }: Learning
   };
 }
 
-/** Trains when the newest version, or the last attempt of this process, is `everyMs` old. */
-export function proxyPass({ session, policies: all, metrics, log }: Learning, everyMs: number): () => Promise<boolean> {
-  const { clickhouse, config } = session;
-  const policies = all.of(PROXY);
-  let tried = 0;
-  return async () => {
-    if (Date.now() - Math.max(tried, policies.newest()?.createdAt ?? 0) < everyMs) return false;
-    const training = await trainAndPublishProxy({ clickhouse, policies, log, clock: Date.now }, config.learn.proxy);
-    tried = Date.now();
-    const { outcome, kinds } = training;
-    if (outcome === "trained" && training.published.outcome === "published") {
-      metrics.sent("policies", 1);
-      log.info(
-        { policy: PROXY, version: training.published.policy.version, kind: training.kind, ...training.metrics },
-        "published",
-      );
-    } else {
-      const why = outcome === "trained" ? training.published.outcome : outcome;
-      log.info({ policy: PROXY, why, ...kinds }, "no proxy was published");
-    }
-    return false;
-  };
-}
+/** Trains when it is due. */
+export const proxyPass = ({ session, policies, metrics, log }: Learning, everyMs: number): (() => Promise<boolean>) =>
+  createProxyPass(
+    {
+      clickhouse: session.clickhouse,
+      policies: policies.of(PROXY),
+      clock: Date.now,
+      train: trainHelpfulness,
+      metrics,
+      log,
+    },
+    { ...session.config.learn.proxy, everyMs },
+  );

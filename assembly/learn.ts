@@ -16,8 +16,8 @@ import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
-import type { SessionOf } from "./session.ts";
-import { groupName, type RunningStage } from "./stage.ts";
+import type { SessionOf } from "../serving/session.ts";
+import { groupName, type RunningStage } from "../serving/stage.ts";
 
 export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;

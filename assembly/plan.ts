@@ -1,32 +1,34 @@
 // What plan needs: the embedder, the example pool, whole or the share of its partitions, the policies as a global table, the ids seen, the load of
 // the arms. The first request of a partition is taken only when the policies and its examples are restored.
-import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { openDocuments } from "../connections/documents/lmdb.ts";
+import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createPlacementTable, type PlacementMode } from "../policies/placement.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
-import { restoreSeen } from "../operators/recall/restore.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
 import { createSharedResponses } from "../operators/recall/shared-responses.ts";
 import { ROUTER } from "../policies/router.ts";
 import { createPolicyTable } from "../policies/router-table.ts";
 import { plan } from "../pipelines/plan.ts";
-import { createLoadMonitor, type MonitoredArm } from "../runtime/load.ts";
+import { createLoadMonitor, type MonitoredArm } from "../serving/load.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createSelectionMetrics } from "../metrics/selection.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
-import { holdDocuments } from "./documents.ts";
-import { holdHelpfulness } from "./helpfulness.ts";
-import { followInventories } from "./inventory.ts";
-import { followPartitionCount } from "./partition-count.ts";
-import type { SessionOf } from "./session.ts";
-import { assembleStage, groupName, type RunningStage } from "./stage.ts";
+import { atMost } from "../serving/at-most.ts";
+import { restoreSeenIds } from "../serving/seen.ts";
+import { holdDocuments } from "../serving/documents.ts";
+import { holdHelpfulness } from "../serving/helpfulness.ts";
+import { followInventories } from "../serving/inventory.ts";
+import { followPartitionCount } from "../serving/partition-count.ts";
+import type { SessionOf } from "../serving/session.ts";
+import { groupName, type RunningStage } from "../serving/stage.ts";
+import { assembleStage } from "./stage.ts";
 
-/** A partition waits no longer than this for the ids of the last day: a ClickHouse that hangs must not stop the answers. */
-const restoreMs = 5_000;
-/** Nor does the first request for a proxy that takes longer to load: until then similarity stands in. */
+/** The first request does not wait for a proxy that takes longer to load: until then similarity stands in. */
 const proxyMs = 10_000;
 
 export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningStage> {
@@ -34,10 +36,11 @@ export async function startPlan(session: SessionOf<typeof plan>, instance: strin
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
   const policies = createPolicyTable();
-  const helpfulness = holdHelpfulness(session, log);
+  const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
   const policyMetrics = createPolicyMetrics(session.metrics);
   const seen = createSeenIds();
-  const documents = await holdDocuments(session, instance, log);
+  const documentsFolder = join(config.stack.folder, "documents", instance);
+  const documents = holdDocuments(session, await openDocuments(documentsFolder), log);
 
   let examples: HeldExamples | undefined;
   const { pool: poolMode } = config.selection;
@@ -73,7 +76,7 @@ export async function startPlan(session: SessionOf<typeof plan>, instance: strin
   const { embedder, pool } = held;
   await held.restored();
   await documents.caughtUp;
-  await Promise.race([helpfulness.settled(), sleep(proxyMs, undefined, { ref: false })]);
+  await atMost(proxyMs, helpfulness.settled());
   log.info(
     { examples: pool.size(), embedder: embedder.model, policy: policies.current().policy.version },
     "tables restored",
@@ -116,17 +119,7 @@ export async function startPlan(session: SessionOf<typeof plan>, instance: strin
     async onAdopt(partitions) {
       const indexes = partitions.map(({ partition }) => partition);
       await held.adopt(indexes);
-      try {
-        const found = await Promise.race([
-          restoreSeen(clickhouse, requests, indexes, clock()),
-          sleep(restoreMs, undefined, { ref: false }),
-        ]);
-        if (found === undefined) throw new Error(`ClickHouse has not answered within ${restoreMs} ms`);
-        seen.restore(found);
-      } catch (error) {
-        // Answering matters more: without it a repeat that crosses this rebalance is answered anew.
-        log.warn({ err: error }, "the ids of the last day could not be restored");
-      }
+      await restoreSeenIds({ clickhouse, seen, clock, log }, requests, indexes);
     },
     onDropped: ({ partition }) => {
       seen.drop(partition);

@@ -4,7 +4,7 @@ import { highestPolicyVersion } from "../policies/history.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../policies/log.ts";
 import type { Policies } from "../policies/revert.ts";
 import type { Session } from "./session.ts";
-import { groupName } from "./stage.ts";
+import { groupName } from "../serving/stage.ts";
 
 /** As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it soon. */
 export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: Session, name: string): PolicyLog {

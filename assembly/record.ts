@@ -14,8 +14,8 @@ import { createStageMetrics } from "../metrics/stage.ts";
 import { reportOf, watchProgress } from "../runtime/progress.ts";
 import type { Source } from "../runtime/rows.ts";
 import { createSink } from "../runtime/sink.ts";
-import type { SessionOf } from "./session.ts";
-import { groupName, type RunningStage } from "./stage.ts";
+import type { SessionOf } from "../serving/session.ts";
+import { groupName, type RunningStage } from "../serving/stage.ts";
 
 /** Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones. */
 const patience = { minBytes: 1_048_576, maxWaitMs: 200 };

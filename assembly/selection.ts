@@ -1,13 +1,14 @@
 // Selection outside of plan: what a request would be shown now, and why, by the same code and the same tables, in a pool of its own.
 import { sharingDomain } from "../algorithms/identity.ts";
+import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createSelection, type Selection } from "../operators/select/selection.ts";
 import { followTable } from "../runtime/table.ts";
 import type { IdentifiedRequest } from "../operators/flow.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import { holdExamples } from "./examples.ts";
-import { holdHelpfulness } from "./helpfulness.ts";
-import { outcomesNow } from "./outcomes.ts";
-import { followInventories } from "./inventory.ts";
+import { holdHelpfulness } from "../serving/helpfulness.ts";
+import { outcomesNow } from "../serving/outcomes.ts";
+import { followInventories } from "../serving/inventory.ts";
 import type { Session } from "./session.ts";
 
 export interface Inspected extends Selection {
@@ -34,7 +35,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
   };
   try {
     // plan reads them now and again; here once, so that they are there.
-    const helpfulness = holdHelpfulness(session, log, await outcomesNow(clickhouse));
+    const helpfulness = holdHelpfulness(session, { load: loadProxy, log, outcomes: await outcomesNow(clickhouse) });
     closers.push(helpfulness.stop);
     const policies = followTable({
       ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },

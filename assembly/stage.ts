@@ -6,16 +6,9 @@ import { createProcessor } from "../runtime/processor.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
 import type { PlaceLimits } from "../runtime/places.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
-import type { StageHealth } from "../runtime/stage-health.ts";
 import type { TopicName } from "../schemas/records.ts";
-import type { SessionOf } from "./session.ts";
-
-/** A stage with everything that was opened for it. */
-export interface RunningStage {
-  readonly name: string;
-  health(): StageHealth;
-  stop(): Promise<void>;
-}
+import type { SessionOf } from "../serving/session.ts";
+import { groupName, stageName } from "../serving/stage.ts";
 
 export interface StageAssembly<N extends TopicName> {
   pipeline: BoundPipeline<N>;
@@ -28,12 +21,6 @@ export interface StageAssembly<N extends TopicName> {
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped?: (partition: TopicPartition) => void;
 }
-
-/** Name of a stage in groups, metrics and logs: plan, generate.small. */
-export const stageName = (pipeline: string, arm?: string): string =>
-  arm === undefined ? pipeline : `${pipeline}.${arm}`;
-
-export const groupName = (prefix: string, pipeline: string, arm?: string): string => prefix + stageName(pipeline, arm);
 
 /** With the least that a declaration may say, so with any. */
 type Assembling = SessionOf<object>;

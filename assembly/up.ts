@@ -4,12 +4,13 @@ import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage-health.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { startCurate } from "./curate.ts";
-import { startGenerators, type Generators } from "./generators.ts";
+import { startGenerators, type Generators } from "../serving/generators.ts";
+import { startGenerate } from "./generate.ts";
 import { startLearn } from "./learn.ts";
 import { startPlan } from "./plan.ts";
 import { startRecord } from "./record.ts";
 import type { Session } from "./session.ts";
-import type { RunningStage } from "./stage.ts";
+import type { RunningStage } from "../serving/stage.ts";
 
 /** Stages that may be named. */
 export const stageNames = ["plan", "generate", "record", "learn", "curate"] as const;
@@ -50,7 +51,10 @@ export async function startStages(
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") running.push(await startCurate(session, instance.id));
-    else generators = await startGenerators(session, instance.id, (arm) => arms?.includes(arm) ?? true);
+    else
+      generators = await startGenerators(session, async (arm) =>
+        arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm),
+      );
   };
   const results = await Promise.allSettled(stages.map(start));
   const failed = results.find((result) => result.status === "rejected");

@@ -1,7 +1,7 @@
 // precedent examples remove: takes examples out of the pool for good, by tombstones on the topic, where they lie and where their copies may.
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import { exampleMessages } from "../assembly/example-messages.ts";
+import { exampleMessages } from "../serving/example-messages.ts";
 import { openSession } from "../assembly/session.ts";
 import { createLog } from "../runtime/log.ts";
 import { findExamples } from "./examples-read.ts";

@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { openPolicyLog } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
-import { proxyRows, trainAndPublishProxy, type ProxyTraining } from "../assembly/train-proxy.ts";
+import { trainHelpfulness } from "../assembly/train-helpfulness.ts";
+import { proxyRows, trainAndPublishProxy, type ProxyTraining } from "../serving/train-helpfulness.ts";
 import { policyHistory } from "../policies/history.ts";
 import { PROXY } from "../policies/helpfulness.ts";
 import { describePolicy } from "./describe-policy.ts";
@@ -47,7 +48,7 @@ async function train(session: Session, { force = false, rows, json }: TrainOptio
   try {
     await policies.open();
     const training = await trainAndPublishProxy(
-      { clickhouse, policies, log, clock: Date.now },
+      { clickhouse, policies, log, clock: Date.now, train: trainHelpfulness },
       { rows: rows ?? proxy.rows, minimumRows: force ? 1 : proxy.minimumRows, force },
     );
     if (json === true) return `${JSON.stringify(summaryOf(training), null, 2)}\n`;

@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
-import { runReplay } from "../assembly/replay.ts";
+import { startReplay } from "../assembly/replay.ts";
 import { openSession } from "../assembly/session.ts";
 import type { Config } from "../config/schema.ts";
 import { createCompare } from "../operators/judge/compare.ts";
@@ -51,7 +51,7 @@ export function addReplay(program: Command, io: Io): void {
       const runId = options.run ?? uuid();
       io.note(`run ${runId}\n`);
       try {
-        const summary = await runReplay(session, {
+        const summary = await startReplay(session, {
           runId,
           judge: judge.judge,
           top: options.top ?? config.curate.replay.top,

@@ -63,6 +63,19 @@ export const modules = [
     imports: ["schemas", "operators", "runtime"],
   },
   {
+    name: "serving",
+    about: "what goes on around the stages: sharing of examples, hot swap of models and arms, inventories, replay runs",
+    imports: [
+      ...["schemas", "algorithms", "config", "connections", "store", "arms"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines"],
+    ],
+    only: {
+      connections: ["port", "errors", "kafka/retry"],
+      store: ["port"],
+      arms: ["arm", "linked/choice", "linked/history"],
+    },
+  },
+  {
     name: "stack",
     about: "the embedded servers",
     imports: ["algorithms", "config", "connections"],
@@ -80,10 +93,10 @@ export const modules = [
   },
   {
     name: "assembly",
-    about: "opens connections and puts pipelines on the runtime",
+    about: "only wires: opens connections and puts pipelines on the runtime",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "store", "arms"],
-      ...["runtime", "metrics", "policies", "operators", "pipelines", "stack", "jobs"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "stack", "jobs"],
     ],
   },
   {
@@ -91,7 +104,7 @@ export const modules = [
     about: "one file a command",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "store", "arms"],
-      ...["runtime", "metrics", "policies", "operators", "pipelines", "stack", "jobs", "assembly"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "stack", "jobs", "assembly"],
     ],
   },
   { name: "demo", about: "`npm run demo`: one file a scene", imports: everything },

@@ -1,7 +1,7 @@
 // Samples and choices of linked prefill on a real ClickHouse: what a process of an arm reads back of them, and what people see. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { memory } from "../algorithms/policy-choice.ts";
-import { createLinkHistory, type OpenLinkHistory } from "../assembly/link-history.ts";
+import { createLinkHistory, type OpenLinkHistory } from "../serving/link-history.ts";
 import { policiesOf } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
 import { createLinkedChoice, type Chosen } from "../arms/linked/choice.ts";

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { embeddingToBytes } from "../algorithms/embedding.ts";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import { openPolicyLog } from "../assembly/policies.ts";
-import { proxyRows } from "../assembly/train-proxy.ts";
+import { proxyRows } from "../serving/train-helpfulness.ts";
 import { runCommand, type Said } from "../cli/run.testing.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";

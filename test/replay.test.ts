@@ -3,8 +3,9 @@ import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runReplay, type ReplayRun } from "../assembly/replay.ts";
+import { startReplay } from "../assembly/replay.ts";
 import { createReferenceJudge, readReferences } from "../operators/replay/judge.ts";
+import type { ReplayRun } from "../serving/replay.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
 const questions = ["show free disk space", "rename all pictures", "kill a process by name", "print the calendar"];
@@ -93,11 +94,11 @@ const runOf = (change: Partial<ReplayRun>): ReplayRun => ({
 });
 
 test("a run ends with its budget, goes on under its id, and betters what can be bettered", async () => {
-  const stopped = await runReplay(system.session, runOf({ budget: { tokens: 1, cost: Infinity } }));
+  const stopped = await startReplay(system.session, runOf({ budget: { tokens: 1, cost: Infinity } }));
   expect(stopped).toMatchObject({ tried: 1, ended: "budget" });
   await recorded("first", 1);
   const order: string[] = [];
-  const finished = await runReplay(
+  const finished = await startReplay(
     system.session,
     runOf({ onReplayed: ({ example }) => void order.push(example.request) }),
   );
@@ -132,12 +133,12 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
 });
 
 test("a better answer is never given up, and a run that is told to stop says so", async () => {
-  await runReplay(system.session, runOf({ runId: "second" }));
+  await startReplay(system.session, runOf({ runId: "second" }));
   expect((await living()).filter(({ response }) => response.startsWith("the very command"))).toHaveLength(3);
   for (const question of questions) await system.ask(question);
   await ranked();
   const stop = new AbortController();
-  const interrupted = runReplay(
+  const interrupted = startReplay(
     system.session,
     runOf({ runId: "third", signal: stop.signal, onReplayed: () => stop.abort(new Error("enough")) }),
   );

@@ -1,6 +1,6 @@
 // A few new requests, one after another in front of the reader: what each was shown, who answered and why, how long it took.
 import pc from "picocolors";
-import { modelOf } from "../../assembly/arms.ts";
+import { modelOf } from "../../serving/arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import { describeAnswered } from "../describe.ts";
 import { createExampleTexts } from "../example-texts.ts";

@@ -3,7 +3,7 @@
 import pc from "picocolors";
 import { v7 as uuid } from "uuid";
 import { canonicalText } from "../../algorithms/canonical.ts";
-import { runReplay } from "../../assembly/replay.ts";
+import { startReplay } from "../../assembly/replay.ts";
 import { createReferenceJudge } from "../../operators/replay/judge.ts";
 import type { Replayed } from "../../operators/replay/replay.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -20,7 +20,7 @@ export const replay: Scene = async ({ screen, session, stages, data, signal }) =
   );
   screen.line();
   const { samples, budgetTokens, budgetCost = Infinity } = session.config.curate.replay;
-  const summary = await runReplay(session, {
+  const summary = await startReplay(session, {
     runId: uuid(),
     judge: createReferenceJudge(referencesOf(data)),
     top: tried,

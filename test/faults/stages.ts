@@ -1,7 +1,7 @@
 // Faults of the stage processes: killed, frozen past their session, all at once, joined and left; and a storm of rebalances without new processes.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../algorithms/random.ts";
-import { groupName } from "../../assembly/stage.ts";
+import { groupName } from "../../serving/stage.ts";
 import type { StageName } from "../../assembly/up.ts";
 import type { Fault } from "./recovery.ts";
 import type { Rig, Slot } from "./rig.ts";

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Session } from "../../assembly/session.ts";
-import { groupName } from "../../assembly/stage.ts";
+import { groupName } from "../../serving/stage.ts";
 import { recordedTopics } from "../../operators/decode/rows.ts";
 import type { Request } from "../../schemas/types.ts";
 import { whileProgressing } from "./progress.ts";

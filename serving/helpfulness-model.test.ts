@@ -6,7 +6,7 @@ import { encodeProxyBody, PROXY, PROXY_KIND } from "../policies/helpfulness.ts";
 import { createMetricsRegistry } from "../metrics/stage.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import type { Policy } from "../schemas/types.ts";
-import { createProxyHolder, type ProxyHolder, type ProxyHolderDependencies } from "./proxy.ts";
+import { createProxyHolder, type ProxyHolder, type ProxyHolderDependencies } from "./helpfulness-model.ts";
 
 const row = new Float32Array(HELPFULNESS_FEATURES);
 

@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../config/schema.ts";
 import { compareArms } from "./arms.ts";
-import { startGenerate } from "./generate.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
 
@@ -16,15 +15,16 @@ export interface Generators {
 
 const drainPollMs = 500;
 
+/** `open` starts an arm's stage; undefined: this process does not work for it. */
 export async function startGenerators(
   session: Session,
-  instance: string,
-  works: (arm: string) => boolean,
+  open: (arm: ArmConfig) => Promise<RunningStage | undefined>,
 ): Promise<Generators> {
   const running = new Map<string, RunningStage>();
   const draining = new AbortController();
   const start = async (arm: ArmConfig): Promise<void> => {
-    if (works(arm.name)) running.set(arm.name, await startGenerate(session, instance, arm));
+    const stage = await open(arm);
+    if (stage !== undefined) running.set(arm.name, stage);
   };
   const stop = async (name: string): Promise<void> => {
     const stage = running.get(name);

@@ -3,8 +3,10 @@ import type { Logger } from "pino";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createProxyRows, type ProxyRow, type ProxyRows } from "../operators/aggregate/proxy-rows.ts";
+import { PROXY } from "../policies/helpfulness.ts";
 import { isPaused, type PolicyLog } from "../policies/log.ts";
 import { createPublishProxy, type PublishedProxy, type TrainedProxy } from "../operators/publish/publish-proxy.ts";
+import type { StageMetrics } from "../runtime/metrics.ts";
 
 export interface TrainProxyDependencies {
   clickhouse: Pick<ClickHouse, "query">;
@@ -12,12 +14,12 @@ export interface TrainProxyDependencies {
   log: Logger;
   /** Milliseconds since the epoch. */
   clock: () => number;
-  /** jobs/train-proxy.ts by default. */
-  train?: (rows: readonly ProxyRow[], options: { log: Logger }) => Promise<Trained>;
+  /** jobs/train-proxy.ts. */
+  train: (rows: readonly ProxyRow[], options: { log: Logger }) => Promise<Trained>;
 }
 
 /** kind: trees, network or linear. */
-type Trained = TrainedProxy & { kind: string };
+export type Trained = TrainedProxy & { kind: string };
 
 export interface TrainProxyOptions {
   /** Rows trained on at most, and at least. */
@@ -45,15 +47,9 @@ export const proxyRows = (clickhouse: Pick<ClickHouse, "query">, limit: number):
     featureCount: HELPFULNESS_FEATURES,
   })(limit);
 
-/** Loaded when it is needed: a job's tools are none of a running stage's. */
-async function runJob(rows: readonly ProxyRow[], options: { log: Logger }): Promise<Trained> {
-  const { trainProxy } = await import("../jobs/train-proxy.ts");
-  return trainProxy(rows, options);
-}
-
 /** Minutes, in a process of its own. Needs `policies` opened. Rejects as ClickHouse, the trainer and PolicyLog do. */
 export async function trainAndPublishProxy(
-  { clickhouse, policies, log, clock, train = runJob }: TrainProxyDependencies,
+  { clickhouse, policies, log, clock, train }: TrainProxyDependencies,
   { rows: limit, minimumRows, force = false }: TrainProxyOptions,
 ): Promise<ProxyTraining> {
   const { rows, kinds, trainedThrough } = await proxyRows(clickhouse, limit);
@@ -64,4 +60,28 @@ export async function trainAndPublishProxy(
   const trained = await train(rows, { log });
   const published = await createPublishProxy({ policies, clock })(trained, { trainedThrough, force });
   return { outcome: "trained", kinds, trainedThrough, kind: trained.kind, metrics: trained.metrics, published };
+}
+
+/** Trains when the newest version, or the last attempt of this process, is `everyMs` old. Needs `policies` opened; a pass for repeat(). */
+export function createProxyPass(
+  { metrics, ...dependencies }: TrainProxyDependencies & { metrics: Pick<StageMetrics, "sent"> },
+  { everyMs, ...options }: TrainProxyOptions & { everyMs: number },
+): () => Promise<boolean> {
+  const { policies, log, clock } = dependencies;
+  let tried = 0;
+  return async () => {
+    if (clock() - Math.max(tried, policies.newest()?.createdAt ?? 0) < everyMs) return false;
+    const training = await trainAndPublishProxy(dependencies, options);
+    tried = clock();
+    const { outcome, kinds } = training;
+    if (outcome === "trained" && training.published.outcome === "published") {
+      metrics.sent("policies", 1);
+      const { version } = training.published.policy;
+      log.info({ policy: PROXY, version, kind: training.kind, ...training.metrics }, "published");
+    } else {
+      const why = outcome === "trained" ? training.published.outcome : outcome;
+      log.info({ policy: PROXY, why, ...kinds }, "no proxy was published");
+    }
+    return false;
+  };
 }

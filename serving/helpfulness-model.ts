@@ -8,6 +8,7 @@ import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import { decodeProxyPolicy, PROXY } from "../policies/helpfulness.ts";
 import type { PolicyMetrics } from "../metrics/policies.ts";
 import type { Policy } from "../schemas/types.ts";
+import { atMost } from "./at-most.ts";
 
 export interface ProxyHolderDependencies {
   /** connections/proxy/onnx.ts. Rejects with ProxyError. */
@@ -131,7 +132,7 @@ async function open(
       await probe(model);
       return model;
     });
-    const model = await Promise.race([tried, sleep(loadMs, undefined, { ref: false })]);
+    const model = await atMost(loadMs, tried);
     if (model === undefined) throw new Error(`it has not answered within ${loadMs} ms`);
     return model;
   } catch (error) {

@@ -1,6 +1,5 @@
 // What plan knows of helpfulness: the proxy and the threshold in force, followed on the topic `policies`, and how each example did so far.
 import type { Logger } from "pino";
-import { loadProxy } from "../connections/proxy/onnx.ts";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import type { ExampleOutcome } from "../operators/aggregate/thresholds.ts";
 import { PROXY } from "../policies/helpfulness.ts";
@@ -9,7 +8,7 @@ import { createPolicyMetrics } from "../metrics/policies.ts";
 import type { TableChange } from "../runtime/table.ts";
 import type { Policy } from "../schemas/types.ts";
 import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";
-import { createProxyHolder } from "./proxy.ts";
+import { createProxyHolder, type ProxyHolderDependencies } from "./helpfulness-model.ts";
 import type { SessionOf } from "./session.ts";
 
 export interface Helpfulness {
@@ -25,14 +24,20 @@ export interface Helpfulness {
   stop(): Promise<void>;
 }
 
-/** `outcomes` are stopped with it. */
+export interface HelpfulnessOptions {
+  /** As ProxyHolderDependencies has it. */
+  load: ProxyHolderDependencies["load"];
+  log: Logger;
+  /** Stopped with it; by default read again and again. */
+  outcomes?: ExampleOutcomes;
+}
+
 export function holdHelpfulness(
   { clickhouse, metrics: registry }: SessionOf<{ tables: ["ClickHouse"] }>,
-  log: Logger,
-  outcomes: ExampleOutcomes = followOutcomes(clickhouse, log),
+  { load, log, outcomes = followOutcomes(clickhouse, log) }: HelpfulnessOptions,
 ): Helpfulness {
   const metrics = createPolicyMetrics(registry);
-  const proxy = createProxyHolder({ load: loadProxy, metrics, log });
+  const proxy = createProxyHolder({ load, metrics, log });
   const thresholds = createThresholdTable();
   metrics.version(THRESHOLD, 0);
 

@@ -4,7 +4,7 @@
 import type { Logger } from "pino";
 import type { Load } from "../algorithms/load-bias.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
-import { decodeFinished } from "./finished-offsets.ts";
+import { decodeFinished } from "../runtime/finished-offsets.ts";
 
 export interface MonitoredArm {
   name: string;

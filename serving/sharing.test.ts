@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { silent } from "../runtime/doubles.testing.ts";
-import { createShare, type ShareDependencies } from "./share.ts";
+import { createShare, type ShareDependencies } from "./sharing.ts";
 
 const graceMs = 1_000;
 

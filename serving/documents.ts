@@ -1,10 +1,8 @@
 // The documents as a process of plan holds them: the topic as a table, each text split once, when it comes. One that can't be split in time is
 // cut at lengths instead: requests that name it are answered with it, and told.
-import { join } from "node:path";
 import type { Logger } from "pino";
 import { cutText } from "../algorithms/split.ts";
-import { openDocuments } from "../connections/documents/lmdb.ts";
-import type { Documents, HeldDocument } from "../connections/documents/port.ts";
+import type { Documents, DocumentTable, HeldDocument } from "../connections/documents/port.ts";
 import { TextError } from "../connections/text/port.ts";
 import { followTable } from "../runtime/table.ts";
 import type { Document } from "../schemas/types.ts";
@@ -17,15 +15,14 @@ export interface HeldDocuments {
   stop(): Promise<void>;
 }
 
-/** `instance` names the folder: every process has a table of its own. */
-export async function holdDocuments(
+/** `table` is closed with it. */
+export function holdDocuments(
   session: SessionOf<{ tables: ["documents"] }>,
-  instance: string,
+  table: DocumentTable,
   log: Logger,
-): Promise<HeldDocuments> {
+): HeldDocuments {
   const { config, kafka, codec, text: texts } = session;
   const { split, chunkTokens } = config.documents;
-  const table = await openDocuments(join(config.stack.folder, "documents", instance));
   const held = async ({ tenant, id, title, text }: Document): Promise<HeldDocument> => {
     try {
       return { tenant, id, title, pieces: await texts.split(text, split, chunkTokens) };

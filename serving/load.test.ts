@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Load } from "../algorithms/load-bias.ts";
-import { encodeFinished } from "./finished-offsets.ts";
+import { encodeFinished } from "../runtime/finished-offsets.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createLoadMonitor, type LoadMonitor, type MonitoredArm } from "./load.ts";
 import { createMetricsRegistry } from "../metrics/stage.ts";

@@ -1,0 +1,39 @@
+// What a process has open, as its stages and what runs beside them see it. assembly/session.ts opens it.
+import type { Logger } from "pino";
+import type { Config } from "../config/schema.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import type { Kafka } from "../connections/kafka/port.ts";
+import type { Codec, TenantOf } from "../connections/registry/port.ts";
+import type { TextWork } from "../connections/text/port.ts";
+import type { MetricsRegistry } from "../metrics/stage.ts";
+import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
+import type { Topic, TopicName } from "../schemas/records.ts";
+import type { ArmsInForce } from "./arms.ts";
+
+export interface Session {
+  config: Config;
+  /** config.arms at first; may be replaced while the process runs. */
+  arms: ArmsInForce;
+  log: Logger;
+  /** Prometheus registry of this process. */
+  metrics: MetricsRegistry;
+  kafka: Kafka;
+  codec: Codec & TenantOf;
+  /** Bound to the configured database. */
+  clickhouse: ClickHouse;
+  /** One for all stages of the process; starts its worker when it is first needed. */
+  text: TextWork;
+  /** Topics and subjects of arms that were not configured at the start. */
+  prepareArms(names: readonly string[]): Promise<void>;
+  /** Full name of a topic; work with its arm. */
+  topic<N extends TopicName | "locks">(name: N, arm?: string): Topic<N>;
+}
+
+/**
+ * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it declares; anything else does not compile.
+ * Every session will do for it, and one of more for one of less.
+ */
+export type SessionOf<D extends Reached> = Omit<Session, "kafka" | "clickhouse"> & {
+  kafka: Kafka<Consumed<D>, Held<D>, Sent<D>>;
+  clickhouse: Pick<ClickHouse, ClickHouseUse<D>>;
+};
