@@ -8,6 +8,7 @@ WORKDIR /app
 
 FROM base AS packages
 COPY package.json package-lock.json .npmrc ./
+COPY stand-ins stand-ins
 # Otherwise onnxruntime-node would fetch a CUDA build.
 ENV ONNXRUNTIME_NODE_INSTALL=skip
 RUN npm ci --omit=dev

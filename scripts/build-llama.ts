@@ -1,4 +1,4 @@
-// Builds our addon on the prebuilt llama.cpp of node-llama-cpp, and the program that checks its core, once: half a minute, because
+// Builds our addon on the prebuilt llama.cpp of @node-llama-cpp, and the program that checks its core, once: half a minute, because
 // nothing of llama.cpp is compiled. Where it can't be built, set-up goes on without, and says so.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -17,7 +17,7 @@ import {
   scatteredCheckFile,
 } from "../connections/llama/library.ts";
 import type { NativeBuild } from "./build-native.ts";
-import { type LlamaLibrary, unpackLlamaLibrary } from "./llama-library.ts";
+import { type LlamaLibrary, llamaSources, unpackLlamaLibrary } from "./llama-library.ts";
 import { run } from "./python.ts";
 
 const require = createRequire(import.meta.url);
@@ -34,11 +34,11 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
     const built = [stamp, llamaAddonFile, llamaCheckFile, ...files].every((file) => existsSync(file));
     if (built && (await readFile(stamp, "utf8")) === identity) return { built: true, fresh: false };
 
-    say("building the addon on the prebuilt llama.cpp (about half a minute)");
     await mkdir(target, { recursive: true });
     const folder = await mkdtemp(join(target, "build-"));
     try {
-      const library = await unpackLlamaLibrary(folder, ...(scattered ? ["src"] : []));
+      const library = await unpackLlamaLibrary(say, folder, ...(scattered ? ["src"] : []));
+      say("building the addon on the prebuilt llama.cpp (about half a minute)");
       const made = await compile(folder, library, scattered);
       for (const { addon } of made) await tryToLoad(addon);
       // The old stamp goes first: a build cut off here is made again. A rename replaces a loaded file safely.
@@ -56,7 +56,7 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
     }
   } catch (error) {
     const why = messageOf(error);
-    return { built: false, reason: `the build of the llama addon failed: ${why}; it needs g++, git and tar` };
+    return { built: false, reason: `the build of the llama addon failed: ${why}; it needs g++, git, tar and npm` };
   }
 }
 
@@ -131,7 +131,7 @@ async function tryToLoad(addon: string): Promise<void> {
 }
 
 async function fingerprint(): Promise<string> {
-  const library = await readFile(join(dirname(require.resolve("node-llama-cpp")), "../package.json"), "utf8");
+  const { version: library } = await llamaSources();
   const hash = createHash("sha256").update(
     [process.version, process.arch, library, relative(target, llamaBackendsFolder()), ...flags].join(" "),
   );

@@ -156,8 +156,8 @@ export const packages = [
     use: "the port connections/embedder/port.ts",
   },
   { packages: ["openai", "eventsource-parser"], within: ["arms/**"], use: "the port arms/arm.ts" },
-  // Only its libraries are used, under our own addon.
-  { packages: ["node-llama-cpp"], within: ["connections/llama/**"], use: "connections/llama" },
+  // Only their libraries are used, under our own addon.
+  { packages: ["@node-llama-cpp/*"], within: ["connections/llama/**"], use: "connections/llama" },
   {
     // Native code that may crash: it belongs into the llama arm's own process, and into programs.
     packages: ["@huggingface/jinja", "**/connections/llama/*", "!**/connections/llama/port.ts"],

@@ -37,7 +37,7 @@ describe("import rules", () => {
     ["assembly/examples.ts", 'import { open } from "lmdb";'],
     ["operators/embed/embed.ts", 'import { InferenceSession } from "onnxruntime-node";'],
     ["operators/call/call.ts", 'import OpenAI from "openai";'],
-    ["arms/llama/llama.ts", 'import { getLlama } from "node-llama-cpp";'],
+    ["arms/llama/llama.ts", 'import { getLlama } from "@node-llama-cpp/linux-x64";'],
     ["assembly/generate.ts", 'import { openLlamaModel } from "../connections/llama/model.ts";'],
     ["algorithms/bandit.ts", 'import { ok } from "../runtime/step.ts";'],
     ["algorithms/bandit.ts", 'import type { Config } from "../config/schema.ts";'],

@@ -1,10 +1,10 @@
-// Requantises a GGUF model to Q8_0 through the prebuilt llama.cpp of node-llama-cpp: a small program is compiled against its headers
+// Requantises a GGUF model to Q8_0 through the prebuilt llama.cpp of @node-llama-cpp: a small program is compiled against its headers
 // and run once. What it wrote is loaded and checked before it is put in place, whole. Without a compiler the caller goes on without it.
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../algorithms/errors.ts";
-import { unpackLlamaLibrary } from "./llama-library.ts";
+import { type LlamaLibrary, unpackLlamaLibrary } from "./llama-library.ts";
 import { run } from "./python.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -21,10 +21,11 @@ export async function requantise(
   await mkdir(join(root, "native/build"), { recursive: true });
   const folder = await mkdtemp(join(root, "native/build/llama-"));
   try {
+    const library = await unpackLlamaLibrary(say, folder);
     say("compiling the program that does it (about 5 s)");
-    const { program, backends } = await compile(folder);
+    const program = await compile(folder, library);
     say("requantising (about 3 s)");
-    await run(program, [backends, from, beside]);
+    await run(program, [library.backends, from, beside]);
     await rename(beside, to);
     return { made: true };
   } catch (error) {
@@ -35,12 +36,11 @@ export async function requantise(
   }
 }
 
-async function compile(folder: string): Promise<{ program: string; backends: string }> {
-  const { includes, links, backends } = await unpackLlamaLibrary(folder);
+async function compile(folder: string, { includes, links, backends }: LlamaLibrary): Promise<string> {
   const program = join(folder, "requantise");
   await run("g++", [
     ...["-std=c++17", "-O1", join(root, "native/llama/requantise.cpp"), "-o", program],
     ...[...includes, ...links, `-Wl,-rpath,${backends}`],
   ]);
-  return { program, backends };
+  return program;
 }

@@ -23,14 +23,17 @@ export const chosenAddonFile = (environment: NodeJS.ProcessEnv = process.env): s
     ? scatteredAddonFile
     : llamaAddonFile;
 
-/** Folder of the libraries that node-llama-cpp brings for this platform, one CPU backend for each instruction set among them. */
+/** Folder of the libraries that @node-llama-cpp has for this platform, one CPU backend for each instruction set among them. */
 export function llamaBackendsFolder(): string {
   const platform = `${process.platform}-${process.arch}`;
   try {
     return resolve(require.resolve(`@node-llama-cpp/${platform}`), "../../bins", platform);
   } catch (error) {
-    throw new Error(`node-llama-cpp has no prebuilt library for ${platform} in node_modules: run npm install`, {
-      cause: error,
-    });
+    throw new Error(
+      `there is no prebuilt llama.cpp for ${platform} in node_modules (@node-llama-cpp/${platform}; linux-x64 and linux-arm64 are installed): run npm ci`,
+      {
+        cause: error,
+      },
+    );
   }
 }
