@@ -46,7 +46,7 @@ export async function holdExamples(
     embedder,
     clusterId: await kafka.clusterId(),
     maxAgeMs,
-    openIndexes: () => createVectorIndexes(embedder.dimension, log),
+    openIndexes: () => createVectorIndexes(embedder.dimension, log, { kind: config.selection.index }),
     log,
   }).catch(async (error: unknown) => {
     await embedder.close();

@@ -139,6 +139,7 @@ export const packages = [
     within: ["stack/facade/**"],
     use: "ClickHouse over HTTP (connections/clickhouse/port.ts)",
   },
+  { packages: ["faiss-node"], within: ["store/vectors/**"], use: "the port store/vectors/port.ts" },
   { packages: ["usearch", "hnswlib-node"], within: ["bench/**"], use: "the port store/vectors/port.ts" },
   {
     packages: ["lmdb"],

@@ -8,7 +8,7 @@ import lockfile from "proper-lockfile";
 import { messageOf } from "../algorithms/errors.ts";
 import { cacheFolder } from "../config/assets.ts";
 import { buildLlama } from "./build-llama.ts";
-import { buildNative } from "./build-native.ts";
+import { buildFaissNode, buildNative } from "./build-native.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
 import { fetchLlamaModel, hasLlamaModel, hasRequantisedModel, makeRequantisedModel } from "./llama-model.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -30,12 +30,7 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
   const { stackFolder = ".precedent" } = options;
   await withLock(progress, async () => {
-    const native = await buildNative((line) => progress.line(`  faiss: ${line}`));
-    if (native.built) progress.line(`✓ faiss: ${native.fresh ? "built" : "there"}`);
-    else
-      progress.line(
-        `! faiss: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
-      );
+    await ensureIndexes(progress);
     if (hasEmbeddingModel()) progress.line("✓ embedding model: there");
     else await progress.task("embedding model", makeEmbeddingModel, (folder) => folder);
     if (llama) {
@@ -44,6 +39,17 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
     } else progress.line("✓ language model: not asked for");
     if (servers) await ensureEmbeddedServers(stackFolder, progress);
   });
+}
+
+async function ensureIndexes(progress: Progress): Promise<void> {
+  for (const [name, build] of [["faiss", buildNative] as const, ["faiss-node", buildFaissNode] as const]) {
+    const native = await build((line) => progress.line(`  ${name}: ${line}`));
+    progress.line(
+      native.built
+        ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
+        : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
+    );
+  }
 }
 
 async function ensureLanguageModel(progress: Progress): Promise<void> {

@@ -11,6 +11,7 @@ import { recordedPeers } from "./recorded.ts";
 import { generatedVectors, givenVectors, type VectorFiles } from "./data.ts";
 import { measureBoth } from "./both.ts";
 import { measureIndexes, type Plan, type Row } from "./measure.ts";
+import { runSmall } from "./only-small.ts";
 
 const quickPlan: Plan = { truth: 100, rounds: 3, searches: 150, exactSearches: 10, throughput: 1_500, both: 400 };
 const fullPlan: Plan = { truth: 200, rounds: 5, searches: 400, exactSearches: 20, throughput: 4_000, both: 1_500 };
@@ -19,8 +20,8 @@ export const selection: Benchmark = {
   name: "selection",
   about:
     "nearest examples and both stages of selection at 10 thousand to a million, beside exact search, hnswlib and usearch",
-  parts: ["ours"],
-  run,
+  parts: ["ours", "small"],
+  run: (context) => (context.only === "small" ? runSmall(context) : run(context)),
 };
 
 async function run(context: BenchContext): Promise<Measured> {

@@ -37,6 +37,8 @@ export const selection = z.strictObject({
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
+  /** How nearest examples are searched: clustered, in a process of its own (any size), or flat, every one compared in the stage's own thread (up to some thousand). */
+  index: z.enum(["clustered", "flat"]).default("clustered"),
   /** Where examples are held: all of them by every plan process (global), those of its partitions (shared), or shared above shareAbove (auto). */
   pool: z.enum(["auto", "global", "shared"]).default("auto"),
   /** Examples from which on each plan process holds only what its partitions need. */

@@ -1,18 +1,24 @@
-// Chooses the index: FAISS where its addon was built, else the exact one, and says so.
+// Chooses the index: the one that is asked for where its addon was built, else the exact one, and says so.
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
 import { createExactIndexes } from "./exact.ts";
 import { createFaissIndexes } from "./faiss.ts";
+import { createFlatIndexes } from "./flat.ts";
 import type { VectorIndexes } from "./port.ts";
 import type { IndexOptions } from "./tuning.ts";
+
+export interface WantedIndex extends Partial<IndexOptions> {
+  /** clustered: our addon in a process of its own, up to a million and more; flat: faiss-node in this thread. Default "clustered". */
+  kind?: "clustered" | "flat";
+}
 
 export async function createVectorIndexes(
   dimension: number,
   log: Logger,
-  options: Partial<IndexOptions> = {},
+  { kind = "clustered", ...options }: WantedIndex = {},
 ): Promise<VectorIndexes> {
   try {
-    return await createFaissIndexes(dimension, { ...options, log });
+    return kind === "flat" ? createFlatIndexes(dimension) : await createFaissIndexes(dimension, { ...options, log });
   } catch (error) {
     log.warn(
       { reason: messageOf(error).split("\n")[0] },

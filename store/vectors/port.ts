@@ -1,5 +1,5 @@
 // Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives; what they stand for is its business.
-// Implementations: faiss.ts, exact.ts; contract.testing.ts is the test they share.
+// Implementations: faiss.ts, flat.ts, exact.ts; contract.testing.ts is the test they share.
 
 export interface Neighbour {
   key: number;
@@ -51,7 +51,7 @@ export interface VectorIndex {
 
 /** Opens any number of indexes of one dimension over one shared owner. */
 export interface VectorIndexes {
-  readonly kind: "faiss" | "exact";
+  readonly kind: "faiss" | "flat" | "exact";
   open(): VectorIndex;
   /** From a file that save() wrote. Rejects with VectorError bad_snapshot when it is missing, truncated, changed, or of another version or dimension. */
   restore(file: string): Promise<{ index: VectorIndex; note: string }>;
