@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { IndexFlatIP } from "faiss-node";
+import type * as FaissNode from "faiss-node";
 import pLimit from "p-limit";
 import { asCosine, checkCount, checkRows, checkVector } from "./check.ts";
 import { readExactFile, writeExactFile } from "./exact-file.ts";
@@ -14,7 +14,7 @@ import { exactFigures, VectorError, type VectorIndex, type VectorIndexes } from 
 
 /** Built by scripts/build-native.ts. */
 const addonFile = fileURLToPath(new URL("../../native/build/faiss-node.node", import.meta.url));
-type FlatAddon = Pick<typeof import("faiss-node"), "IndexFlatIP">;
+type FlatAddon = Pick<typeof FaissNode, "IndexFlatIP">;
 
 /** Vectors added in one go: some 10 ms. */
 const addAtOnce = 50;
@@ -45,7 +45,7 @@ function loadAddon(): FlatAddon {
   }
 }
 
-function createFlatIndex(index: IndexFlatIP, dimension: number): VectorIndex {
+function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): VectorIndex {
   /** Key of each place in the index, and the other way round. */
   let keys: number[] = [];
   let places = new Map<number, number>();
