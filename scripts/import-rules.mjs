@@ -79,7 +79,7 @@ export const modules = [
     name: "stack",
     about: "the embedded servers",
     imports: ["algorithms", "config", "connections"],
-    only: { connections: ["process/identity"] },
+    only: { connections: ["process/identity", "process/lock"] },
   },
   {
     name: "scripts",

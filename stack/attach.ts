@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { clickhouseUrl, clickhouseUser } from "./clickhouse.ts";
 import { stackFolder, type StackFolder } from "./folder.ts";
 import { ensureServers } from "./install.ts";
-import { readHolder, withMutex, type Holder } from "./lock.ts";
+import { readHolder, withMutex, type Holder } from "../connections/process/lock.ts";
 import { logTail, openLog } from "./logs.ts";
 import { isAlive } from "../connections/process/identity.ts";
 import { end, gone, signal } from "./process.ts";

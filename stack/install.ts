@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../config/assets.ts";
 import { stackFolder } from "./folder.ts";
-import { withMutex } from "./lock.ts";
+import { withMutex } from "../connections/process/lock.ts";
 import { startProgress } from "./progress.ts";
 
 /** Versions stand in pom.xml too; a change there must change this name, so that old caches are left alone. */

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { writeAtomically } from "./lock.ts";
+import { writeAtomically } from "../connections/process/lock.ts";
 
 /** A host name as part of a transactional id, a folder and a metric. */
 export const hostPart = (host: string): string =>

@@ -3,7 +3,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { idOfSlot } from "./instance-id.ts";
-import { readHolder, withMutex, writeHolder } from "./lock.ts";
+import { readHolder, withMutex, writeHolder } from "../connections/process/lock.ts";
 import { self } from "./process.ts";
 
 export interface Instance {

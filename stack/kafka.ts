@@ -7,7 +7,7 @@ import { Kafka, logLevel, Partitioners } from "kafkajs";
 import { newClusterId } from "./cluster-id.ts";
 import { classArchive, type ClassArchive } from "./archive.ts";
 import { kafkaClassPath } from "./install.ts";
-import { writeAtomically } from "./lock.ts";
+import { writeAtomically } from "../connections/process/lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
 
 /** The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its envelope. */

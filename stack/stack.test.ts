@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { configSchema } from "../config/schema.ts";
 import { attachStack, stackStatus, stopStack } from "./attach.ts";
-import { withMutex } from "./lock.ts";
+import { withMutex } from "../connections/process/lock.ts";
 import { boundLogs, logTail } from "./logs.ts";
 import { createPortKeeper, freePort, listenerOf, ownPort } from "./ports.ts";
 import { identify, isAlive } from "../connections/process/identity.ts";

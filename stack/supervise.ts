@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { clickhouseServer, curlConfiguration } from "./clickhouse.ts";
 import { stackFolder, type StackFolder } from "./folder.ts";
 import { kafkaServer } from "./kafka.ts";
-import { readHolder, withMutex, writeHolder } from "./lock.ts";
+import { readHolder, withMutex, writeHolder } from "../connections/process/lock.ts";
 import { boundLogs, turnOverAll } from "./logs.ts";
 import { createPortKeeper, freePort } from "./ports.ts";
 import { keepFilesPrivate, makePrivate } from "./private.ts";

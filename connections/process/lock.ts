@@ -1,10 +1,10 @@
 // Two kinds of lock. A mutex guards a few file operations between processes. A holder file says which process owns
-// something for its whole life (a stack folder, an instance id); kill -9 leaves it behind, and the next one sees by
-// pid and start time that its owner is dead.
+// something for its whole life (a stack folder, an instance id, an example store); kill -9 leaves it behind, and the next
+// one sees by pid, start time and boot that its owner is dead. A holder file is read and written under a mutex.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";
-import { isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
+import { isAlive, type ProcessIdentity } from "./identity.ts";
 
 /**
  * Runs work while holding `<folder>/.<name>.lock`; others wait for up to waitMs and then fail.
@@ -45,7 +45,7 @@ export async function readHolder(file: string): Promise<Holder | undefined> {
     return undefined;
   }
   if (!isHolder(holder) || !isAlive(holder)) return undefined;
-  return holder;
+  return { ...holder, uses: holder.uses ?? [] };
 }
 
 export async function writeHolder(file: string, holder: Holder): Promise<void> {
@@ -65,7 +65,7 @@ export async function writeAtomically(file: string, text: string, mode = 0o600):
   }
 }
 
-function isHolder(value: unknown): value is Holder {
+function isHolder(value: unknown): value is ProcessIdentity & Partial<Holder> {
   return (
     typeof value === "object" &&
     value !== null &&
@@ -73,7 +73,6 @@ function isHolder(value: unknown): value is Holder {
     typeof value.pid === "number" &&
     "started" in value &&
     typeof value.started === "string" &&
-    "uses" in value &&
-    Array.isArray(value.uses)
+    (!("uses" in value) || Array.isArray(value.uses))
   );
 }
