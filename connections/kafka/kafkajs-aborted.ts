@@ -43,7 +43,7 @@ export function withoutAborted<M extends Message>(options: {
   });
 }
 
-/** Must run before kafkajs is first imported. */
+/** Before our own first use of kafkajs; others may have loaded it. */
 export function patchAbortedFilter(): void {
   replaceModule(createRequire(import.meta.url), "kafkajs/src/consumer/filterAbortedMessages.js", withoutAborted);
 }

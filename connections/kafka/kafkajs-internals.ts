@@ -4,6 +4,8 @@ import type { Socket } from "node:net";
 
 const require = createRequire(import.meta.url);
 const supportedVersion = "2.2.4";
+/** Where all of its modules lie. */
+const folder = require.resolve("kafkajs/package.json").slice(0, -"package.json".length);
 
 /** Throws unless the installed kafkajs is the one that our patches were written and tested for. */
 export function assertKafkajsVersion(): void {
@@ -15,13 +17,29 @@ export function assertKafkajsVersion(): void {
   }
 }
 
-/** Puts `exports` in the place of a CommonJS module; throws when it was loaded already, for whoever loaded it has the original. */
+/**
+ * Puts `exports` in the place of a CommonJS module, for all who ask for it or for what is built on it from now on. Whoever loaded kafkajs
+ * before keeps what they have: modules of kafkajs that use the replaced one are loaded anew for us, all others are shared.
+ */
 export function replaceModule(from: NodeJS.Require, name: string, exports: unknown): void {
   const path = from.resolve(name);
-  if (from.cache[path] !== undefined) throw new Error(`${name} can't be replaced: it was loaded before`);
+  for (const user of usersOf(from.cache, path)) delete from.cache[user];
   const stand = new Module(path);
   Object.assign(stand, { filename: path, loaded: true, exports });
   from.cache[path] = stand;
+}
+
+/** Loaded modules of kafkajs that came to load `path`, directly or not. */
+function usersOf(cache: NodeJS.Dict<NodeJS.Module>, path: string): string[] {
+  const inside = Object.values(cache).filter((module) => module?.filename.startsWith(folder)) as NodeJS.Module[];
+  const found = new Set([path]);
+  for (let before = 0; before < found.size;) {
+    before = found.size;
+    for (const { filename, children } of inside)
+      if (children.some((child) => found.has(child.filename))) found.add(filename);
+  }
+  found.delete(path);
+  return [...found];
 }
 
 export interface ProtocolModule<Arguments> {

@@ -158,7 +158,7 @@ async function limited<T>(work: Promise<T>, withinMs: number, who: string): Prom
   }
 }
 
-/** Must run before kafkajs is first imported. */
+/** Before our own first use of kafkajs; others may have loaded it. */
 export function patchSend(): void {
   replaceModule(createRequire(import.meta.url), "kafkajs/src/producer/sendMessages.js", createSend);
   patchProduce();
