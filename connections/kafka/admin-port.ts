@@ -1,0 +1,104 @@
+// What Kafka says of its topics, groups and transactions, and the little that is done about them. All of it rejects while a broker that must answer is away.
+import type { Origin } from "../../algorithms/origin.ts";
+import type { Reach } from "./producer-port.ts";
+
+export interface PartitionSpan {
+  partition: number;
+  /** First offset that the broker has, and the one behind its last, control markers included. */
+  beginning: number;
+  end: number;
+}
+
+export interface PartitionEnds {
+  partition: number;
+  /** The last stable offset: from here on a transaction is open, and read-committed readers see nothing. */
+  stable: number;
+  /** Behind the last record that is replicated. */
+  high: number;
+}
+
+/** How many copies of a record there are, and how many must have it before it is acknowledged. */
+export interface Durability {
+  replicationFactor: number;
+  minInsyncReplicas: number;
+}
+
+/** What an existing topic has. */
+export interface TopicSafety extends Durability {
+  /** Whose clock dates its records: LogAppendTime is the broker's. */
+  stampedBy: "broker" | "producer";
+  /** Bytes after which a segment may be compacted or removed. */
+  segmentBytes: number;
+}
+
+/** Where to look for transactions that hang: in the topics whosever they are, in the groups' offsets those of our producers. */
+export interface HangingSearch extends Reach {
+  /** What the transactional ids of our producers begin with: one partition holds the offsets of many groups. */
+  idPrefix: string;
+}
+
+/** A transaction that is open in a partition and that its coordinator will not end: readers and positions wait for ever. */
+export interface HangingTransaction {
+  topic: string;
+  partition: number;
+  producerId: string;
+  epoch: number;
+  /** Offset of its first record there, and the time of its last, milliseconds since the epoch. */
+  openSince: number;
+  lastTimestamp: number;
+  coordinatorEpoch: number;
+  /** undefined: the id has expired, or we may not see it. */
+  transactionalId: string | undefined;
+  /** What the coordinator has on record of the id now, e.g. CompleteAbort. */
+  state: string | undefined;
+  /** How the transaction ended for its coordinator; undefined: that is not on record any more. */
+  outcome: "commit" | "abort" | undefined;
+  /** What ends it where a stage may not. */
+  remedy: string;
+}
+
+export interface EndedTransaction {
+  transaction: HangingTransaction;
+  /** Why it still hangs; undefined: it was ended. */
+  refused: string | undefined;
+}
+
+/** The topics, and the cluster that they lie in. */
+export interface KafkaTopics {
+  ensureTopics(arms: readonly string[]): Promise<void>;
+  /** Names of all topics that the broker shows us. */
+  topics(): Promise<string[]>;
+  /** Of every partition of a topic, by partition. Rejects while the broker is away. */
+  spans(topic: string): Promise<PartitionSpan[]>;
+  /** The ends of every partition of a topic. Rejects while a broker is away. */
+  ends(topic: string): Promise<PartitionEnds[]>;
+  /** What has the topics' names now. Rejects while the broker is away. */
+  origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
+  /** Offsets mean something in this cluster alone. Rejects while the broker is away. */
+  clusterId(): Promise<string>;
+}
+
+/** The consumer groups. */
+export interface KafkaGroups {
+  /** Names of all consumer groups that the broker shows us. */
+  groups(): Promise<string[]>;
+  /** Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the broker is away. */
+  members(group: string): Promise<number>;
+  /** End offset and, with a group, committed offset of every partition of a topic. */
+  lag(
+    group: string,
+    topic: string,
+  ): Promise<{ partition: number; end: number; committed: number | undefined; metadata: string; origin?: Origin }[]>;
+}
+
+/** Whether what is written is safe, and what hangs. */
+export interface KafkaSafety {
+  /** Copies of existing topics, and those that would be made now. */
+  durability(topics: readonly string[]): Promise<{ wanted: Durability; found: ReadonlyMap<string, TopicSafety> }>;
+  /** What is known against the brokers, in a line; undefined: nothing. Rejects while one is away. */
+  brokerProblem(): Promise<string | undefined>;
+  /** Rejects while a leader or a coordinator is away. */
+  hangingTransactions(search: HangingSearch): Promise<HangingTransaction[]>;
+  /** Ends those whose outcome is on record, with that outcome; the others are refused. Needs ClusterAction. */
+  endTransactions(hanging: readonly HangingTransaction[]): Promise<EndedTransaction[]>;
+}

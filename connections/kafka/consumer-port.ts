@@ -1,0 +1,138 @@
+// Consuming in a group: records of the partitions that a member was assigned, and where the group is.
+import type { Origin } from "../../algorithms/origin.ts";
+import type { RawRecord, TopicPartition } from "./record-port.ts";
+
+/** Identity under which a consumer commits. */
+export interface GroupMember {
+  id: string;
+  generation: number;
+}
+
+export interface CommittedOffset extends TopicPartition {
+  /** Where to go on; undefined when the group has committed nothing yet. */
+  offset: number | undefined;
+  metadata: string;
+  /** First offset that the broker still has. */
+  beginning: number;
+  /** Behind the last record that the broker has, those of open transactions included. */
+  end: number;
+  /** What it was committed of, and what has the topic's name now. */
+  origin: Origin;
+  current: Origin;
+}
+
+export interface Positions {
+  known: CommittedOffset[];
+  waiting: (TopicPartition & { why: "an open transaction is about to move it" | "the broker does not know it" })[];
+}
+
+/** What a batch covers, records or not: everything in [from, next). */
+export interface BatchSpan {
+  /** The offset that was asked for. */
+  from: number;
+  /** Position after the batch, control markers included. */
+  next: number;
+}
+
+export interface GroupHandlers {
+  /** Called synchronously on every join, before anything of the new assignment is delivered. All partitions are paused. */
+  onJoin(member: GroupMember, partitions: TopicPartition[]): void;
+  /** Delivered records in order; awaited. isStale: the partition was lost or sought meanwhile. */
+  onBatch(
+    topic: string,
+    partition: number,
+    records: RawRecord[],
+    span: BatchSpan,
+    isStale: () => boolean,
+  ): void | Promise<void>;
+  /** Everything in [first, next) of a partition is control markers or aborted records: true whoever asks, and never delivered. */
+  onMarkers?(topic: string, partition: number, first: number, next: number): void;
+  /** The broker does not have the offset that was asked for. The partition is paused, and nothing is fetched of it before the next seek. */
+  onOutOfRange?(topic: string, partition: number): void;
+  /** Records that wait in the broker behind what was fetched, after every batch. */
+  onLag?(topic: string, partition: number, records: number): void;
+}
+
+/** How long the broker gathers records before it answers. The default is for low latency: an answer at the first record. */
+export interface FetchPatience {
+  minBytes: number;
+  /** It answers after this long in any case; a consumer that stops or is resumed waits as long. */
+  maxWaitMs: number;
+}
+
+/** Where a group is, and who its members are. */
+export interface GroupPositions {
+  /** Committed offsets once no transaction of the group is open on them; rejects while one is, and while the broker is away. */
+  committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
+  /** The same partition by partition: what can be told now, and what can't. Rejects while the broker is away. */
+  committedNow(partitions: readonly TopicPartition[]): Promise<Positions>;
+  /** Plain commits, outside transactions. */
+  commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
+  /** What has the topics' names now. Rejects while the broker is away. */
+  origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
+  /** Other living members of the group under the same instance id, one line each; undefined while the group is being reassigned. */
+  rivals(): Promise<readonly string[] | undefined>;
+}
+
+/** One member of a group; it is told where it is by GroupPositions. */
+export interface GroupConsumer extends GroupPositions {
+  /** Resolves when the group was joined for the first time; joins again by itself after every trouble. */
+  run(handlers: GroupHandlers): Promise<void>;
+  /** pause and resume do nothing while the group is not joined: every join begins with all partitions paused. */
+  pause(partitions: readonly TopicPartition[]): void;
+  resume(partitions: readonly TopicPartition[]): void;
+  seek(partition: TopicPartition, offset: number): void;
+  /** Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end then, too. */
+  stop(): Promise<void>;
+}
+
+/** A partition that a sink is to go on with, and what has the topic's name now. */
+export interface SinkPartition extends TopicPartition {
+  origin?: Origin;
+}
+
+/** The input of a sink that keeps its positions where its rows are. */
+export interface SinkPosition extends TopicPartition {
+  /** undefined: the earliest that the broker has. */
+  offset: number | undefined;
+  /** What the sink has stored belongs to another topic or cluster. */
+  anotherTopic?: boolean;
+}
+
+export interface SinkHandlers {
+  /** Asked on every join, for all partitions held; rejects to be asked again. */
+  onAssigned(partitions: readonly SinkPartition[]): Promise<readonly SinkPosition[]>;
+  /** Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's. */
+  onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
+  onLag?(topic: string, partition: number, records: number): void;
+}
+
+export interface SinkSource {
+  run(handlers: SinkHandlers): Promise<void>;
+  commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** How far a partition is; undefined of one that is assigned and not adopted yet. */
+export interface PartitionProgress {
+  /** The position as last committed, and how many records beyond it are finished and committed as well. */
+  committed: number;
+  finished: number;
+  /** Offset behind the last record that was fetched. */
+  next: number;
+  /** Records that are finished and not committed, under way, and not begun. */
+  uncommitted: number;
+  running: number;
+  unstarted: number;
+}
+
+/** Consumed: full names of the topics that its user may consume in a group. */
+export interface KafkaConsumers<Consumed extends string = string> {
+  groupConsumer: (options: {
+    group: string;
+    topics: readonly Consumed[];
+    instance: string;
+    sessionTimeoutMs: number;
+    fetch?: FetchPatience;
+  }) => GroupConsumer;
+}
