@@ -23,7 +23,7 @@ export function assertKafkajsVersion(): void {
  */
 export function replaceModule(from: NodeJS.Require, name: string, exports: unknown): void {
   const path = from.resolve(name);
-  for (const user of usersOf(from.cache, path)) delete from.cache[user];
+  for (const user of usersOf(from.cache, path)) Reflect.deleteProperty(from.cache, user);
   const stand = new Module(path);
   Object.assign(stand, { filename: path, loaded: true, exports });
   from.cache[path] = stand;
