@@ -1,4 +1,5 @@
-// Every benchmark there is. A new one is a folder, and a line here; it is only loaded when it is run.
+// Every benchmark there is. A new one is a folder, and a line here; it is only loaded when it is run. What has answered its
+// question is archived: code and result stay as they were (bench/archive/README.md).
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
@@ -8,4 +9,10 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   linked: async () => (await import("./linked/linked.ts")).linked,
   loop: async () => (await import("./loop/loop.ts")).loop,
   selection: async () => (await import("./selection/selection.ts")).selection,
+};
+
+/** Their results lie beside them. */
+export const archived: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  "archive/linked-scattered": async () =>
+    (await import("./archive/linked-scattered/linked-scattered.ts")).linkedScattered,
 };

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { benchmarks } from "./benchmarks.ts";
+import { archived, benchmarks } from "./benchmarks.ts";
 import { reportOf, tableOf, writeReport } from "./report.ts";
 import { noCheckpoints, openCheckpoints } from "./support/checkpoints.ts";
 import { commit } from "./support/machine.ts";
@@ -15,7 +15,7 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
   --only        measure a part: "ours" leaves hnswlib and usearch out of selection, "small"
-                measures its adapters on small pools; "caches", "passages", "scattered": of linked
+                measures its adapters on small pools; "caches", "passages": of linked
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
     },
   });
   const [name, ...more] = positionals;
-  const load = name === undefined ? undefined : benchmarks[name];
+  const load = name === undefined ? undefined : (benchmarks[name] ?? archived[name]);
   if (values.help || name === undefined || load === undefined || more.length > 0) {
     process.stderr.write(usage);
     return values.help ? 0 : 2;
@@ -91,7 +91,8 @@ async function main(): Promise<number> {
   process.stdout.write(values.json ? `${JSON.stringify(report)}\n` : `${tableOf(measured)}\n`);
   if (!quick) {
     const file = measured.part === undefined ? name : `${name}-${measured.part}`;
-    await writeReport(join(root, "bench", "results", `${file}.json`), report);
+    const path = name in archived ? join(name, "results.json") : join("results", `${file}.json`);
+    await writeReport(join(root, "bench", path), report);
     // One that was stopped may have given what it had: it goes on from there next time.
     if (!stopping.signal.aborted) await checkpoints.clear();
   }

@@ -7,14 +7,12 @@ import { bestOf, type Row, rowsOf } from "./figures.ts";
 import { type Kept, measurePlan } from "./measure-plan.ts";
 import { runCaches } from "./only-caches.ts";
 import { runPassages } from "./only-passages.ts";
-import { runScattered } from "./only-scattered.ts";
 import { fullPlan, type Plan, quickPlan } from "./plan.ts";
 import type { Throughput } from "./throughput.ts";
 
 const parts: Readonly<Record<string, Benchmark["run"]>> = {
   caches: runCaches,
   passages: runPassages,
-  scattered: runScattered,
 };
 
 export const linked: Benchmark = {

@@ -1,7 +1,7 @@
 // One of the two processes of --only scattered: a context of the default addon, or of the one that computes all runs of a prompt in one batch.
-import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
-import type { LlamaContext, Prompt } from "../../connections/llama/port.ts";
-import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
+import { fingerprintOf, openLlamaModel } from "../../../connections/llama/model.ts";
+import type { LlamaContext, Prompt } from "../../../connections/llama/port.ts";
+import { serveCalls, workerInput } from "../../../connections/worker/rpc.ts";
 
 export interface ScatteredInput {
   path: string;

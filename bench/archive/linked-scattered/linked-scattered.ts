@@ -1,20 +1,20 @@
-// bench -- linked --only scattered: time to the first token with the addon that computes all runs of a prompt in one batch (npm run setup --
+// bench -- archive/linked-scattered: time to the first token with the addon that computes all runs of a prompt in one batch (npm run setup --
 // --scattered), beside the default one, which takes a batch a run. A process each, the same caches and prompts, turn by turn.
 import { existsSync } from "node:fs";
-import { planRecompute, tokensIn } from "../../algorithms/link-plan.ts";
-import { parsePolicy } from "../../algorithms/link-policy.ts";
-import { llamaModelFile } from "../../config/assets.ts";
-import { createChat } from "../../connections/llama/chat.ts";
-import { scatteredAddonFile } from "../../connections/llama/library.ts";
-import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
-import type { LlamaContext, Prompt } from "../../connections/llama/port.ts";
-import { connectWorker, type WorkerClient } from "../../connections/worker/rpc.ts";
-import type { BenchContext, Measured } from "../benchmark.ts";
-import { median, significant } from "../support/statistics.ts";
-import { makeCaches } from "./caches.ts";
+import { planRecompute, tokensIn } from "../../../algorithms/link-plan.ts";
+import { parsePolicy } from "../../../algorithms/link-policy.ts";
+import { llamaModelFile } from "../../../config/assets.ts";
+import { createChat } from "../../../connections/llama/chat.ts";
+import { scatteredAddonFile } from "../../../connections/llama/library.ts";
+import { fingerprintOf, openLlamaModel } from "../../../connections/llama/model.ts";
+import type { LlamaContext, Prompt } from "../../../connections/llama/port.ts";
+import { connectWorker, type WorkerClient } from "../../../connections/worker/rpc.ts";
+import type { BenchContext, Benchmark, Measured } from "../../benchmark.ts";
+import { median, significant } from "../../support/statistics.ts";
+import { makeCaches } from "../../linked/caches.ts";
 import type { Ran, ScatteredInput, ScatteredMethods } from "./scattered-worker.ts";
-import type { Item } from "./prompts.ts";
-import { loadWorkloads } from "./workloads.ts";
+import type { Item } from "../../linked/prompts.ts";
+import { loadWorkloads } from "../../linked/workloads.ts";
 
 interface Asked {
   workload: string;
@@ -42,7 +42,7 @@ interface Pair {
   scattered: Pick<Ran, "cpuMs" | "wallMs">;
 }
 
-export interface ScatteredRow {
+interface ScatteredRow {
   workload: string;
   policy: string;
   n: number;
@@ -58,11 +58,17 @@ export interface ScatteredRow {
   ratio_range: [number, number];
 }
 
-export async function runScattered(context: BenchContext): Promise<Measured> {
+export const linkedScattered: Benchmark = {
+  name: "archive/linked-scattered",
+  about: "time to first token with the addon that computes all runs of a prompt in one batch, beside the default one",
+  run,
+};
+
+async function run(context: BenchContext): Promise<Measured> {
   if (!existsSync(scatteredAddonFile)) {
     const why = "the scattered addon is not built here: npm run setup -- --scattered";
     context.note(`skipped: ${why}`);
-    return { part: "scattered", figures: { scattered: null }, reasons: { scattered: why } };
+    return { figures: { scattered: null }, reasons: { scattered: why } };
   }
   const { checkpoints, signal, progress } = context;
   const path = llamaModelFile();
@@ -103,7 +109,7 @@ export async function runScattered(context: BenchContext): Promise<Measured> {
       );
     }
     bar.finish();
-    return { part: "scattered", figures: { scattered: rows } };
+    return { figures: { scattered: rows } };
   } finally {
     for (const worker of workers) await worker.close();
     await maker.close();
