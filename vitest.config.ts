@@ -1,7 +1,13 @@
-// Two projects: unit tests stand beside the code and need no service; integration tests in test/ run on the real embedded stack.
+// Three projects: unit tests stand beside the code and need no service; integration tests in test/
+// share one embedded stack, each in topics and a database of its own; tests of faults end servers,
+// so each has servers of its own. Integration and faults can run at the same time.
 import { defineConfig } from "vitest/config";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
+/** Whoever kills a server must stand here: these tests are not given the shared stack. */
+const faults = ["outage", "cluster", "broker-kills", "stack", "broker-away"].map((name) => `test/${name}.test.ts`);
+/** They wait much and compute little, but two at a time would wait for each other's load. */
+const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000 } as const;
 
 export default defineConfig({
   test: {
@@ -19,16 +25,14 @@ export default defineConfig({
       },
       {
         test: {
+          ...inTurn,
           name: "integration",
-          pool: "forks",
           include: ["test/**/*.test.ts"],
-          exclude: ignored,
+          exclude: [...ignored, ...faults],
           globalSetup: ["test/support/global-setup.ts"],
-          fileParallelism: false,
-          testTimeout: 120_000,
-          hookTimeout: 180_000,
         },
       },
+      { test: { ...inTurn, name: "faults", include: faults, exclude: ignored } },
     ],
   },
 });

@@ -45,6 +45,19 @@ export function describeError(error: AnError, root: string): string {
 /** Written after every file of tests: what is known stays known when the run is killed. */
 export default class FailuresReporter implements Reporter {
   private readonly ended: Module[] = [];
+  private files = 0;
+  private begun = 0;
+  onTestRunStart(specifications: readonly unknown[]): void {
+    this.files = specifications.length;
+  }
+  /** Files of integration tests take up to minutes: which one runs, and how far all of it is. */
+  onTestModuleStart(module: Pick<TestModule, "moduleId" | "project">): void {
+    this.begun++;
+    if (module.project.name !== "unit")
+      console.log(
+        ` ▶  ${module.project.name}  ${relative(process.cwd(), module.moduleId)} (${this.begun} of ${this.files})`,
+      );
+  }
   onTestModuleEnd(module: Module): void {
     this.ended.push(module);
     write({ ...reportOf(this.ended, [], process.cwd()), finished: false });

@@ -1,7 +1,8 @@
-// npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs unit and integration tests on
-// a real embedded stack. At the end every failure is told once more, for a record that keeps only the end of the output; the last line says how
-// many passed and failed. What is asked for can be narrowed:
-//   npm test -- checks | unit | integration
+// npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs the unit tests, the integration
+// tests on a real embedded stack, and the tests of faults on servers of their own. Two of these run at a time: much of it is waiting.
+// At the end every failure is told once more, for a record that keeps only the end of the output; the last line says how many passed
+// and failed. What is asked for can be narrowed:
+//   npm test -- checks | unit | integration | faults
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +11,7 @@ import { ensurePackages, environment, root, run } from "./bootstrap.mjs";
 
 const started = Date.now();
 const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
-const parts = ["checks", "unit", "integration"];
+const parts = ["checks", "unit", "integration", "faults"];
 const asked = process.argv.slice(2);
 const unknown = asked.filter((part) => !parts.includes(part));
 if (unknown.length > 0) {
@@ -65,27 +66,47 @@ async function vitest(project) {
   }
 }
 
-try {
+async function checks() {
+  await Promise.all([
+    check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
+    check("nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
+    check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
+  ]);
+  await check("lint and import rules", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);
+}
+
+async function setUp() {
+  const since = Date.now();
+  const code = await run(process.execPath, ["--import", "tsx", "scripts/setup.ts"]);
+  if (code !== 0) throw new Error("set-up failed");
+  console.log(`✓ set-up (${seconds(since)})`);
+}
+
+/** What needs only packages, and what needs the models and servers that set-up brings, in two lines that run side by side. */
+async function all() {
   await ensurePackages();
-  if (wanted("integration") || wanted("unit")) {
-    const code = await run(process.execPath, ["--import", "tsx", "scripts/setup.ts"]);
-    if (code !== 0) throw new Error("set-up failed");
-  }
-  if (wanted("checks")) {
-    await Promise.all([
-      check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
-      check("nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
-      check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
-    ]);
-    await check("lint and import rules", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);
-  }
-  if (wanted("unit")) await vitest("unit");
-  if (wanted("integration")) await vitest("integration");
-} catch (error) {
+  console.log(`✓ packages (${seconds(started)})`);
+  const ready = parts.slice(1).some(wanted) ? setUp() : Promise.resolve();
+  const first = async () => {
+    if (wanted("checks")) await checks();
+    await ready;
+    if (wanted("unit")) await vitest("unit");
+    if (wanted("faults")) await vitest("faults");
+  };
+  const second = async () => {
+    await ready;
+    if (wanted("integration")) await vitest("integration");
+  };
+  const ended = await Promise.allSettled([first(), second()]);
+  const reasons = ended.flatMap(({ status, reason }) => (status === "rejected" ? [reason] : []));
+  if (reasons.length > 0) throw reasons[0];
+}
+
+await all().catch((error) => {
   const message = error instanceof Error ? error.message : String(error);
   console.error(message);
   failures.push({ name: "npm test", message });
-}
+});
 for (const { name, message } of failures.slice(0, most.failures))
   console.log(`\n✗ ${name}\n${message.replace(/^(?=.)/gm, "    ")}`);
 if (failures.length > most.failures) console.log(`\n✗ and ${failures.length - most.failures} more`);

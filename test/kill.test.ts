@@ -20,7 +20,7 @@ import { testConfig } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
 
 const seed = BigInt(process.env.PRECEDENT_SEED ?? 7);
-const requests = Number(process.env.PRECEDENT_REQUESTS ?? 5_000);
+const requests = Number(process.env.PRECEDENT_REQUESTS ?? 3_000);
 const perSecond = Number(process.env.PRECEDENT_RATE ?? 100);
 const keepFolder = process.env.PRECEDENT_KEEP !== undefined;
 const sessionTimeoutMs = 6_000;

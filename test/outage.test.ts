@@ -16,7 +16,7 @@ import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { eventually, testConfig } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
 
-const outageMs = 1_000 * Number(process.env.PRECEDENT_OUTAGE_SECONDS ?? 20);
+const outageMs = 1_000 * Number(process.env.PRECEDENT_OUTAGE_SECONDS ?? 10);
 const perSecond = 40;
 const stalledMs = 4_000;
 
@@ -133,7 +133,7 @@ test(
   "while ClickHouse is down requests are answered, afterwards everything is recorded",
   { timeout: 400_000 },
   async () => {
-    const issued = oracle.issue((perSecond * (outageMs + 15_000)) / 1_000, perSecond);
+    const issued = oracle.issue((perSecond * (outageMs + 10_000)) / 1_000, perSecond);
     await moreAnswers(50);
     await without("clickhouse", async () => {
       await Promise.all([moreAnswers(200), sleep(outageMs)]);
@@ -171,7 +171,7 @@ test("with the registry down requests go on: what is known is kept", { timeout: 
 });
 
 test("the broker is killed twice under load: nothing is lost, nothing comes twice", { timeout: 400_000 }, async () => {
-  const issued = oracle.issue(perSecond * 40, perSecond);
+  const issued = oracle.issue(perSecond * 20, perSecond);
   for (let round = 0; round < 2; round++) {
     await moreAnswers(100);
     process.kill(await pidOf("kafka"), "SIGKILL");

@@ -120,7 +120,7 @@ const selectCorrected = `
 const selectObserved = (known: boolean): string => `
   SELECT
     request_id AS requestId, tenant, domain, messages, 0 AS documents, text, NULL AS finishReason, source_arm AS arm, source_model AS model,
-    privacy_cache AS privacyCache, privacy_share AS privacyShare, quality, 0 AS rewardVersion,
+    privacy_cache AS privacyCache, privacy_share AS privacyShare, if(quality BETWEEN 0 AND 1, quality, NULL) AS quality, 0 AS rewardVersion,
     kafka_partition AS kafkaPartition, kafka_offset AS kafkaOffset, kafka_origin AS kafkaOrigin
   FROM observations
   WHERE topic = {topic:String} AND kafka_offset >= if(kafka_origin = '', {positions:Map(Int32, UInt64)}[kafka_partition],

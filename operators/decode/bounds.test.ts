@@ -16,6 +16,15 @@ it("keeps every usual record, and says what of feedback or an observation is too
   expect(boundsProblem("observations", { ...observations, request })).toMatch(/metadata has 70004 bytes/);
 });
 
+it("refuses an observation of a quality that there is not", () => {
+  for (const quality of [null, 0, 0.5, 1])
+    expect(boundsProblem("observations", { ...observations, quality })).toBeNull();
+  for (const quality of [Number.NaN, -0.1, 1.1, 1e308, Number.NEGATIVE_INFINITY])
+    expect(boundsProblem("observations", { ...observations, quality })).toMatch(
+      /^quality is .*, and it lies in \[0, 1\]\.$/,
+    );
+});
+
 it("a refused request has its row under short names and without its metadata; times are the broker's", () => {
   const arrivedAt = Date.UTC(2026, 5, 7);
   const huge = { ...requests, id: "x".repeat(9_999), tenant: "t".repeat(300), metadata: { note: "x".repeat(70_000) } };
