@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -73,6 +74,23 @@ describe("keepRunning", () => {
     await expect(server.firstReady).rejects.toThrow(/kafka ended with code 7, 2 times in a row[^]*the port is taken/);
     expect(seen.events).toEqual(["started", "ended with code 7", "started", "gave up"]);
     expect(await readFile(join(folder, "kafka.log"), "utf8")).toBe("the port is taken\nthe port is taken\n");
+  });
+
+  it("goes on trying a server that was ready before, however often it ends: what it lacks may come back", async () => {
+    const lacks = join(folder, "lacks");
+    // Ready once; then it ends at once until it has what it lacks.
+    const script = `[ -e "${lacks}" ] && exit 7; trap 'exit 0' TERM; while :; do sleep 0.02; done`;
+    const probe = (): Promise<void> => (existsSync(lacks) ? never() : Promise.resolve());
+    const { server, seen } = keep(script, { probe });
+    await server.firstReady;
+    await writeFile(lacks, "");
+    const [first] = seen.lives;
+    if (first !== undefined) signal(first, "SIGKILL");
+    const ends = (): number => seen.events.filter((event) => event === "ended with code 7").length;
+    await expect.poll(ends, { timeout: 10_000 }).toBeGreaterThan(2);
+    await rm(lacks);
+    await expect.poll(() => seen.events.at(-1), { timeout: 10_000 }).toBe("ready");
+    expect(seen.events).not.toContain("gave up");
   });
 
   it("ends a server that does not become ready, and says what it answered", async () => {

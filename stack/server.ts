@@ -1,6 +1,7 @@
 // One server of the stack: what to run and how to know that it is ready (ServerSpec), and the loop that keeps it
-// running (keepRunning). A server that dies after it was ready is started again at once; one that keeps dying before
-// it is ready is given up after a few attempts, with the end of its log in the error.
+// running (keepRunning). A server that dies after it was ready is started again at once. One that has never been ready
+// and keeps dying is given up after a few attempts, with the end of its log in the error: it is set up wrongly. One that
+// was ready before is tried for ever, at a slower pace: what it lacks (room on the disk, say) may come back.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -50,7 +51,7 @@ export interface KeepOptions {
   logFile: string;
   /** A start may take this long, ms; the machine may be busy with five other things. */
   readyWithinMs: number;
-  /** Deaths before ready, one after the other, before giving up. */
+  /** Deaths one after the other, before it has ever been ready, before giving up. */
   attempts: number;
 }
 
@@ -91,14 +92,16 @@ export function keepRunning(spec: ServerSpec, options: KeepOptions, events: Serv
 
   const loop = (async () => {
     let failures = 0;
+    let everReady = false;
     while (!stopping.signal.aborted) {
       const { how, wasReady } = await live().catch((error: unknown) => ({
         how: `could not be started: ${messageOf(error)}`,
         wasReady: false,
       }));
       if (stopping.signal.aborted) break;
+      everReady ||= wasReady;
       failures = wasReady ? 0 : failures + 1;
-      if (failures >= options.attempts) {
+      if (!everReady && failures >= options.attempts) {
         const reason = `${spec.name} ${how}, ${failures} times in a row. End of ${options.logFile}:\n${await logTail(options.logFile)}`;
         events.gaveUp(spec.name, reason);
         rejectFirst(new Error(reason));
