@@ -72,7 +72,9 @@ export const storeFile = (folder: string): string => join(folder, "store", "data
 /** Resolving at the commit and not at the flush to disk: a killed process loses nothing by it, a power cut the last transactions, whole. */
 export function openLayout(folder: string): Layout {
   const options = { path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
-  const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });
+  // Batches of an event turn hold a promise that nobody can listen to: a commit that fails (a full disk) would end the
+  // process. All our writes stand in transactions, which need no such batches.
+  const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true, eventTurnBatching: false });
   const byText = (name: string): Database<Buffer, string> => root.openDB<Buffer, string>({ name, encoding: "binary" });
   const byNumber = (name: string, keyEncoding: "uint32" | "ordered-binary"): Database<Buffer, number> =>
     root.openDB<Buffer, number>({ name, encoding: "binary", keyEncoding });
