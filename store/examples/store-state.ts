@@ -164,8 +164,8 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
 async function reasonOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };
   if (commitError === undefined) return error;
-  const said = commitError.catch((cause: unknown) =>
-    new Error(`the store of the examples can't be written: ${messageOf(cause)}`, { cause }),
+  const said = commitError.catch(
+    (cause: unknown) => new Error(`the store of the examples can't be written: ${messageOf(cause)}`, { cause }),
   );
   return Promise.race([said, setImmediate(error)]);
 }
