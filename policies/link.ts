@@ -1,6 +1,7 @@
 // The policies `link/<arm>`: which policy of linked prefill an arm's process chose, with what it measured. Nobody but people reads them on the
 // topic, so no writer needs to fence another.
 import type { Policy } from "../schemas/types.ts";
+import { policyRecord } from "./record.ts";
 
 /** One for each arm. */
 export const linkPolicyName = (arm: string): string => `link/${arm}`;
@@ -20,13 +21,12 @@ export const encodeLinkPolicy = (
   body: LinkBody,
   metrics: Record<string, number>,
   createdAt: number,
-): Policy => ({
-  name: linkPolicyName(arm),
-  tenant: "default",
-  version: createdAt,
-  kind: "link/1",
-  body: JSON.stringify(body),
-  ...{ reference: null, hash: null, featureVersion: 0, trainedThrough: null, revertOf: null },
-  metrics,
-  createdAt,
-});
+): Policy =>
+  policyRecord({
+    name: linkPolicyName(arm),
+    version: createdAt,
+    kind: "link/1",
+    body: JSON.stringify(body),
+    metrics,
+    createdAt,
+  });

@@ -31,8 +31,11 @@ export interface PolicyLog {
   open(): Promise<void>;
   /** The newest version seen; before open() that of the last time. */
   newest(): Policy | null;
-  /** Publishes what is made of the next version number. When it rejects nothing is certain; the next call starts with open(). */
-  append(make: (version: number) => Policy): Promise<Policy>;
+  /**
+   * Publishes what is made of the next version number; null: nothing. It is made when this is the writer and has read all versions. When it rejects
+   * nothing is certain; the next call starts with open().
+   */
+  append<P extends Policy | null>(make: (version: number) => P): Promise<P>;
   close(): Promise<void>;
 }
 
@@ -95,9 +98,14 @@ export function createPolicyLogs<T extends string>(dependencies: PolicyLogsDepen
     isWriter = true;
   };
 
-  const append = async (name: string, line: Line, make: (version: number) => Policy): Promise<Policy> => {
+  const append = async <P extends Policy | null>(
+    name: string,
+    line: Line,
+    make: (version: number) => P,
+  ): Promise<P> => {
     if (!isWriter) await open();
     const policy = make(line.highest + 1);
+    if (policy === null) return policy;
     try {
       await producer.publish([{ topic, key: name, value: codec.encode("policies", policy) }]);
     } catch (error) {

@@ -4,7 +4,8 @@
 // between two versions that grows with their size (place.ts).
 import { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
-import { decodePolicyBody, type PolicyProblem } from "./record.ts";
+import { createNewest } from "./newest.ts";
+import { decodePolicyBody, policyRecord, type PolicyProblem } from "./record.ts";
 
 export const PLACEMENT = "placement";
 const kind = "placement/1";
@@ -35,25 +36,19 @@ export const nothingPlaced = (): Placement => ({ mode: "global", count: 0, domai
 export function encodePlacement({ mode, count, domains }: Placement, version: number, createdAt: number): Policy {
   const places = [...domains].map(([domain, offsets]) => [domain, Object.fromEntries(offsets)] as const);
   const all = [...domains.values()].flatMap((offsets) => [...offsets.values()]);
-  return {
+  return policyRecord({
     name: PLACEMENT,
-    tenant: "default",
     version,
     kind,
     body: JSON.stringify({ mode, count, domains: Object.fromEntries(places) }),
-    reference: null,
-    hash: null,
-    featureVersion: 0,
-    trainedThrough: null,
     metrics: {
       examples: count,
       domains: domains.size,
       places: all.length,
       whole: all.filter((offset) => offset !== null).length,
     },
-    revertOf: null,
     createdAt,
-  };
+  });
 }
 
 /** What makes no sense is a problem; the caller stays with what it had. */
@@ -86,28 +81,23 @@ export function createPlacementTable(
   onChange: (now: Placement) => void,
   onProblem: (problem: string) => void,
 ): PlacementTable {
-  let current = nothingPlaced();
-  let newest = 0;
-  const set = (next: Placement): void => {
-    current = next;
-    onChange(next);
-  };
+  const newest = createNewest(decodePlacement, nothingPlaced());
+  const current = (): Placement => newest.current().value;
   return {
     apply(record) {
-      if (record.name !== PLACEMENT || record.version <= newest) return;
-      newest = record.version;
-      const decoded = decodePlacement(record);
-      if ("problem" in decoded) onProblem(decoded.problem);
-      else set(decoded);
+      if (record.name !== PLACEMENT || !newest.apply(record)) return;
+      const { value, problem } = newest.current();
+      if (problem === null) onChange(value);
+      else onProblem(problem);
     },
     remove(name) {
       if (name !== PLACEMENT) return;
-      newest = 0;
-      set(nothingPlaced());
+      newest.remove();
+      onChange(current());
     },
-    current: () => current,
+    current,
     isWhole(domain, partition, position) {
-      const from = current.domains.get(domain)?.get(partition) ?? null;
+      const from = current().domains.get(domain)?.get(partition) ?? null;
       return from !== null && position !== undefined && position >= from;
     },
   };

@@ -1,5 +1,5 @@
 // What all policies have in common as records of the topic `policies`: a process uses one only when its kind and its features are those it
-// knows. Each policy's codec stands beside its operator.
+// knows. Each policy's codec is a file of its own.
 import type { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
 
@@ -47,3 +47,17 @@ export function decodePolicyBody<T extends object>(
   const issue = parsed.error.issues[0];
   return { problem: `${named}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "malformed"}` };
 }
+
+/** A record of a policy for all tenants, whose body stands in it, and which is no revert. */
+export const policyRecord = (
+  record: Pick<Policy, "name" | "version" | "kind" | "body" | "createdAt"> & Partial<Policy>,
+): Policy => ({
+  tenant: "default",
+  reference: null,
+  hash: null,
+  featureVersion: 0,
+  trainedThrough: null,
+  metrics: {},
+  revertOf: null,
+  ...record,
+});

@@ -1,6 +1,6 @@
-// The newest router policy that this process can use, fed by the compacted topic `policies` (a global table).
-// A version it can't use leaves the one before in force, so a bad publication never stops routing; the problem is kept for metrics.
+// The router policy in force.
 import type { Policy } from "../schemas/types.ts";
+import { createNewest } from "./newest.ts";
 import { decodeRouterPolicy, priorPolicy, ROUTER, type RouterPolicy } from "./router.ts";
 
 export interface PolicyState {
@@ -18,21 +18,17 @@ export interface PolicyTable {
 }
 
 export function createPolicyTable(): PolicyTable {
-  let state: PolicyState = { policy: priorPolicy, problem: null };
-  let newest = 0;
+  const newest = createNewest(decodeRouterPolicy, priorPolicy);
   return {
     apply(record) {
-      if (record.name !== ROUTER || record.version <= newest) return;
-      newest = record.version;
-      const decoded = decodeRouterPolicy(record);
-      state =
-        "problem" in decoded ? { policy: state.policy, problem: decoded.problem } : { policy: decoded, problem: null };
+      if (record.name === ROUTER) newest.apply(record);
     },
     remove(name) {
-      if (name !== ROUTER) return;
-      state = { policy: priorPolicy, problem: null };
-      newest = 0;
+      if (name === ROUTER) newest.remove();
     },
-    current: () => state,
+    current() {
+      const { value, problem } = newest.current();
+      return { policy: value, problem };
+    },
   };
 }

@@ -2,6 +2,7 @@
 // body, and the state of a process that follows it.
 import { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
+import { createNewest } from "./newest.ts";
 import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const THRESHOLD = "threshold";
@@ -39,27 +40,12 @@ export interface ThresholdTable {
   version(): number;
 }
 
-/** A version that can't be used leaves the one before in force. */
 export function createThresholdTable(): ThresholdTable {
-  let threshold = initialThreshold;
-  let version = 0;
-  let newest = 0;
+  const newest = createNewest(decodeThresholdPolicy, { threshold: initialThreshold, grid: [] });
   return {
-    apply(record) {
-      if (record.version <= newest) return null;
-      newest = record.version;
-      const decoded = decodeThresholdPolicy(record);
-      if ("problem" in decoded) return decoded.problem;
-      threshold = decoded.threshold;
-      version = record.version;
-      return null;
-    },
-    remove() {
-      threshold = initialThreshold;
-      version = 0;
-      newest = 0;
-    },
-    current: () => threshold,
-    version: () => version,
+    apply: (record) => (newest.apply(record) ? newest.current().problem : null),
+    remove: newest.remove,
+    current: () => newest.current().value.threshold,
+    version: () => newest.current().version,
   };
 }

@@ -163,7 +163,7 @@ export function createExampleTopic() {
       newest: () => published.at(-1) ?? null,
       async append(make) {
         const policy = make(published.length + 1);
-        await transact(() => void published.push(policy));
+        if (policy !== null) await transact(() => void published.push(policy));
         return policy;
       },
     } satisfies Pick<PolicyLog, "open" | "newest" | "append">,

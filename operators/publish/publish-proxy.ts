@@ -2,6 +2,7 @@
 // somebody chose that one on purpose, so nothing replaces it until `precedent policy resume proxy`.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../policies/log.ts";
+import { policyRecord } from "../../policies/record.ts";
 import { encodeProxyBody, PROXY, PROXY_KIND } from "../../policies/helpfulness.ts";
 
 /** What training gives. metrics has `auc` and `auc_similarity`, both on requests held out. */
@@ -44,30 +45,21 @@ export function createPublishProxy({ policies, clock }: PublishProxyDependencies
     if (!force && !(auc > Math.max(similarity, chance))) return { outcome: "worse" };
     // What others published is known only to a writer.
     await policies.open();
-    try {
-      const policy = await policies.append((version) => {
-        if (isPaused(policies)) throw new Paused();
-        return {
-          name: PROXY,
-          tenant: "default",
-          version,
-          kind: PROXY_KIND,
-          body,
-          reference: null,
-          hash,
-          featureVersion,
-          trainedThrough,
-          metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
-          revertOf: null,
-          createdAt: clock(),
-        };
-      });
-      return { outcome: "published", policy };
-    } catch (error) {
-      if (error instanceof Paused) return { outcome: "paused" };
-      throw error;
-    }
+    const policy = await policies.append((version) =>
+      isPaused(policies)
+        ? null
+        : policyRecord({
+            name: PROXY,
+            version,
+            kind: PROXY_KIND,
+            body,
+            hash,
+            featureVersion,
+            trainedThrough,
+            metrics: Object.fromEntries(Object.entries(metrics).filter(([, value]) => Number.isFinite(value))),
+            createdAt: clock(),
+          }),
+    );
+    return policy === null ? { outcome: "paused" } : { outcome: "published", policy };
   };
 }
-
-class Paused extends Error {}

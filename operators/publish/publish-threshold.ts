@@ -3,6 +3,7 @@ import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-featur
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../learnt.ts";
 import { isPaused, type PolicyLog } from "../../policies/log.ts";
+import { policyRecord } from "../../policies/record.ts";
 import {
   decodeThresholdPolicy,
   encodeThresholdBody,
@@ -24,30 +25,19 @@ export function createPublishThreshold({ policies, clock }: { policies: PolicyLo
     const before = thresholdInForce(policies);
     if (threshold === before || isPaused(policies)) return null;
     const chosen = grid.find(({ tau }) => tau === threshold);
-    try {
-      return await policies.append((version) => {
-        // Becoming the writer may have shown a newer version than the one decided about.
-        if (thresholdInForce(policies) !== before || isPaused(policies)) throw new Overtaken();
-        return {
-          name: THRESHOLD,
-          tenant: "default",
-          version,
-          kind: THRESHOLD_KIND,
-          body: encodeThresholdBody({ threshold, grid }),
-          reference: null,
-          hash: null,
-          featureVersion: HELPFULNESS_FEATURE_VERSION,
-          trainedThrough: clock(),
-          metrics: { threshold, before, better, requests: chosen?.requests ?? 0, gain: chosen?.gain ?? 0 },
-          revertOf: null,
-          createdAt: clock(),
-        };
+    return policies.append((version) => {
+      // Becoming the writer may have shown a newer version than the one decided about.
+      if (thresholdInForce(policies) !== before || isPaused(policies)) return null;
+      return policyRecord({
+        name: THRESHOLD,
+        version,
+        kind: THRESHOLD_KIND,
+        body: encodeThresholdBody({ threshold, grid }),
+        featureVersion: HELPFULNESS_FEATURE_VERSION,
+        trainedThrough: clock(),
+        metrics: { threshold, before, better, requests: chosen?.requests ?? 0, gain: chosen?.gain ?? 0 },
+        createdAt: clock(),
       });
-    } catch (error) {
-      if (error instanceof Overtaken) return null;
-      throw error;
-    }
+    });
   };
 }
-
-class Overtaken extends Error {}

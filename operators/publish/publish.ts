@@ -5,6 +5,7 @@ import type { Policy } from "../../schemas/types.ts";
 import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
 import type { Solved } from "../learnt.ts";
 import type { PolicyLog } from "../../policies/log.ts";
+import { policyRecord } from "../../policies/record.ts";
 
 export interface PublishDependencies {
   policies: PolicyLog;
@@ -44,35 +45,25 @@ export function createPublish({ policies, featureVersion, minimumRewards, settle
     if (solved.rewards < minimumRewards || solved.arms.size === 0) return { outcome: "few" };
     let decided: Kept | null = judge(policies.newest(), solved);
     if (decided !== null) return { outcome: decided };
-    const policy = await policies
-      .append((version) => {
-        // Becoming the writer may have shown a newer version than the one looked at above.
-        decided = judge(policies.newest(), solved);
-        if (decided !== null) throw new Overtaken();
-        return {
-          name: ROUTER,
-          tenant: "default",
-          version,
-          kind: ROUTER_KIND,
-          body: encodeRouterBody(solved.arms),
-          reference: null,
-          hash: null,
-          featureVersion,
-          trainedThrough: solved.trainedThrough,
-          metrics: solved.metrics,
-          revertOf: null,
-          createdAt: clock(),
-        };
-      })
-      .catch((error: unknown) => {
-        if (error instanceof Overtaken) return null;
-        throw error;
+    const policy = await policies.append((version) => {
+      // Becoming the writer may have shown a newer version than the one looked at above.
+      decided = judge(policies.newest(), solved);
+      if (decided !== null) return null;
+      return policyRecord({
+        name: ROUTER,
+        version,
+        kind: ROUTER_KIND,
+        body: encodeRouterBody(solved.arms),
+        featureVersion,
+        trainedThrough: solved.trainedThrough,
+        metrics: solved.metrics,
+        createdAt: clock(),
       });
+    });
     return policy === null ? { outcome: decided ?? "same" } : { outcome: "published", policy };
   };
 }
 
-class Overtaken extends Error {}
 type Arms = Solved["arms"];
 
 /** By how much the weights of the arms differ, as a share of all; 1 where there are other arms or models. */
