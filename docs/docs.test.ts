@@ -1,5 +1,5 @@
-// The documents keep their word: links lead somewhere, configurations are valid, commands, their options, configuration keys and metrics
-// exist. The SQL in all of them and the clients are run by tests in test/.
+// The documents keep their word: links lead somewhere, configurations are valid, commands, their options, configuration keys, metrics
+// and files of ours exist. The SQL in all of them and the clients are run by tests in test/.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,6 +28,9 @@ const texts = files.map((file) => ({ file, text: readFileSync(join(root, file), 
 const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)].flatMap(([, name, body = ""]) => (name === language ? [body] : []));
 
+const modules = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && /^[a-z]+$/.test(entry.name))
+  .map(({ name }) => name);
 const reference = readFileSync(join(root, "docs/configuration.md"), "utf8");
 const io: Io = {
   out: () => undefined,
@@ -47,6 +50,13 @@ describe.each(texts)("$file", ({ file, text }) => {
     const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)(?:#[^)]*)?\)/g)].map(([, target = ""]) => target);
     const broken = links.filter((target) => !existsSync(resolve(root, dirname(file), target)));
     expect(broken).toEqual([]);
+  });
+
+  it("names files and folders that are there", () => {
+    const named = [...text.matchAll(new RegExp(`\`((?:${modules.join("|")})/[\\w./-]*)\``, "g"))];
+    // Neither placeholders nor what was added as a trial, and not kept.
+    const paths = named.map(([, path = ""]) => path).filter((path) => !/[A-Z]|operators\/moderate/.test(path));
+    expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
   it("shows configurations that are valid", () => {

@@ -1,4 +1,4 @@
-// A llama arm's inside, in this process, for what is measured of its caches: the model, the store and the prefetcher as arms/llama-load.ts puts them
+// A llama arm's inside, in this process, for what is measured of its caches: the model, the store and the prefetcher as arms/llama/load.ts puts them
 // together, for one request at a time on one thread.
 import { loadLlama, type LoadedLlama } from "../../arms/llama/load.ts";
 import type { ConversationPrompt } from "../../arms/linked/beginning.ts";
