@@ -1,4 +1,4 @@
-// What the helpfulness proxy looks at (docs/design/selection.md, Stage 2): one row for each (request, candidate, arm). Similarity alone correlates weakly with
+// What the helpfulness model looks at (docs/design/selection.md, Stage 2): one row for each (request, candidate, arm). Similarity alone correlates weakly with
 // helpfulness (IC-Cache Fig. 7), so the texts' sizes, the example's record and its agreement with the other candidates stand beside it.
 // Pure: the same function makes the rows that are served and those that are trained on.
 import { agreementsOf } from "./agreement.ts";
@@ -6,7 +6,7 @@ import { dot } from "./embedding.ts";
 import { normal, splitmix64 } from "./random.ts";
 import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
-/** Version of the layout below; a proxy of another version is refused. Any change of the layout or of a meaning needs a new one. */
+/** Version of the layout below; a helpfulness model of another version is refused. Any change of the layout or of a meaning needs a new one. */
 export const HELPFULNESS_FEATURE_VERSION = 2;
 
 /** Components of the random projection of the embeddings' product. */

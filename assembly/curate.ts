@@ -1,5 +1,5 @@
 // What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
-import { createAdmit, type Shelf } from "../operators/admit/admit.ts";
+import { createAdmit, type ExampleStore } from "../operators/admit/admit.ts";
 import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
 import { createProbe } from "../operators/admit/probe.ts";
@@ -48,10 +48,10 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
 
   const task = async (lease: Lease<Sent<typeof curate>>): Promise<void> => {
     const held = lazily(() => holdExamples(session, { instance, stage: curate.name, mode: "global", log }));
-    const shelf = async (): Promise<Shelf> => {
-      const examples = await held.get();
-      await examples.restored();
-      return examples;
+    const examples = async (): Promise<ExampleStore> => {
+      const store = await held.get();
+      await store.restored();
+      return store;
     };
     const writer = keptWriter(lease);
     const policies = createPolicyLog({
@@ -79,7 +79,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       log,
     });
     const admitting = createAdmit({
-      shelf,
+      examples,
       rules: { ...admit, ttlMs: admit.ttlDays === 0 ? null : admit.ttlDays * dayMs },
       text,
       personalData,
@@ -95,7 +95,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       }),
       decide: createDecide({
         admit: admitting,
-        works: createProbe({ shelf, text, clock }),
+        works: createProbe({ examples, text, clock }),
         signal: lease.signal,
         log,
       }),

@@ -53,7 +53,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
     ];
     if (proxy.everyHours !== undefined) {
       const hours = proxy.everyHours * 3_600_000;
-      // Looked at often, due seldom; a training that fails is not tried again and again.
+      // Checked often, rarely due; a training that fails is not repeated at once.
       const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
       loops.push(repeat(opened(proxyPass(learning, hours)), { ...timing, ...patience }));
     }

@@ -28,7 +28,7 @@ import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
 
-/** The first request does not wait for a proxy that takes longer to load: until then similarity stands in. */
+/** The first request does not wait for a helpfulness model that takes longer to load: until then similarity stands in. */
 const proxyMs = 10_000;
 
 export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningStage> {

@@ -72,7 +72,9 @@ const evidence = ({ trial, direct, observed }: ProxyTraining["kinds"]): string =
 export function describeTraining(training: ProxyTraining, minimumRows: number): string {
   const { kinds } = training;
   if (training.outcome === "paused")
-    throw new CommandError(`a revert of the proxy stands; to let learning go on: precedent policy resume ${PROXY}`);
+    throw new CommandError(
+      `a revert of the helpfulness model stands; to let learning go on: precedent policy resume ${PROXY}`,
+    );
   if (training.outcome === "few")
     throw new CommandError(
       `there are ${evidence(kinds)}, fewer than learn.proxy.minimumRows (${minimumRows}): let examples be used and give feedback, or --force`,
@@ -86,7 +88,7 @@ export function describeTraining(training: ProxyTraining, minimumRows: number): 
     case "worse":
       return `${told}not published: it tells helpful from harmful no better than similarity or a guess; --force publishes it all the same\n`;
     case "paused":
-      throw new CommandError(`somebody reverted the proxy meanwhile: precedent policy resume ${PROXY}`);
+      throw new CommandError(`somebody reverted the helpfulness model meanwhile: precedent policy resume ${PROXY}`);
   }
 }
 

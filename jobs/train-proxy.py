@@ -1,4 +1,4 @@
-"""Trains the helpfulness proxy (docs/design/selection.md, Training) and writes it as an ONNX graph.
+"""Trains the helpfulness model (docs/design/selection.md, Training) and writes it as an ONNX graph.
 
 usage: train-proxy.py ROWS.jsonl MODEL.onnx METRICS.json
 

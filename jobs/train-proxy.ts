@@ -1,5 +1,5 @@
-// Trains the helpfulness proxy: hands the rows to jobs/train-proxy.py and checks what comes back. Python and its packages are fetched into the cache
-// folder when a proxy is first trained; nothing that serves needs them.
+// Trains the helpfulness model: hands the rows to jobs/train-proxy.py and checks what comes back. Python and its packages are fetched into the cache
+// folder when a helpfulness model is first trained; nothing that serves needs them.
 // In Python because scikit-learn's trees and networks, its cross-validation and its metrics are kept by others, and because the graph that ONNX Runtime
 // serves is made by the same program that measured it; ClickHouse's own aggregates know only linear models.
 import { readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Which version of each policy a process goes by, and whether a newer one could not be used: one dashboard for the router, the threshold, the proxy.
+// Which version of each policy a process goes by, and whether a newer one could not be used: one dashboard for the router, the threshold, the helpfulness model.
 import { gaugesOf } from "./instruments.ts";
 import type { MetricsRegistry } from "./stage.ts";
 

@@ -32,7 +32,7 @@ export interface SelectedExample {
   response: string;
   /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Predicted helpfulness, [0, 1]; the similarity until a proxy is learnt. */
+  /** Predicted helpfulness, [0, 1]; the similarity until a helpfulness model is learnt. */
   helpfulness: number;
   /** Estimated tokens that it adds to the prompt. */
   tokens: number;

@@ -8,7 +8,7 @@ import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 export const THRESHOLD = "threshold";
 /** How to read the body: JSON of ThresholdBody. */
 export const THRESHOLD_KIND = "threshold/1";
-/** tau until another is learnt (IC-Cache §4.1): on the proxy's scale 0.5 neither helps nor hurts. */
+/** tau until another is learnt (IC-Cache §4.1): on the helpfulness model's scale 0.5 neither helps nor hurts. */
 export const initialThreshold = 0.5;
 
 const share = z.number().min(0).max(1);

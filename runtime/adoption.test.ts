@@ -123,8 +123,8 @@ describe("adoption", () => {
   });
 
   test("so does one that is overtaken while its state is restored, and that state is given up where it went elsewhere", async () => {
-    const onForsaken = vi.fn<NonNullable<AdoptionOptions["onForsaken"]>>();
-    const { consumer, adoption, held, onAdopt } = setUp({ onForsaken });
+    const onAbandoned = vi.fn<NonNullable<AdoptionOptions["onAbandoned"]>>();
+    const { consumer, adoption, held, onAdopt } = setUp({ onAbandoned });
     const first = gate();
     onAdopt.mockReturnValueOnce(first.promise);
     adoption.join(memberOf(1), [at(0), at(1)]);
@@ -134,7 +134,7 @@ describe("adoption", () => {
     first.open();
     await settled();
     expect([held(), consumer.calls]).toEqual([["in/1"], ["seek in/1 0", "resume in/1"]]);
-    expect(onForsaken.mock.calls).toEqual([[at(0)]]);
+    expect(onAbandoned.mock.calls).toEqual([[at(0)]]);
   });
 
   test("the same member in the next generation keeps what it holds, at its position in memory", async () => {
@@ -233,13 +233,13 @@ describe("adoption", () => {
   });
 
   test("what waits when the next join comes is given up, what was taken is kept", async () => {
-    const onForsaken = vi.fn<NonNullable<AdoptionOptions["onForsaken"]>>();
-    const { consumer, adoption, held } = setUp({ onForsaken });
+    const onAbandoned = vi.fn<NonNullable<AdoptionOptions["onAbandoned"]>>();
+    const { consumer, adoption, held } = setUp({ onAbandoned });
     consumer.positions.set("in/0", new Error("unstable"));
     adoption.join(memberOf(1), [at(0), at(1)]);
     await settled();
     adoption.join(memberOf(2), [at(1)]);
-    await vi.waitFor(() => expect(onForsaken.mock.calls).toEqual([[at(0)]]));
+    await vi.waitFor(() => expect(onAbandoned.mock.calls).toEqual([[at(0)]]));
     expect(held()).toEqual(["in/1"]);
   });
 

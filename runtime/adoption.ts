@@ -21,7 +21,7 @@ export interface AdoptionOptions {
   onAdopt: (partitions: readonly TopicPartition[]) => Promise<void>;
   onDropped: (state: PartitionState) => void;
   /** What onAdopt was told of, and another join took away before a record of it was taken. */
-  onForsaken?: (partition: TopicPartition) => void;
+  onAbandoned?: (partition: TopicPartition) => void;
   onReady: (states: readonly PartitionState[]) => void;
   /** A partition goes on somewhere else than where it was. */
   onReset?: (partition: TopicPartition, surprise: Surprise | "forgotten") => void;
@@ -69,7 +69,7 @@ const retryMs = { first: 50, limit: 1_000 };
 const warnMs = { first: 1_000, limit: 30_000 };
 
 export function createAdoption(options: AdoptionOptions): Adoption {
-  const { consumer, onAdopt, onDropped, onForsaken, onReady, onReset, log } = options;
+  const { consumer, onAdopt, onDropped, onAbandoned, onReady, onReset, log } = options;
   const doubts = createDoubts(Date.now, options.doubtMs);
   const results = createResults();
   const held = new Map<string, PartitionState>();
@@ -158,7 +158,7 @@ export function createAdoption(options: AdoptionOptions): Adoption {
       await sleep(waits.next());
     }
     const now = new Set(assigned.map(partitionKey));
-    for (const partition of remaining) if (!now.has(partitionKey(partition))) onForsaken?.(partition);
+    for (const partition of remaining) if (!now.has(partitionKey(partition))) onAbandoned?.(partition);
   };
 
   const take = (positions: readonly CommittedOffset[]): void => {

@@ -11,7 +11,7 @@ import type { Codec, Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import { whole, type StageMetrics } from "./metrics.ts";
-import { decodePatiently } from "./patient-decode.ts";
+import { decodeWithRetries } from "./decode.ts";
 import type { BoundPipeline, Emitting, Problem, Retry } from "./pipeline.ts";
 import type { Process } from "./stage-options.ts";
 import {
@@ -75,7 +75,11 @@ export function createProcessor<N extends TopicName>(options: ProcessorOptions<N
   const decode = async (record: RawRecord, signal: AbortSignal): Promise<Decoded<RecordOf[N]>> => {
     if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
     const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
-    return decodePatiently(codec, description.sources[0], record.value, { signal, onWaiting, firstMs: retryMs.first });
+    return decodeWithRetries(codec, description.sources[0], record.value, {
+      signal,
+      onWaiting,
+      firstMs: retryMs.first,
+    });
   };
 
   const receive = (

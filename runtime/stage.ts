@@ -52,7 +52,7 @@ export function createStage(options: StageOptions): Stage {
       metrics.forgetLag(state.topic, state.partition);
       options.onDropped?.(state);
     },
-    onForsaken: (partition) => options.onDropped?.(partition),
+    onAbandoned: (partition) => options.onDropped?.(partition),
     onReady() {
       schedule.run();
       committer.kick();

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { FollowHandlers, Kafka, RawRecord, TopicFollower, TopicReader } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
-import { decodePatiently } from "./patient-decode.ts";
+import { decodeWithRetries } from "./decode.ts";
 
 /** T: the type of the topic's full name. */
 interface RowOptions<N extends TopicName, T extends string> {
@@ -69,7 +69,7 @@ function createDecoder<N extends TopicName>({ codec, topic, record, log }: RowOp
   const decodeOne = async (raw: RawRecord, partition: number): Promise<TableChange<RecordOf[N]> | undefined> => {
     const key = raw.key?.toString() ?? "";
     if (raw.value === null) return { key, value: null };
-    const decoded = await decodePatiently(codec, record, raw.value, { onWaiting });
+    const decoded = await decodeWithRetries(codec, record, raw.value, { onWaiting });
     if (decoded.ok) return { key, value: decoded.value };
     log.error(
       { topic, partition, offset: raw.offset, key, code: decoded.code, reason: decoded.reason },

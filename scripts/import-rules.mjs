@@ -88,7 +88,7 @@ export const modules = [
   },
   {
     name: "jobs",
-    about: "what runs now and then: trains the proxy, makes a model",
+    about: "what runs now and then: trains the helpfulness model, makes a model",
     imports: ["schemas", "algorithms", "config", "connections", "scripts"],
   },
   {

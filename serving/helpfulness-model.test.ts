@@ -170,7 +170,7 @@ it("a model that never loads is given up, and closed should it come after all", 
   await holder.close();
 });
 
-it("a tombstone takes the proxy away, and the next version counts whatever its number", async () => {
+it("a tombstone takes the helpfulness model away, and the next version counts whatever its number", async () => {
   const { holder, closed, inForce } = setUp();
   await apply(holder, policy(7));
   holder.remove();

@@ -1,4 +1,4 @@
-// The proxy in force in a plan process. A new version is loaded and tried beside the old one and takes its place at once; the old one is closed when
+// The helpfulness model in force in a plan process. A new version is loaded and tried beside the old one and takes its place at once; the old one is closed when
 // nobody uses it any more. One that can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any of it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -24,7 +24,7 @@ export interface ProxyHolderDependencies {
 export interface ProxyHolder {
   /** Takes a record of this policy; older versions than the newest seen are ignored. */
   apply(record: Policy): void;
-  /** A tombstone: no proxy. */
+  /** A tombstone: no helpfulness model. */
   remove(): void;
   /** The model in force; it stays usable for whoever took it, for as long as its grace. */
   current(): HelpfulnessModel | null;

@@ -1,4 +1,4 @@
-// What plan knows of helpfulness: the proxy and the threshold in force, followed on the topic `policies`, and how each example did so far.
+// What plan knows of helpfulness: the helpfulness model and the threshold in force, followed on the topic `policies`, and how each example did so far.
 import type { Logger } from "pino";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import type { ExampleOutcome } from "../operators/aggregate/thresholds.ts";
@@ -16,10 +16,10 @@ export interface Helpfulness {
   apply(changes: readonly TableChange<Policy>[]): void;
   /** The model in force; null: similarity stands in. */
   proxy(): HelpfulnessModel | null;
-  /** tau in force where there is a proxy. */
+  /** tau in force where there is a helpfulness model. */
   threshold(): number;
   outcomes(id: string): ExampleOutcome | undefined;
-  /** Resolves when the proxy that was published last is in force or refused. */
+  /** Resolves when the helpfulness model that was published last is in force or refused. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }

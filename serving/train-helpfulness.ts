@@ -1,4 +1,4 @@
-// Trains the helpfulness proxy on what ClickHouse holds and publishes it: what `precedent proxy train` and learn's timer do.
+// Trains the helpfulness model on what ClickHouse holds and publishes it: what `precedent proxy train` and learn's timer do.
 import type { Logger } from "pino";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -56,7 +56,7 @@ export async function trainAndPublishProxy(
   // A revert stands whatever would be learnt; that is known before minutes are spent.
   if (isPaused(policies)) return { outcome: "paused", kinds, trainedThrough };
   if (rows.length < minimumRows) return { outcome: "few", kinds, trainedThrough };
-  log.info({ rows: rows.length, ...kinds }, "the proxy is being trained");
+  log.info({ rows: rows.length, ...kinds }, "the helpfulness model is being trained");
   const trained = await train(rows, { log });
   const published = await createPublishProxy({ policies, clock })(trained, { trainedThrough, force });
   return { outcome: "trained", kinds, trainedThrough, kind: trained.kind, metrics: trained.metrics, published };
@@ -80,7 +80,7 @@ export function createProxyPass(
       log.info({ policy: PROXY, version, kind: training.kind, ...training.metrics }, "published");
     } else {
       const why = outcome === "trained" ? training.published.outcome : outcome;
-      log.info({ policy: PROXY, why, ...kinds }, "no proxy was published");
+      log.info({ policy: PROXY, why, ...kinds }, "no helpfulness model was published");
     }
     return false;
   };

@@ -143,7 +143,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
-/** The jars of Kafka as a class path, sorted: the order must not depend on the file system (and AppCDS insists on it). */
+/** The jars of Kafka as a class path, sorted: the order must not depend on the file system (and AppCDS requires that). */
 export async function kafkaClassPath(servers: string): Promise<string> {
   const folder = join(servers, "kafka");
   const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).sort();

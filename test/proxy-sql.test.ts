@@ -252,7 +252,7 @@ it("takes the newest of the best evidence, one layout of features, and lets a fo
   expect((await proxyRows(1_000, 3)).rows).toEqual([]);
 });
 
-it("thresholds give the moments of reward and tokens for each tau, of requests with a learnt proxy only", async () => {
+it("thresholds give the moments of reward and tokens for each tau, of requests with a learnt helpfulness model only", async () => {
   const random = splitmix64(3n);
   const served = Array.from({ length: 200 }, (_, i): Served & { reward: number; shown: string[]; tau: number } => {
     const explored = i % 4 === 0;
@@ -267,7 +267,7 @@ it("thresholds give the moments of reward and tokens for each tau, of requests w
   });
   await serve(
     ...served,
-    { id: "no proxy", reward: 1, more: { exploredThreshold: 0.9 } },
+    { id: "no helpfulness model", reward: 1, more: { exploredThreshold: 0.9 } },
     { id: "old", reward: 1, more: { proxyVersion: 3, threshold: 0.9, createdAt: now - 400 * 3_600_000 } },
     { id: "unrated", more: { proxyVersion: 3, threshold: 0.9 } },
   );

@@ -1,4 +1,4 @@
-// The helpfulness proxy and the threshold on the real servers: requests with examples tried on them, rewarded by what was shown; rows, training,
+// The helpfulness model and the threshold on the real servers: requests with examples tried on them, rewarded by what was shown; rows, training,
 // publishing, swapping while requests flow, refusing what is broken, and the ways back.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -245,7 +245,7 @@ const decidedBy = (version: number): Promise<Decision> =>
     },
     30_000,
   );
-/** Every request of the flow was answered once, and none went without the proxy for want of it. */
+/** Every request of the flow was answered once, and none went without the helpfulness model for want of it. */
 async function expectWhole(answered: readonly Response[]): Promise<Set<number>> {
   const made = await Promise.all(answered.map(({ requestId }) => decided(requestId)));
   expect(answered.filter(({ status }) => status !== "ok")).toEqual([]);
@@ -301,7 +301,7 @@ test("rows of trials are those of the log", async () => {
 
 // Python and its packages may have to be fetched first.
 test(
-  "a proxy is trained, published, and swapped in while requests flow; it prefers what helps",
+  "a helpfulness model is trained, published, and swapped in while requests flow; it prefers what helps",
   { timeout: 900_000 },
   async () => {
     expect(await figure("precedent_policy_version")).toBe(0);
@@ -403,7 +403,7 @@ test("the threshold that earns most is learnt and applied; a revert pauses that"
   await inForce(0.6);
 });
 
-test("a tombstone takes the proxy away", async () => {
+test("a tombstone takes the helpfulness model away", async () => {
   await producer.send([{ topic: system.session.topic("policies"), key: PROXY, value: null }]);
   const decision = await decidedBy(0);
   expect(decision.degraded).toEqual([]);

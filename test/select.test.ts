@@ -90,7 +90,7 @@ test("what is shown, tried and kept out is recorded with its features; the answe
   }
   for (const { template, arm, uses, explored } of rows) {
     expect(template).toBe(arm === "guided" ? "guided/1" : "chat-turns/1");
-    // No proxy is learnt: there is no threshold to learn.
+    // No helpfulness model is learnt: there is no threshold to learn.
     expect(explored).toBeNull();
     expect(uses).toHaveLength(3);
     for (const [, , features] of uses) expect(features).toHaveLength(HELPFULNESS_FEATURES);

@@ -43,7 +43,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
   const { log, clock = systemClock, backoff = (next: number) => backoffMs(next, Math.random()) } = dependencies;
   const client = new OpenAI({
     baseURL: config.baseUrl,
-    // The client insists on a key; local endpoints look at none.
+    // The client requires a key; local endpoints ignore it.
     apiKey: config.apiKey === "" ? "none" : config.apiKey,
     organization: null,
     project: null,

@@ -1,4 +1,4 @@
-// nl2bash for the helpfulness benchmark: the training pairs as the pool, a fixed random sample of training requests that the proxy learns
+// nl2bash for the helpfulness benchmark: the training pairs as the pool, a fixed random sample of training requests that the helpfulness model learns
 // from, a fixed random sample of development requests that everything is measured on, and the nearest candidates of both.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -32,9 +32,9 @@ export interface HelpfulnessData {
   pool: Pair[];
   /** Of the pool's requests, unit length. */
   vectors: Float32Array[];
-  /** In their fixed random order; what the proxy learns from. */
+  /** In their fixed random order; what the helpfulness model learns from. */
   train: Question[];
-  /** Training requests too, those that come after `train` in that order: the proxy never sees them. */
+  /** Training requests too, those that come after `train` in that order: the helpfulness model never sees them. */
   unseen: Question[];
   dev: Question[];
 }

@@ -1,5 +1,5 @@
 // bench -- helpfulness: what choosing by predicted helpfulness is worth beside random examples, the nearest by similarity, none at all, and copying
-// an answer; nl2bash, SmolLM2, token F1 against the references. The proxy learns from training requests alone; the development requests are
+// an answer; nl2bash, SmolLM2, token F1 against the references. The helpfulness model learns from training requests alone; the development requests are
 // asked once. Answers are kept: a run that was broken off goes on.
 import { createHelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
@@ -47,7 +47,7 @@ async function run(context: BenchContext): Promise<Measured> {
     await answers.ask(none, "without examples");
     const rated = async (questions: readonly Question[]) => {
       const all: { question: Question; rated: Rated[] }[] = [];
-      // One after the other: the proxy has so many milliseconds for each.
+      // One after the other: the helpfulness model has so many milliseconds for each.
       for (const question of questions)
         all.push({ question, rated: await rateCandidates(data, question, features, model) });
       return all;

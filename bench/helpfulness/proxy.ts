@@ -1,4 +1,4 @@
-// The proxy of the helpfulness benchmark: labels by the real model (the same request with one example and without any), rows by the features that
+// The helpfulness model of the helpfulness benchmark: labels by the real model (the same request with one example and without any), rows by the features that
 // are served, training by the job that `precedent proxy train` runs. What came out is kept under a hash of the rows.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -81,7 +81,7 @@ export async function benchProxy({ folder, note }: BenchContext, rows: readonly 
   for (const program of programs) hash.update(await readFile(program));
   const file = join(folder, `proxy-${hash.digest("hex").slice(0, 16)}.json`);
   if (!existsSync(file)) {
-    note(`training the proxy on ${rows.length} rows`);
+    note(`training the helpfulness model on ${rows.length} rows`);
     const { onnx, kind, metrics } = await trainProxy(rows, { log });
     await writeFile(file, JSON.stringify({ onnx: Buffer.from(onnx).toString("base64"), kind, metrics }));
   }

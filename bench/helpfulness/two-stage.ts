@@ -1,4 +1,4 @@
-// Both stages as plan runs them: the 32 nearest, their features, the proxy, the chooser. At equal token cost, in two ways: request by request (the
+// Both stages as plan runs them: the 32 nearest, their features, the helpfulness model, the chooser. At equal token cost, in two ways: request by request (the
 // examples may have no more tokens together, as selection estimates them, than those that similarity alone shows) or in the mean over all requests.
 import type { CandidateFacts, HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
@@ -11,7 +11,7 @@ import { arm, factsOf } from "./proxy.ts";
 
 /** tau until one is learnt: neither helps nor hurts. */
 const threshold = 0.5;
-/** The defaults of the configuration: chosen on training requests that the proxy had not seen, never on those that are measured. */
+/** The defaults of the configuration: chosen on training requests that the helpfulness model had not seen, never on those that are measured. */
 const settings = { nearDuplicate: 0.99, relevance: 1 };
 const budgetStep = 5;
 const largestBudgetPerExample = 200;
@@ -33,7 +33,7 @@ export async function rateCandidates(
   const facts = factsOf(data, question);
   const request = { text: question.request, vector: question.vector };
   const { helpfulness, failure } = await rate(features, request, facts, [arm], model);
-  if (failure !== null) throw new Error("the proxy failed", { cause: failure });
+  if (failure !== null) throw new Error("the helpfulness model failed", { cause: failure });
   return facts.map((one, i): Rated => ({
     example: heldExample(String(i), one),
     similarity: one.similarity,
@@ -63,7 +63,7 @@ export function chooseTwoStage(
 }
 
 /**
- * One budget for all requests: the largest, in steps of 5 tokens up to 200 an example, with which `questions` (of the training set, never seen by the proxy)
+ * One budget for all requests: the largest, in steps of 5 tokens up to 200 an example, with which `questions` (of the training set, never seen by the helpfulness model)
  * are shown no more tokens in the mean than their `count` nearest examples have.
  */
 export function budgetInTheMean(questions: readonly { rated: readonly Rated[] }[], count: number): number {

@@ -110,12 +110,12 @@ async function keptProxy(folder: string): Promise<{ model: HelpfulnessModel | nu
   const dated = await Promise.all(names.map(async (name) => ({ name, at: (await stat(join(folder, name))).mtimeMs })));
   const newest = dated.sort((one, other) => other.at - one.at)[0];
   if (newest === undefined)
-    return { model: null, why: "bench -- helpfulness, which trains the proxy, has not run here" };
+    return { model: null, why: "bench -- helpfulness, which trains the helpfulness model, has not run here" };
   try {
     const { onnx } = JSON.parse(await readFile(join(folder, newest.name), "utf8")) as { onnx: string };
     return { model: await loadProxy({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), why: null };
   } catch (error) {
     const reason = messageOf(error);
-    return { model: null, why: `the proxy that bench -- helpfulness kept is no good any more: ${reason}` };
+    return { model: null, why: `the helpfulness model that bench -- helpfulness kept is no good any more: ${reason}` };
   }
 }

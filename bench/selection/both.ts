@@ -183,7 +183,7 @@ function exampleOf({ request, response }: Pair, i: number, vector: Float32Array)
   };
 }
 
-/** Something for a proxy to learn, so that the one that is timed has the size of a learnt one: effects that no single feature tells. */
+/** Something for a helpfulness model to learn, so that the one that is timed has the size of a learnt one: effects that no single feature tells. */
 function proxyRows(): ProxyRow[] {
   const random = splitmix64(5);
   return Array.from({ length: 2_400 }, (_, i) => {

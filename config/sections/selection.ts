@@ -16,7 +16,7 @@ export const selection = z.strictObject({
   examples: z.number().int().min(0).max(64).default(5),
   /** Candidates found by similarity. */
   candidates: z.number().int().min(1).max(1024).default(32),
-  /** Less similar ones are no candidates; until a proxy is learnt also the threshold of helpfulness. */
+  /** Less similar ones are no candidates; until a helpfulness model is learnt also the threshold of helpfulness. */
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
   /** Tokens that examples may add to a prompt, unless the arm says otherwise. */
   tokenBudget: z.number().int().min(0).default(1500),
@@ -31,7 +31,7 @@ export const selection = z.strictObject({
     .strictObject({
       /** Share on which one candidate, drawn evenly, is forced into the prompt or kept out of it, by equal chance. */
       trials: z.number().min(0).max(0.5).default(0.02),
-      /** Share that is served under another threshold of helpfulness, drawn evenly from the grid; once a proxy is learnt. */
+      /** Share that is served under another threshold of helpfulness, drawn evenly from the grid; once a helpfulness model is learnt. */
       thresholds: z.number().min(0).max(0.5).default(0.02),
       /** The thresholds that are tried. */
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),

@@ -101,7 +101,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
     due = false;
   };
 
-  const patiently = async (attempt: () => Promise<void>): Promise<void> => {
+  const retried = async (attempt: () => Promise<void>): Promise<void> => {
     const until = Date.now() + patienceMs;
     const waits = backoff(retryMs);
     for (;;) {
@@ -121,7 +121,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
 
   return {
     before: () =>
-      patiently(async () => {
+      retried(async () => {
         const recorded = await transactions.describe(transactionalId);
         if (recorded === undefined) return;
         // An attempt that failed after the initialisation knows more than the coordinator does now.
@@ -134,7 +134,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
         });
       }),
     after: () =>
-      patiently(async () => {
+      retried(async () => {
         // Whoever had the id before is fenced: nothing changes any more.
         if (due && former !== undefined) await clear(former, () => Promise.resolve(true));
         for (let next = left[0]; next !== undefined; next = left[0]) {

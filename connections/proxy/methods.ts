@@ -1,4 +1,4 @@
-// What the proxy's worker can do.
+// What the helpfulness model's worker can do.
 export interface ProxyMethods {
   /** Row-major rows x width; one number a row, not clipped. Throws with the code bad_model when the model is not what it must be. */
   score(rows: { features: Float32Array; width: number }): Float32Array;

@@ -1,4 +1,4 @@
-// The helpfulness proxy in an ONNX file, run by onnxruntime in a worker thread of its own that is started again when it crashes. What it
+// The helpfulness model in an ONNX file, run by onnxruntime in a worker thread of its own that is started again when it crashes. What it
 // gives is not trusted: a model that can't be loaded, takes other features or answers with NaN is refused, at load and at every call.
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
@@ -36,7 +36,7 @@ const probe = Float32Array.from(
 export async function loadProxy(options: ProxyOptions): Promise<HelpfulnessModel> {
   const { bytes, version, featureVersion = HELPFULNESS_FEATURE_VERSION, sha256, log } = options;
   const problem = (why: string, cause?: unknown): ProxyError =>
-    new ProxyError("bad_model", `the helpfulness proxy ${version}: ${why}`, { cause });
+    new ProxyError("bad_model", `the helpfulness model ${version}: ${why}`, { cause });
   if (featureVersion !== HELPFULNESS_FEATURE_VERSION)
     throw problem(
       `it was trained on features of version ${featureVersion}, and these are version ${HELPFULNESS_FEATURE_VERSION}: train it again ("precedent proxy train")`,
@@ -52,7 +52,7 @@ export async function loadProxy(options: ProxyOptions): Promise<HelpfulnessModel
     const values = await client.call("score", { features, width: HELPFULNESS_FEATURES }).catch((error: unknown) => {
       if (error instanceof WorkerCallError && error.code === "bad_model") throw problem(error.message, error);
       const why = messageOf(error);
-      throw new ProxyError("unavailable", `the helpfulness proxy ${version}: ${why}`, { cause: error });
+      throw new ProxyError("unavailable", `the helpfulness model ${version}: ${why}`, { cause: error });
     });
     const bad = values.findIndex((value) => !Number.isFinite(value));
     if (bad >= 0) throw problem(`it gives ${values[bad]} for row ${bad} of ${values.length}`);

@@ -1,4 +1,4 @@
-// The proxy's worker: rows of features to helpfulness. One thread owns the session; session.run blocks it, and only it. Another model gets
+// The helpfulness model's worker: rows of features to helpfulness. One thread owns the session; session.run blocks it, and only it. Another model gets
 // another worker, so that a new version loads while the old one serves.
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { messageOf } from "../../algorithms/errors.ts";

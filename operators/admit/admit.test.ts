@@ -32,7 +32,7 @@ const candidate = (change: Partial<Candidate> = {}): Candidate => ({
 const user = (content: string): Candidate["messages"] => [{ role: "user", content }];
 
 /** A pool of examples that compares by the hash embedder. */
-async function shelfOf(...held: Example[]) {
+async function storeOf(...held: Example[]) {
   const vectors = await embedder.embedAll(held.map(({ request }) => request));
   return {
     embedder,
@@ -56,9 +56,9 @@ async function shelfOf(...held: Example[]) {
   };
 }
 async function admitting(held: Example[] = [], rules: Partial<AdmitDependencies["rules"]> = {}) {
-  const shelf = await shelfOf(...held);
+  const examples = await storeOf(...held);
   return createAdmit({
-    shelf: () => Promise.resolve(shelf),
+    examples: () => Promise.resolve(examples),
     rules: { minimumQuality: 0.8, maxBytes: 1_000, nearDuplicate: 0.95, ttlMs: 1_000, ...rules },
     text,
     personalData: {},
@@ -173,7 +173,7 @@ describe("admit", () => {
 
   it("touches no embedder for what the rules refuse", async () => {
     const batch = createAdmit({
-      shelf: () => Promise.reject(new Error("not needed")),
+      examples: () => Promise.reject(new Error("not needed")),
       rules: { minimumQuality: 0.8, maxBytes: 10, nearDuplicate: 0.95, ttlMs: null },
       text,
       personalData: {},

@@ -13,13 +13,13 @@ import type { Candidate } from "./candidates.ts";
 import { questionOf, refusalOf, type AdmissionRules, type Refusal } from "./qualify.ts";
 
 /** What plan and curate hold of the examples; opened when the first candidate needs it. */
-export interface Shelf {
+export interface ExampleStore {
   embedder: Pick<Embedder, "model" | "dimension" | "embed">;
   pool: Pick<ExamplePool, "nearest" | "get">;
 }
 
 export interface AdmitDependencies {
-  shelf(): Promise<Shelf>;
+  examples(): Promise<ExampleStore>;
   rules: AdmissionRules & {
     /** Cosine from which two requests of a domain count as the same. */
     nearDuplicate: number;
@@ -48,7 +48,7 @@ const neighbours = 16;
 const qualityStep = 0.01;
 
 /** One batch: decide() sees the changes of the decisions before it. */
-export function createAdmit({ shelf, rules, text, personalData, clock }: AdmitDependencies) {
+export function createAdmit({ examples, rules, text, personalData, clock }: AdmitDependencies) {
   return function batch(): { decide(candidate: Candidate): Promise<Admission> } {
     const changed = new Map<string, ExampleChange>();
     const note = (changes: ExampleChange[]): ExampleChange[] => {
@@ -73,7 +73,7 @@ export function createAdmit({ shelf, rules, text, personalData, clock }: AdmitDe
         );
         const { domain } = candidate;
         const id = exampleId(domain, request, response);
-        const { pool, embedder } = await shelf();
+        const { pool, embedder } = await examples();
         const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);
         const poor = candidate.quality === null ? "unrated" : quality < rules.minimumQuality ? "quality" : null;
         if (held !== undefined) return settle(candidate, held, poor, note, embedder);
@@ -107,7 +107,7 @@ export function createAdmit({ shelf, rules, text, personalData, clock }: AdmitDe
       held: HeldExample,
       poor: "unrated" | "quality" | null,
       keep: (changes: ExampleChange[]) => ExampleChange[],
-      embedder: Shelf["embedder"],
+      embedder: ExampleStore["embedder"],
     ): Promise<Admission> {
       const quality = candidate.quality ?? 0;
       const own = held.source.requestId === candidate.requestId && held.tenant === candidate.tenant;
@@ -133,7 +133,7 @@ export function createAdmit({ shelf, rules, text, personalData, clock }: AdmitDe
     async function similar(
       domain: string,
       vector: Float32Array,
-      pool: Shelf["pool"],
+      pool: ExampleStore["pool"],
       dimension: number,
     ): Promise<HeldExample[]> {
       const near = await pool.nearest(domain, vector, neighbours, clock());

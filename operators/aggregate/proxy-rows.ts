@@ -1,4 +1,4 @@
-// Rows that the helpfulness proxy learns from, out of ClickHouse: bounded, the newest of the best evidence first. Rejects as the port does.
+// Rows that the helpfulness model learns from, out of ClickHouse: bounded, the newest of the best evidence first. Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { selectDirect, selectObserved, selectSince, selectTrials } from "./proxy-statements.ts";
 

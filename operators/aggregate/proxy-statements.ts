@@ -1,4 +1,4 @@
-// The SQL of the rows that the helpfulness proxy learns from. A row says how much better an arm's answer was with an example than without it
+// The SQL of the rows that the helpfulness model learns from. A row says how much better an arm's answer was with an example than without it
 // (effect), by one of three kinds of evidence, best first. Nothing but hashes and vectors of features leaves ClickHouse.
 //
 //   trial     chance showed the example or kept it out (docs/design/selection.md, Unbiased labels): the transformed outcome (q - m)(shown - p) / (p (1 - p)),

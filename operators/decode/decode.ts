@@ -1,7 +1,7 @@
 // The first verb of record: bytes to rows. Needs a raw record and its topic without prefix. Waits while the registry is away
 // (a failing dependency is no poison); what no one can decode is handed back with its reason, never thrown.
 import type { Codec } from "../../connections/registry/port.ts";
-import { decodePatiently } from "../../runtime/patient-decode.ts";
+import { decodeWithRetries } from "../../runtime/decode.ts";
 import type { DecodedRows } from "../../runtime/rows.ts";
 import { boundsProblem } from "./bounds.ts";
 import { evictedExampleRow } from "./example-rows.ts";
@@ -29,7 +29,7 @@ export function createDecode({ codec, onWaiting }: DecodeDependencies): Decode {
     place: Place,
     signal: AbortSignal,
   ): Promise<DecodedRows> {
-    const decoded = await decodePatiently(codec, topic, value, { signal, onWaiting });
+    const decoded = await decodeWithRetries(codec, topic, value, { signal, onWaiting });
     if (!decoded.ok) return decoded;
     const problem = boundsProblem(topic, decoded.value);
     if (problem !== null) return { ok: false, code: "out_of_bounds", reason: problem };

@@ -46,7 +46,7 @@ export function createInsert(dependencies: InsertDependencies) {
   const { clickhouse, deadLetter, onWaiting, backoffMs = 100, maxBackoffMs = 10_000 } = dependencies;
 
   /** Repeats until it succeeds; what `giveUp` accepts is returned instead. */
-  async function insist(
+  async function retried(
     attempt: () => Promise<void>,
     signal: AbortSignal,
     giveUp: (error: unknown) => error is ClickHouseRejected,
@@ -67,11 +67,11 @@ export function createInsert(dependencies: InsertDependencies) {
 
   async function insertRun(table: string, entries: Entries, signal: AbortSignal): Promise<void> {
     const rows = entries.map(({ row }) => row);
-    const refused = await insist(() => clickhouse.insert(table, rows), signal, isPoison);
+    const refused = await retried(() => clickhouse.insert(table, rows), signal, isPoison);
     if (refused === null) return;
     const [only] = entries;
     if (entries.length === 1 && only !== undefined) {
-      await insist(() => deadLetter(only.source, `clickhouse_${refused.code}`, refused.message), signal, never);
+      await retried(() => deadLetter(only.source, `clickhouse_${refused.code}`, refused.message), signal, never);
       return;
     }
     const middle = entries.length >> 1;

@@ -51,7 +51,7 @@ export async function rate(
     // A copy: whoever scores may move the buffer to a worker, and the rows are logged with the decision.
     const helpfulness = await within(waitMs, model.score(rows.slice()));
     if (helpfulness.length !== count)
-      throw new Error(`the proxy gave ${helpfulness.length} values for ${count} rows of features`);
+      throw new Error(`the helpfulness model gave ${helpfulness.length} values for ${count} rows of features`);
     return { version: model.version, helpfulness, features: rows, width, failure: null };
   } catch (error) {
     return standIn(error);
@@ -61,7 +61,10 @@ export async function rate(
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the proxy has not answered within ${milliseconds} ms`)), milliseconds);
+    timer = setTimeout(
+      () => reject(new Error(`the helpfulness model has not answered within ${milliseconds} ms`)),
+      milliseconds,
+    );
   });
   try {
     return await Promise.race([work, late]);

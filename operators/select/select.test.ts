@@ -76,7 +76,7 @@ test("an example that an arm has in its cache wins against one that is as helpfu
   expect(found.examplesByArm.get("large")).toMatchObject([{ id: "1", cachedBonus: defaults.cachedBonus }]);
 });
 
-describe("without a proxy", () => {
+describe("without a helpfulness model", () => {
   test("similarity stands in for helpfulness, and its minimum for the threshold", async () => {
     const value = await select({
       pool: poolOf(candidates),
@@ -102,7 +102,7 @@ describe("without a proxy", () => {
   });
 });
 
-describe("with a proxy", () => {
+describe("with a helpfulness model", () => {
   const arms = () => [arm("small", { cost: 0 }), arm("large", { cost: 1 })];
 
   test("its prediction decides, for each arm its own, in one call", async () => {

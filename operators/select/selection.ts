@@ -140,7 +140,8 @@ export function createSelection(dependencies: SelectionDependencies) {
     const fit = screened.filter((one) => one.unfit === null && one.tokens <= most);
     const facts = fit.map(({ candidate }) => factsOf(candidate));
     const ratings = await rate(features, { text: question, vector }, facts, showing, proxy());
-    if (ratings.failure !== null) log.warn({ err: ratings.failure }, "the proxy failed: similarity stands in");
+    if (ratings.failure !== null)
+      log.warn({ err: ratings.failure }, "the helpfulness model failed: similarity stands in");
 
     const learned = ratings.version > 0;
     // While helpfulness is similarity, its threshold is the one of similarity.

@@ -22,7 +22,7 @@ it("takes the threshold that is surely better, and of several the surest", () =>
   expect(chooseThreshold(grid.slice(0, 3), 0.5, config).threshold).toBe(0.6);
 });
 
-it("the one in force stays while another is only a little better, was tried too seldom, or it was not measured itself", () => {
+it("the one in force stays while another is only a little better, was tried too rarely, or it was not measured itself", () => {
   expect(chooseThreshold([outcome(0.5, 0.6), outcome(0.6, 0.62)], 0.5, config)).toMatchObject({
     threshold: 0.5,
     better: 0,

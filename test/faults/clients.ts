@@ -14,7 +14,7 @@ export interface Poisoned {
   readonly keys: string[];
 }
 
-const patiently = async (
+const retried = async (
   rig: Rig,
   messages: Parameters<ReturnType<Rig["session"]["kafka"]["plainProducer"]>["send"]>[0],
 ): Promise<void> => {
@@ -36,7 +36,7 @@ export const poisonRecords = (poisoned: Poisoned): Fault => ({
     unknown.writeInt32BE(987_654, 1);
     const values = [good.subarray(0, good.length - 12), null, unknown, Buffer.from("no Avro")];
     const keys = values.map(() => `poison-${uuidv7()}`);
-    await patiently(
+    await retried(
       rig,
       values.map((value, i) => ({ topic: topic("requests"), key: keys[i] ?? "", value })),
     );
@@ -52,7 +52,7 @@ export const largePrompts: Fault = {
     await rig.oracle.send([requestOf("x".repeat(10_000_000), { id: `large-${uuidv7()}` })]);
     const { codec, topic } = rig.session;
     const value = codec.encode("requests", requestOf("x".repeat(20_000_000)));
-    const told = await patiently(rig, [{ topic: topic("requests"), key: "too-large", value }]).then(
+    const told = await retried(rig, [{ topic: topic("requests"), key: "too-large", value }]).then(
       () => false,
       () => true,
     );
@@ -67,7 +67,7 @@ export const brokenVectors: Fault = {
   async run(rig) {
     const { codec, topic } = rig.session;
     const vectors = [Float32Array.of(1, 2, 3), new Float32Array(384).fill(Number.NaN), new Float32Array(0)];
-    await patiently(
+    await retried(
       rig,
       vectors.map((vector) => {
         const id = uuidv7();

@@ -16,7 +16,7 @@ export interface Patience {
 const longestMs = 5_000;
 
 /** Rejects only when the signal aborts a wait, and for bugs. What no one can decode is told as a value. */
-export async function decodePatiently<N extends TopicName>(
+export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,
   bytes: Buffer,

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
-import { decodePatiently } from "./patient-decode.ts";
+import { decodeWithRetries } from "./decode.ts";
 
 const away = new RegistryUnavailable("down");
 const unreadable = { ok: false, code: "undecodable", reason: "no magic" } as const;
@@ -18,13 +18,13 @@ function codecFailing(...errors: Error[]): Pick<Codec, "decode"> {
 it("tries again until the registry is there, and tells every failed attempt", async () => {
   const told: Error[] = [];
   const patience = { firstMs: 1, onWaiting: (cause: Error) => void told.push(cause) };
-  expect(await decodePatiently(codecFailing(away, away), "requests", Buffer.of(), patience)).toEqual(unreadable);
+  expect(await decodeWithRetries(codecFailing(away, away), "requests", Buffer.of(), patience)).toEqual(unreadable);
   expect(told).toEqual([away, away]);
 });
 
 it("is ended by its signal while it waits", async () => {
   const ended = new AbortController();
-  const decoding = decodePatiently(codecFailing(away), "requests", Buffer.of(), {
+  const decoding = decodeWithRetries(codecFailing(away), "requests", Buffer.of(), {
     signal: ended.signal,
     firstMs: 3_600_000,
     onWaiting: () => ended.abort(),
@@ -33,5 +33,5 @@ it("is ended by its signal while it waits", async () => {
 });
 
 it("does not repeat what is a bug", async () => {
-  await expect(decodePatiently(codecFailing(new TypeError("bug")), "requests", Buffer.of())).rejects.toThrow("bug");
+  await expect(decodeWithRetries(codecFailing(new TypeError("bug")), "requests", Buffer.of())).rejects.toThrow("bug");
 });
