@@ -10,8 +10,9 @@ import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
 import { createDoubts } from "./doubts.ts";
 import { rarely } from "./rarely.ts";
 import { createKnownPositions } from "./known-positions.ts";
-import { createPartition, drop, partitionKey, type PartitionState } from "./partition.ts";
-import { outcomeOf, type Attempt } from "./reconcile.ts";
+import { drop, partitionKey, type PartitionState } from "./partition.ts";
+import { reconcile, type Attempt } from "./reconcile.ts";
+import { beginPartition } from "./begin-partition.ts";
 import { createResults } from "./results.ts";
 import { startOf, type Surprise } from "./starting-position.ts";
 
@@ -57,13 +58,6 @@ export interface Adoption {
   stop(): void;
 }
 
-const surprises: Readonly<Record<Surprise, string>> = {
-  retention: "retention removed records before they were taken",
-  truncated:
-    "the log has lost its end, acknowledged records with it: going on at the end that it has now, or what comes next would be passed over",
-  another_topic:
-    "the position is of another topic or cluster with the same name: starting from the beginning of this one",
-};
 const retryMs = { first: 50, limit: 1_000 };
 /** Warnings of what waits. */
 const warnMs = { first: 1_000, limit: 30_000 };
@@ -99,31 +93,12 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   };
 
   const begin = (committed: CommittedOffset): PartitionState => {
-    const position = known.later(committed);
-    if (position !== committed) {
-      const { topic, partition, offset } = position;
-      const forgotten = { topic, partition, committed: committed.offset, goesOnAt: offset };
-      log.error(
-        forgotten,
-        "the group's coordinator has forgotten what was committed: going on where this process knows it was",
-      );
-      onReset?.({ topic, partition }, "forgotten");
-    }
-    const { topic, partition, offset, metadata, current } = position;
-    const { base, finished, surprise } = startOf(position);
-    if (surprise !== undefined) {
-      const { beginning, end, origin } = position;
-      log[surprise === "retention" ? "warn" : "error"](
-        { topic, partition, committed: offset, goesOnAt: base, beginning, end, origin, current },
-        surprises[surprise],
-      );
-      onReset?.({ topic, partition }, surprise);
-      doubts.clear(partitionKey(position));
-    }
-    const state = createPartition({ topic, partition }, base, finished, { offset, metadata }, current);
+    const { state, surprise } = beginPartition(committed, { known, onReset, log });
+    const key = partitionKey(state);
     if (surprise === undefined) results.restore(state);
-    held.set(partitionKey(state), state);
-    consumer.seek(state, base);
+    else doubts.clear(key);
+    held.set(key, state);
+    consumer.seek(state, state.window.next());
     return state;
   };
 
@@ -179,33 +154,8 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     void adopt(joins, partitions);
   };
 
-  const reconcile = async <A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>> => {
-    const waits = backoff(retryMs);
-    for (;;) {
-      try {
-        const asked = attempts.filter(({ state }) => !state.dropped);
-        if (asked.length === 0) return new Set();
-        const found = await consumer.committed(asked.map(({ state: { topic, partition } }) => ({ topic, partition })));
-        const outcomes = new Map(found.map((position) => [partitionKey(position), position] as const));
-        const told = asked
-          .filter(({ state }) => !state.dropped)
-          .map((attempt) => {
-            const { offset, metadata = "" } = outcomes.get(partitionKey(attempt.state)) ?? { offset: undefined };
-            return { attempt, outcome: outcomeOf(attempt.position, attempt.state.stored, { offset, metadata }) };
-          });
-        const moved = told.filter(({ outcome }) => outcome === "unknown").map(({ attempt }) => attempt.state);
-        if (moved.length > 0) readAgain(moved, "somebody else has moved the partition's position");
-        return new Set(told.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
-      } catch (error) {
-        const wait = waits.next();
-        log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "a transaction's outcome is not to be had yet");
-        await sleep(wait);
-      }
-    }
-  };
-
   return {
-    reconcile,
+    reconcile: (attempts) => reconcile(attempts, { consumer, readAgain, log }),
     readAgain,
     async compareOrigins() {
       const topics = [...new Set([...held.values()].map(({ topic }) => topic))];

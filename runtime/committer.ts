@@ -4,10 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { waitAfter } from "../algorithms/backoff.ts";
 import { withOrigin } from "../algorithms/origin.ts";
-import { kafkaErrorType, NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
-import type { GroupMember, OutgoingMessage, TransactionalProducer } from "../connections/kafka/port.ts";
+import { NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
+import type { GroupMember, TransactionalProducer } from "../connections/kafka/port.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
+import { collect, type Share } from "./batch.ts";
 import type { Attempt } from "./reconcile.ts";
+import { isRefusedForGood, redirect, replaceOutputs, type Rejected } from "./refused-outputs.ts";
 
 export interface CommitterOptions {
   producer: TransactionalProducer;
@@ -25,8 +27,7 @@ export interface CommitterOptions {
    * the other partitions were let go, or nothing of them was committed.
    */
   onUnknown: (attempts: readonly Attempt[], cause: unknown) => Promise<ReadonlySet<Attempt>>;
-  /** Outputs that stand in for those the broker will never take (too large); again: it did not take the stand-ins either. */
-  rejected: (entry: TaskEntry, state: PartitionState, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
+  rejected: Rejected;
   log: Logger;
 }
 
@@ -40,16 +41,8 @@ export interface Committer {
   stop(): void;
 }
 
-/** A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch a partition of them. */
-const transactionBytes = 4 * 1024 * 1024;
-/** What the broker says of records that it will never take. */
-const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
 const backoffMs = { first: 20, limit: 2_000 };
 
-interface Share {
-  state: PartitionState;
-  entries: TaskEntry[];
-}
 type AttemptedShare = Share & Attempt;
 
 export function createCommitter(options: CommitterOptions): Committer {
@@ -63,26 +56,10 @@ export function createCommitter(options: CommitterOptions): Committer {
   /** Whether the next transaction is for positions alone. */
   let settling = false;
 
-  /** Done entries of all partitions in turn, within the byte limit. */
-  const collect = (): Share[] => {
-    const shares: Share[] = [];
-    let bytes = 0;
-    for (const [entry, state] of suspects) if (state.dropped || entry.state === "committed") suspects.delete(entry);
-    const isolate = suspects.size > 0;
-    for (const state of partitions()) {
-      const entries: TaskEntry[] = [];
-      for (const entry of state.window.entries()) {
-        if (entry.state !== "done") continue;
-        const size = entry.item.messages.reduce((sum, m) => sum + (m.value?.length ?? 0) + 100, 0);
-        if (bytes > 0 && (bytes + size > transactionBytes || isolate)) break;
-        entries.push(entry);
-        bytes += size;
-      }
-      const moved = settling && state.window.position().offset > state.committed;
-      if (entries.length > 0 || moved) shares.push({ state, entries });
-    }
+  const takeAll = (): Share[] => {
+    const moved = settling;
     settling = false;
-    return shares;
+    return collect({ partitions, suspects }, moved);
   };
 
   const attempt = ({ state, entries }: Share): AttemptedShare => ({
@@ -113,39 +90,6 @@ export function createCommitter(options: CommitterOptions): Committer {
     onCommitted(state, entries);
   };
 
-  const replace = async (entry: TaskEntry, state: PartitionState, cause: unknown): Promise<void> => {
-    const { item, offset } = entry;
-    item.refusals++;
-    suspects.delete(entry);
-    const at = { topic: state.topic, partition: state.partition, offset };
-    try {
-      item.messages = item.refusals > 2 ? [] : await rejected(entry, state, cause, item.refusals > 1);
-    } catch (error) {
-      item.messages = [];
-      log.error({ err: error, ...at }, "no dead letter can be made");
-    }
-    if (item.messages.length === 0) log.error({ err: cause, ...at }, "a record is passed over without any output");
-  };
-
-  /** Outputs that name a partition which their topic does not have go where their key puts them: they are wanted, and once. */
-  const redirect = ({ missing }: NoSuchPartition, shares: readonly Share[]): boolean => {
-    const isMissing = (message: OutgoingMessage): boolean =>
-      missing.some(({ topic, partition }) => topic === message.topic && partition === message.partition);
-    let redirected = false;
-    for (const { entries } of shares)
-      for (const { item } of entries) {
-        if (!item.messages.some(isMissing)) continue;
-        item.messages = item.messages.map((message) => {
-          if (!isMissing(message)) return message;
-          const { partition, ...rest } = message;
-          log.error({ topic: message.topic, partition }, "no such partition: a record goes where its key belongs");
-          return rest;
-        });
-        redirected = true;
-      }
-    return redirected;
-  };
-
   const handle = async (error: unknown, as: GroupMember, shares: AttemptedShare[]): Promise<void> => {
     if (!(error instanceof TransactionAborted)) {
       log.warn({ err: error }, "outcome of a transaction unknown: the committed offsets will tell");
@@ -159,12 +103,14 @@ export function createCommitter(options: CommitterOptions): Committer {
       return;
     }
     failures++;
-    if (error.cause instanceof NoSuchPartition && redirect(error.cause, shares)) return;
-    if (refusedForGood.has(kafkaErrorType(error.cause) ?? "")) {
+    if (error.cause instanceof NoSuchPartition && redirect(error.cause, shares, log)) return;
+    if (isRefusedForGood(error.cause)) {
       const all = shares.flatMap(({ state, entries }) => entries.map((entry) => ({ state, entry })));
       const [only] = all;
-      if (all.length === 1 && only !== undefined) await replace(only.entry, only.state, error.cause);
-      else for (const { entry, state } of all) suspects.set(entry, state);
+      if (all.length === 1 && only !== undefined) {
+        suspects.delete(only.entry);
+        await replaceOutputs({ ...only, cause: error.cause }, rejected, log);
+      } else for (const { entry, state } of all) suspects.set(entry, state);
       return;
     }
     log.warn({ err: error.cause, failures }, "a transaction was aborted, trying again");
@@ -175,7 +121,7 @@ export function createCommitter(options: CommitterOptions): Committer {
     for (;;) {
       const as = member();
       if (stopped || as === undefined) return;
-      const shares = collect().map(attempt);
+      const shares = takeAll().map(attempt);
       if (shares.length === 0) return;
       try {
         await commitOnce(as, shares);
@@ -196,7 +142,7 @@ export function createCommitter(options: CommitterOptions): Committer {
       })
       .finally(() => {
         running = undefined;
-        if (!stopped && member() !== undefined && collect().length > 0) kick();
+        if (!stopped && member() !== undefined && takeAll().length > 0) kick();
       });
   };
 

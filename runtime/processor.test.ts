@@ -5,7 +5,8 @@ import type { TopicName } from "../schemas/records.ts";
 import type { Document } from "../schemas/types.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
-import { Abandoned, createProcessor } from "./processor.ts";
+import { createProcessor } from "./processor.ts";
+import { Abandoned } from "./retrying.ts";
 import { finish, ok, refuse, retryLater, type Emit, type Outcome, type Received, type Step } from "./step.ts";
 import { rawRecord, silent } from "./doubles.testing.ts";
 

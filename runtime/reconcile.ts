@@ -1,6 +1,10 @@
 // What became of a transaction whose outcome nobody told: the committed position says it, partition by partition. What was finished or is under
-// way is kept, so that a slow broker costs no second model call. Pure.
-import type { PartitionState, StoredPosition } from "./partition.ts";
+// way is kept, so that a slow broker costs no second model call.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { backoff } from "../algorithms/backoff.ts";
+import type { GroupConsumer } from "../connections/kafka/port.ts";
+import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 
 /** What a transaction would have committed of a partition. */
 export interface Attempt {
@@ -22,3 +26,41 @@ export function outcomeOf(attempted: StoredPosition, before: StoredPosition, fou
 
 export const same = (one: StoredPosition, other: StoredPosition): boolean =>
   one.offset === other.offset && one.metadata === other.metadata;
+
+export interface ReconcileOptions {
+  consumer: Pick<GroupConsumer, "committed">;
+  /** Forgets these partitions and reads their positions again. */
+  readAgain: (states: readonly PartitionState[], why: string) => void;
+  log: Logger;
+}
+
+const retryMs = { first: 50, limit: 1_000 };
+
+/** The attempts that were committed. Waits for the broker as long as one of the partitions is held. */
+export async function reconcile<A extends Attempt>(
+  attempts: readonly A[],
+  { consumer, readAgain, log }: ReconcileOptions,
+): Promise<ReadonlySet<A>> {
+  const waits = backoff(retryMs);
+  for (;;) {
+    try {
+      const asked = attempts.filter(({ state }) => !state.dropped);
+      if (asked.length === 0) return new Set();
+      const found = await consumer.committed(asked.map(({ state: { topic, partition } }) => ({ topic, partition })));
+      const outcomes = new Map(found.map((position) => [partitionKey(position), position] as const));
+      const told = asked
+        .filter(({ state }) => !state.dropped)
+        .map((attempt) => {
+          const { offset, metadata = "" } = outcomes.get(partitionKey(attempt.state)) ?? { offset: undefined };
+          return { attempt, outcome: outcomeOf(attempt.position, attempt.state.stored, { offset, metadata }) };
+        });
+      const moved = told.filter(({ outcome }) => outcome === "unknown").map(({ attempt }) => attempt.state);
+      if (moved.length > 0) readAgain(moved, "somebody else has moved the partition's position");
+      return new Set(told.filter(({ outcome }) => outcome === "committed").map(({ attempt }) => attempt));
+    } catch (error) {
+      const wait = waits.next();
+      log[wait < retryMs.limit ? "debug" : "warn"]({ err: error }, "a transaction's outcome is not to be had yet");
+      await sleep(wait);
+    }
+  }
+}

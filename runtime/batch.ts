@@ -1,0 +1,39 @@
+// What goes into the next transaction of a stage: what has finished, of all partitions in turn, within the bytes of one transaction.
+import type { PartitionState, TaskEntry } from "./partition.ts";
+
+/** What of a partition goes into a transaction. */
+export interface Share {
+  state: PartitionState;
+  entries: TaskEntry[];
+}
+
+/** A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch a partition of them. */
+const transactionBytes = 4 * 1024 * 1024;
+
+export interface Batching {
+  /** Partitions held now, ready ones only. */
+  partitions: () => Iterable<PartitionState>;
+  /** Entries of a refused transaction: while there are any, entries go one by one, until the ones at fault are found. */
+  suspects: Map<TaskEntry, PartitionState>;
+}
+
+/** Done entries. settling: positions that have moved without work go, too. */
+export function collect({ partitions, suspects }: Batching, settling: boolean): Share[] {
+  const shares: Share[] = [];
+  let bytes = 0;
+  for (const [entry, state] of suspects) if (state.dropped || entry.state === "committed") suspects.delete(entry);
+  const isolate = suspects.size > 0;
+  for (const state of partitions()) {
+    const entries: TaskEntry[] = [];
+    for (const entry of state.window.entries()) {
+      if (entry.state !== "done") continue;
+      const size = entry.item.messages.reduce((sum, m) => sum + (m.value?.length ?? 0) + 100, 0);
+      if (bytes > 0 && (bytes + size > transactionBytes || isolate)) break;
+      entries.push(entry);
+      bytes += size;
+    }
+    const moved = settling && state.window.position().offset > state.committed;
+    if (entries.length > 0 || moved) shares.push({ state, entries });
+  }
+  return shares;
+}

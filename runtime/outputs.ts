@@ -1,0 +1,70 @@
+// What the work on a record ends in, as messages: what its operators emit, the final answer that its reader is owed, a dead letter.
+import type { Logger } from "pino";
+import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
+import type { Codec } from "../connections/registry/port.ts";
+import type { RecordOf, TopicName } from "../schemas/records.ts";
+import { deadLetterRecord, type Reason } from "./dead-letter.ts";
+import type { StageMetrics } from "./metrics.ts";
+import type { BoundPipeline, Emitting, Problem } from "./pipeline.ts";
+import type { Emit, Outcome, Position, Received } from "./step.ts";
+
+export interface OutputsOptions<N extends TopicName> {
+  pipeline: BoundPipeline<N>;
+  codec: Codec;
+  /** Full topic name of an output. */
+  topicOf: (output: TopicName, arm?: string) => string;
+  now: () => number;
+  metrics: StageMetrics;
+  log: Logger;
+}
+
+export interface Outputs<N extends TopicName> {
+  deadLetter(record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage;
+  answer(received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[];
+  conclude(outcome: Outcome<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[];
+}
+
+export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): Outputs<N> {
+  const { pipeline, codec, topicOf, now, metrics, log } = options;
+  const { contract, description } = pipeline;
+  const stage = description.name;
+
+  const encode = (emit: Emit): OutgoingMessage => {
+    metrics.sent(emit.arm === undefined ? emit.output : `${emit.output}.${emit.arm}`, 1);
+    return {
+      topic: topicOf(emit.output, emit.arm),
+      key: emit.key,
+      value: codec.encode(emit.output, emit.record),
+      ...(emit.partition === undefined ? {} : { partition: emit.partition }),
+    };
+  };
+
+  const deadLetter = (record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage => {
+    metrics.dropped(why.code);
+    log.warn({ ...position, code: why.code, reason: why.reason }, "dead letter");
+    const letter = deadLetterRecord(record, position, { stage, ...why }, now());
+    return { topic: topicOf("dead-letters"), key: record.key, value: codec.encode("dead-letters", letter) };
+  };
+
+  const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>
+    contract.answer(received, problem).map(encode);
+
+  function conclude(outcome: Outcome<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[] {
+    switch (outcome.kind) {
+      case "ok":
+        return outcome.value.emits.map(encode);
+      case "finish":
+        return outcome.emits.map(encode);
+      case "refuse":
+        metrics.dropped(outcome.code);
+        return answer(received, {
+          ...{ status: "refused", code: outcome.code, message: outcome.message },
+          ...(outcome.repeat === true ? { repeat: true } : {}),
+        });
+      case "retryLater":
+        throw outcome.cause; // retrying() lets none through
+    }
+  }
+
+  return { deadLetter, answer, conclude };
+}

@@ -1,0 +1,56 @@
+// Outputs that the broker will not take as they are: for good (too large), where a dead letter stands in for them, or because they name a partition
+// that their topic does not have.
+import type { Logger } from "pino";
+import { kafkaErrorType, type NoSuchPartition } from "../connections/kafka/errors.ts";
+import type { OutgoingMessage } from "../connections/kafka/port.ts";
+import type { Share } from "./batch.ts";
+import type { PartitionState, TaskEntry } from "./partition.ts";
+
+/** Outputs that stand in for those the broker will never take (too large); again: it did not take the stand-ins either. */
+export type Rejected = (
+  entry: TaskEntry,
+  state: PartitionState,
+  cause: unknown,
+  again: boolean,
+) => Promise<OutgoingMessage[]>;
+
+/** What the broker says of records that it will never take. */
+const refusedForGood = new Set(["MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP"]);
+export const isRefusedForGood = (error: unknown): boolean => refusedForGood.has(kafkaErrorType(error) ?? "");
+
+/** Puts stand-ins in the place of an entry's outputs; none when there have been too many. */
+export async function replaceOutputs(
+  { entry, state, cause }: { entry: TaskEntry; state: PartitionState; cause: unknown },
+  rejected: Rejected,
+  log: Logger,
+): Promise<void> {
+  const { item, offset } = entry;
+  item.refusals++;
+  const at = { topic: state.topic, partition: state.partition, offset };
+  try {
+    item.messages = item.refusals > 2 ? [] : await rejected(entry, state, cause, item.refusals > 1);
+  } catch (error) {
+    item.messages = [];
+    log.error({ err: error, ...at }, "no dead letter can be made");
+  }
+  if (item.messages.length === 0) log.error({ err: cause, ...at }, "a record is passed over without any output");
+}
+
+/** Outputs that name a partition which their topic does not have go where their key puts them: they are wanted, and once. */
+export function redirect({ missing }: NoSuchPartition, shares: readonly Share[], log: Logger): boolean {
+  const isMissing = (message: OutgoingMessage): boolean =>
+    missing.some(({ topic, partition }) => topic === message.topic && partition === message.partition);
+  let redirected = false;
+  for (const { entries } of shares)
+    for (const { item } of entries) {
+      if (!item.messages.some(isMissing)) continue;
+      item.messages = item.messages.map((message) => {
+        if (!isMissing(message)) return message;
+        const { partition, ...rest } = message;
+        log.error({ topic: message.topic, partition }, "no such partition: a record goes where its key belongs");
+        return rest;
+      });
+      redirected = true;
+    }
+  return redirected;
+}

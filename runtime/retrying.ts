@@ -1,0 +1,52 @@
+// Repeats a step while its dependency fails, until the deadline; then the request is refused. A record that waits for another one's outcome gives its place
+// back meanwhile (places.ts).
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoff } from "../algorithms/backoff.ts";
+import type { Retry } from "./pipeline.ts";
+import { refuse, type Place, type Refuse } from "./step.ts";
+
+/** The partition is somebody else's: nobody wants the outputs. */
+export class Abandoned extends Error {
+  override name = "Abandoned";
+}
+
+export const retryMs = { first: 50, limit: 5_000 };
+
+export function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place): Retry {
+  return async (attempt) => {
+    let left = false;
+    const waits = backoff(retryMs);
+    for (;;) {
+      const outcome = await attempt();
+      if (lost.aborted) throw new Abandoned("the partition was lost");
+      if (outcome.kind !== "retryLater") {
+        // What ends here needs none; what goes on does.
+        if (left && outcome.kind === "ok") await place?.take();
+        return outcome;
+      }
+      const { cause, elseRefuse } = outcome;
+      if (signal.aborted) return deadlineExceeded(cause, elseRefuse);
+      if (elseRefuse !== undefined && !left && place !== undefined) {
+        left = place.leave();
+        if (!left) return elseRefuse;
+      }
+      await pause(waits.next(), signal).catch(() => undefined);
+    }
+  };
+}
+
+export const deadlineExceeded = (cause?: Error, instead?: Refuse): Refuse => ({
+  ...refuse(
+    "deadline_exceeded",
+    `nobody could answer before the deadline${cause === undefined ? "" : `: ${cause.message}`}`,
+  ),
+  ...(instead?.repeat === true ? { repeat: true } : {}),
+});
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    throw new Abandoned("the partition was lost or the deadline passed");
+  }
+}
