@@ -2,19 +2,17 @@
 // before, let the rest go, and read the rest's positions stably before a record of it is taken
 // (docs/design/delivery.md, Adoption). Each partition is adopted as soon as its own position can be read: one that can't
 // be holds up no other.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
+import { adoptReadable } from "./adopt-readable.ts";
 import { createDoubts } from "./doubts.ts";
-import { rarely } from "./rarely.ts";
 import { createKnownPositions } from "./known-positions.ts";
 import { drop, partitionKey, type PartitionState } from "./partition.ts";
 import { reconcile, type Attempt } from "./reconcile.ts";
 import { beginPartition } from "./begin-partition.ts";
 import { createResults } from "./results.ts";
-import { startOf, type Surprise } from "./starting-position.ts";
+import type { Surprise } from "./starting-position.ts";
 
 export interface AdoptionOptions {
   consumer: GroupConsumer;
@@ -58,10 +56,6 @@ export interface Adoption {
   stop(): void;
 }
 
-const retryMs = { first: 50, limit: 1_000 };
-/** Warnings of what waits. */
-const warnMs = { first: 1_000, limit: 30_000 };
-
 export function createAdoption(options: AdoptionOptions): Adoption {
   const { consumer, onAdopt, onDropped, onAbandoned, onReady, onReset, log } = options;
   const doubts = createDoubts(Date.now, options.doubtMs);
@@ -85,13 +79,6 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     }
   };
 
-  const isDoubtful = (position: CommittedOffset): boolean => {
-    const key = partitionKey(position);
-    if (startOf(position).surprise === "truncated") return !doubts.isSettled(key);
-    doubts.clear(key);
-    return false;
-  };
-
   const begin = (committed: CommittedOffset): PartitionState => {
     const { state, surprise } = beginPartition(committed, { known, onReset, log });
     const key = partitionKey(state);
@@ -103,37 +90,10 @@ export function createAdoption(options: AdoptionOptions): Adoption {
   };
 
   const adopt = async (join: number, wanted: readonly TopicPartition[]): Promise<void> => {
-    let remaining = wanted;
-    const due = rarely(warnMs, Date.now);
-    const complain = (why: object): void =>
-      log[due() ? "warn" : "debug"](why, "positions are not to be had yet, trying again");
-    const waits = backoff(retryMs);
-    while (join === joins) {
-      try {
-        const found = await consumer.committedNow(remaining);
-        if (join !== joins) break;
-        const doubtful = new Set(found.known.filter(isDoubtful));
-        const sure = found.known.filter((position) => !doubtful.has(position));
-        const waiting = [
-          ...found.waiting,
-          ...[...doubtful].map(({ topic, partition }) => ({ topic, partition, why: "it ends before its position" })),
-        ];
-        if (sure.length > 0) {
-          await onAdopt(sure.map(({ topic, partition }) => ({ topic, partition })));
-          if (join !== joins) break;
-          take(sure);
-          remaining = waiting.map(({ topic, partition }) => ({ topic, partition }));
-        }
-        if (waiting.length === 0) return;
-        complain({ waiting });
-      } catch (error) {
-        if (join !== joins) break;
-        complain({ err: error });
-      }
-      await sleep(waits.next());
-    }
+    const isOvertaken = (): boolean => join !== joins;
+    const left = await adoptReadable(wanted, { consumer, doubts, onAdopt, take, isOvertaken, log });
     const now = new Set(assigned.map(partitionKey));
-    for (const partition of remaining) if (!now.has(partitionKey(partition))) onAbandoned?.(partition);
+    for (const partition of left) if (!now.has(partitionKey(partition))) onAbandoned?.(partition);
   };
 
   const take = (positions: readonly CommittedOffset[]): void => {
