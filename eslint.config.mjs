@@ -18,7 +18,8 @@ export default defineConfig(
     rules: {
       // Numbers and booleans in messages are what they look like.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
-      // `void promise` marks what is not awaited on purpose; arrow functions may end in a call that returns nothing.
+      // `void promise` marks what is not awaited on purpose; arrow functions may end in a call that
+      // returns nothing.
       "@typescript-eslint/no-confusing-void-expression": "off",
       "@typescript-eslint/no-invalid-void-type": "off",
       // It does not see that a closure or an await changed a flag ("stopping").
@@ -41,10 +42,12 @@ export default defineConfig(
       // At the edge of a driver a conversion states what must come out, whatever its types promise.
       "@typescript-eslint/no-unnecessary-type-conversion": "off",
       "@typescript-eslint/only-throw-error": ["error", { allowThrowingUnknown: true }],
-      // Patterns meet texts of users: one that takes more than linear time stops a stage. What these rules can't see is measured in
-      // test/slow-text.test.ts.
+      // Patterns meet texts of users: one that takes more than linear time stops a stage. What
+      // these rules can't see is measured in test/slow-text.test.ts.
       "regexp/no-super-linear-backtracking": ["error", { report: "potential" }],
       "regexp/no-super-linear-move": ["error", { report: "potential" }],
+      // Comments wrap at 100 columns; how long code may be is Prettier's matter.
+      "max-len": ["error", { code: 1_000, comments: 100, ignoreUrls: true, ignoreRegExpLiterals: true }],
       eqeqeq: "error",
       "no-console": "error",
       "prefer-const": "error",

@@ -1,25 +1,35 @@
-// Do the answers of the candidates agree? An example whose answer looks like those of its neighbours shows what this kind of request asks for;
-// one that stands alone is more likely to mislead. Costs n^2 / 2 comparisons of hashed tokens: about 0.1 ms for 32 short answers.
+// Do the answers of the candidates agree? An example whose answer looks like those of its
+// neighbours shows what this kind of request asks for; one that stands alone is more likely to
+// mislead. Costs n^2 / 2 comparisons of hashed tokens: about 0.1 ms for 32 short answers.
 import { type HashedTokens, hashTokens, overlapF1 } from "./text-overlap.ts";
 
 export interface Agreement {
   tokens: HashedTokens;
-  /** Mean token F1 with the answers of the others, weighted by their similarity to the request, [0, 1]; 0 when there are no others. */
+  /**
+   * Mean token F1 with the answers of the others, weighted by their similarity to the request,
+   * [0, 1]; 0 when there are no others.
+   */
   all: number;
   /** Token F1 with the answer of the most similar other candidate. */
   nearest: number;
-  /** Weighted share of the others whose answer begins with the same token, such as the same command. */
+  /**
+   * Weighted share of the others whose answer begins with the same token, such as the same command.
+   */
   opening: number;
   /**
-   * Mean token F1 with the answers of all, its own among them, [0, 1]: what its answer is expected to score if each candidate's answer were the
-   * right one with a probability that goes by its weight (minimum Bayes risk). Weighted by similarity and by words shared with the request.
+   * Mean token F1 with the answers of all, its own among them, [0, 1]: what its answer is expected
+   * to score if each candidate's answer were the right one with a probability that goes by its
+   * weight (minimum Bayes risk). Weighted by similarity and by words shared with the request.
    */
   consensus: number;
 }
 
 /** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
 const sharpness = 10;
-/** The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a time (docs/measurements.md). */
+/**
+ * The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a
+ * time (docs/measurements.md).
+ */
 const consensusSharpness = { similarity: 15, overlap: 6 } as const;
 
 /** overlaps: token F1 of each candidate's request with the request, [0, 1], in their order. */

@@ -1,5 +1,5 @@
-// How long to wait between attempts: the first wait, doubled after every failure up to a limit. Pure: it neither
-// sleeps nor looks at a clock.
+// How long to wait between attempts: the first wait, doubled after every failure up to a limit.
+// Pure: it neither sleeps nor looks at a clock.
 
 export interface Waits {
   /** Milliseconds, as everything here. */

@@ -1,5 +1,6 @@
-// The router's model of one arm: Bayesian linear regression of the reward on the context (docs/design/routing.md, Model of an arm, IC-Cache section 4.2).
-// It is solved from sufficient statistics alone, so that ClickHouse can keep them by the hour and forget by weighting.
+// The router's model of one arm: Bayesian linear regression of the reward on the context
+// (docs/design/routing.md, Model of an arm, IC-Cache section 4.2). It is solved from sufficient
+// statistics alone, so that ClickHouse can keep them by the hour and forget by weighting.
 import {
   addOuter,
   cholesky,
@@ -65,7 +66,10 @@ export function observe(
   for (let i = 0; i < x.length; i++) statistics.b[i] = statistics.b[i]! + weight * reward * x[i]!;
 }
 
-/** Posterior of the weights. Throws RangeError for sizes that differ, values that are not finite, or an `a` that is not positive semidefinite. */
+/**
+ * Posterior of the weights. Throws RangeError for sizes that differ, values that are not finite, or
+ * an `a` that is not positive semidefinite.
+ */
 export function solvePosterior(statistics: Statistics, prior: Prior): Posterior {
   const n = prior.mean.length;
   if (statistics.b.length !== n || packedRows(statistics.a.length) !== n)

@@ -32,7 +32,8 @@ describe("Bloom filter", () => {
     const filter = createBloom(named(count, "own "), { falsePositives: rate });
     const tries = 30_000;
     const found = falsePositives(filter, tries);
-    // Whole bytes and whole hash functions make it a little less or more; beside that chance of the tries.
+    // Whole bytes and whole hash functions make it a little less or more; beside that chance of the
+    // tries.
     expect(found).toBeLessThan(1.3 * rate + 4 * Math.sqrt(rate / tries));
     // A handful of names has bits to spare.
     if (count >= 1_000) expect(found).toBeGreaterThan(0.6 * rate - 4 * Math.sqrt(rate / tries));

@@ -1,9 +1,13 @@
-// When two requests count as the same: the text form under which a log is searched, and the hash under which an answer may be reused.
+// When two requests count as the same: the text form under which a log is searched, and the hash
+// under which an answer may be reused.
 import { createHash } from "node:crypto";
 import type { Request } from "../schemas/types.ts";
 import { normalise } from "./normalise.ts";
 
-/** NFC, trimmed, every run of white space one space; case kept. For looking up a question, not for reusing an answer. */
+/**
+ * NFC, trimmed, every run of white space one space; case kept. For looking up a question, not for
+ * reusing an answer.
+ */
 export const canonicalText = (text: string): string => normalise(text).trim().replace(/\s+/gu, " ");
 
 /** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
@@ -15,8 +19,9 @@ const canonicalContent = (text: string): string =>
     .trim();
 
 /**
- * sha256 (hex) over everything that influences the answer: the conversation with its system prompt, documents, sampling parameters
- * and the limits on arms and cost. Who asks, when and under which id does not count; tenant and domain stand beside it in a cache key.
+ * sha256 (hex) over everything that influences the answer: the conversation with its system prompt,
+ * documents, sampling parameters and the limits on arms and cost. Who asks, when and under which id
+ * does not count; tenant and domain stand beside it in a cache key.
  */
 export function canonicalHash(request: Pick<Request, "messages" | "documents" | "params" | "allow">): string {
   const { messages, documents, params, allow } = request;
@@ -30,7 +35,10 @@ export function canonicalHash(request: Pick<Request, "messages" | "documents" | 
   return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
 
-/** Whether a repeated id asks the same again: what is asked and in which domain, 32 hex digits. Deadline, privacy and where to answer may differ. */
+/**
+ * Whether a repeated id asks the same again: what is asked and in which domain, 32 hex digits.
+ * Deadline, privacy and where to answer may differ.
+ */
 export function requestHash(request: Pick<Request, "domain" | "messages" | "documents" | "params" | "allow">): string {
   const text = JSON.stringify([request.domain, canonicalHash(request)]);
   return createHash("sha256").update(text).digest("hex").slice(0, 32);

@@ -16,7 +16,10 @@ export function luhnValid(digits: string): boolean {
 export const isCardNumber = (digits: string): boolean =>
   /^(?:4\d{12}|[2-6]\d{13,18})$/.test(digits) && luhnValid(digits);
 
-/** ISO 13616: two letters, two check digits, 11 to 30 more; modulo 97 is 1. Without blanks, in capitals. */
+/**
+ * ISO 13616: two letters, two check digits, 11 to 30 more; modulo 97 is 1. Without blanks, in
+ * capitals.
+ */
 export function isIban(text: string): boolean {
   if (!/^[A-Z]{2}\d{2}[A-Z0-9]{11,30}$/.test(text)) return false;
   let remainder = 0;

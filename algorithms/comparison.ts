@@ -1,4 +1,5 @@
-// An autorater's comparison of two answers (docs/design/routing.md, Feedback and rewards): its prompt, how its verdict is read, and what many verdicts say together. Pure.
+// An autorater's comparison of two answers (docs/design/routing.md, Feedback and rewards): its
+// prompt, how its verdict is read, and what many verdicts say together. Pure.
 import type { Piece } from "../schemas/types.ts";
 
 export interface Comparison {
@@ -45,10 +46,14 @@ export function comparisonPrompt(question: string, a: string, b: string): Piece[
   ];
 }
 
-/** The verdict at the end of what the model wrote: an integer in [-3, 3], positive for the first answer; null where there is none. */
+/**
+ * The verdict at the end of what the model wrote: an integer in [-3, 3], positive for the first
+ * answer; null where there is none.
+ */
 export function readVerdict(text: string): number | null {
   const plain = text.replace(/[−–—]/g, "-").replace(/[*_`]/g, "");
-  // White space first: a pattern that may take it in three places would try every way to share it out.
+  // White space first: a pattern that may take it in three places would try every way to share it
+  // out.
   const spaced = plain.replace(/\s+/g, " ");
   const marked = [...spaced.matchAll(/\bscore\b ?(?:is)? ?[:=]? ?([+-]?\d+(?:\.\d+)?)/gi)].at(-1)?.[1];
   // Small models forget the word; a last line that is only a number is meant.
@@ -58,8 +63,11 @@ export function readVerdict(text: string): number | null {
   return Number.isInteger(value) && Math.abs(value) <= strongest ? value + 0 : null;
 }
 
-/** How much better the first answer is, [-3, 3]: each order averaged on its own, so that a preference for a place cancels even where more
- *  verdicts of one order could be read; verdicts of the swapped order have their sign flipped. null: nothing could be read of either. */
+/**
+ * How much better the first answer is, [-3, 3]: each order averaged on its own, so that a
+ * preference for a place cancels even where more verdicts of one order could be read; verdicts of
+ * the swapped order have their sign flipped. null: nothing could be read of either.
+ */
 export function combineVerdicts(straight: readonly number[], swapped: readonly number[]): number | null {
   const means = [straight, swapped.map((verdict) => -verdict)].flatMap((verdicts) =>
     verdicts.length === 0 ? [] : [verdicts.reduce((sum, verdict) => sum + verdict, 0) / verdicts.length],

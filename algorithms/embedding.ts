@@ -16,7 +16,8 @@ export function embeddingFromBytes(bytes: Buffer, dimension: number): Float32Arr
   if (bytes.length !== 4 * dimension)
     return { reason: `its embedding has ${bytes.length} bytes, expected ${4 * dimension} (${dimension} float32)` };
   const vector = new Float32Array(dimension);
-  // A million of them are read when a pool is filled: copied where the machine has the same order, ten times as fast.
+  // A million of them are read when a pool is filled: copied where the machine has the same order,
+  // ten times as fast.
   if (isLittleEndian) new Uint8Array(vector.buffer).set(bytes);
   else for (let i = 0; i < dimension; i++) vector[i] = bytes.readFloatLE(4 * i);
   let square = 0;
@@ -29,8 +30,9 @@ export function embeddingFromBytes(bytes: Buffer, dimension: number): Float32Arr
 }
 
 /**
- * Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums at a time: they don't wait for each other.
- * Declared one by one: taken out of an array, V8 keeps them on the heap, a new object for every addition (4.5 KB a product of 384 numbers).
+ * Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums
+ * at a time: they don't wait for each other. Declared one by one: taken out of an array, V8 keeps
+ * them on the heap, a new object for every addition (4.5 KB a product of 384 numbers).
  */
 export function dot(a: Float32Array | Float64Array, b: Float32Array | Float64Array): number {
   const length = Math.min(a.length, b.length);

@@ -1,12 +1,16 @@
-// Whose turn it is: items of many flows (tenants) share places by weight. A free place goes to the flow that holds least for
-// its weight (max-min fair), and among equals to the one that was served least (start-time fair queueing), so no flow starves
-// and a flow alone gets everything. A flow's items lie in lanes (partitions), each first in, first out, served in turn.
-// Pure bookkeeping: no clock, no random source, no I/O.
+// Whose turn it is: items of many flows (tenants) share places by weight. A free place goes to the
+// flow that holds least for its weight (max-min fair), and among equals to the one that was served
+// least (start-time fair queueing), so no flow starves and a flow alone gets everything. A flow's
+// items lie in lanes (partitions), each first in, first out, served in turn. Pure bookkeeping: no
+// clock, no random source, no I/O.
 
 export interface FairQueue<T> {
   /** cost: what the item will hold, a positive whole number (so that sums are exact). */
   push(flow: string, lane: string, item: T, cost: number): void;
-  /** The next item whose lane may move, and its cost is held from now on; undefined: none may. Only the head of a lane is asked. */
+  /**
+   * The next item whose lane may move, and its cost is held from now on; undefined: none may. Only
+   * the head of a lane is asked.
+   */
   take(admits: (item: T) => boolean): T | undefined;
   /** Gives back what a taken item held. */
   release(flow: string, cost: number): void;
@@ -40,7 +44,9 @@ interface Flow<T> {
 /** weightOf: a positive number; a flow of weight 2 gets twice the share of one of weight 1. */
 export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
-  /** Of the item that was taken last: a flow that comes back begins here and has saved up nothing. */
+  /**
+   * Of the item that was taken last: a flow that comes back begins here and has saved up nothing.
+   */
   let time = 0;
   let size = 0;
 
@@ -129,8 +135,9 @@ export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1)
 }
 
 /**
- * Whether a flow may take `more` of a bounded pool that is not taken back from anyone: it may have as much as it leaves free. One flow
- * fills half of the pool, a second half of the rest, so there is always something for the next.
+ * Whether a flow may take `more` of a bounded pool that is not taken back from anyone: it may have
+ * as much as it leaves free. One flow fills half of the pool, a second half of the rest, so there
+ * is always something for the next.
  */
 export const leavesRoom = (own: number, more: number, used: number, limit: number): boolean =>
   own + more <= limit - used - more;

@@ -1,5 +1,6 @@
-// The bandit's context x (docs/design/routing.md, Context): what is known of a request, and of the examples an arm would be shown, as 24 numbers in [-1, 1].
-// The layout is a contract with the learner: any change of it needs a new FEATURE_VERSION.
+// The bandit's context x (docs/design/routing.md, Context): what is known of a request, and of the
+// examples an arm would be shown, as 24 numbers in [-1, 1]. The layout is a contract with the
+// learner: any change of it needs a new FEATURE_VERSION.
 import { normal, splitmix64 } from "./random.ts";
 
 export const FEATURE_VERSION = 1;
@@ -21,7 +22,8 @@ export const FEATURE_NAMES: readonly string[] = [
   "punctuation",
   "codeLike",
   "nonAscii",
-  // tanh(z / 2) of a fixed Gaussian projection of the embedding (z ~ N(0, 1) for a random unit vector); 0 without one.
+  // tanh(z / 2) of a fixed Gaussian projection of the embedding (z ~ N(0, 1) for a random unit
+  // vector); 0 without one.
   ...Array.from({ length: PROJECTED }, (_, k) => `embedding${k}`),
   // The examples the arm would be shown; 0 without any.
   "exampleCount",
@@ -89,8 +91,11 @@ function projection(dimension: number): Float64Array {
   return Float64Array.from({ length: PROJECTED * dimension }, () => normal(random));
 }
 
-/** Returns the function from a request and an arm's examples to x. It keeps the projection matrices (one a dimension) it has made,
- *  and the last question's part. A vector must not be changed once it was given. */
+/**
+ * Returns the function from a request and an arm's examples to x. It keeps the projection matrices
+ * (one a dimension) it has made,
+ *  and the last question's part. A vector must not be changed once it was given.
+ */
 export function createFeatures(): (input: FeatureInput) => number[] {
   const matrices = new Map<number, Float64Array>();
   const project = (embedding: Float32Array): number[] => {

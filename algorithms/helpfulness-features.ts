@@ -1,12 +1,16 @@
-// What the helpfulness model looks at (docs/design/selection.md, Stage 2): one row for each (request, candidate, arm). Similarity alone correlates weakly with
-// helpfulness (IC-Cache Fig. 7), so the texts' sizes, the example's record and its agreement with the other candidates stand beside it.
-// Pure: the same function makes the rows that are served and those that are trained on.
+// What the helpfulness model looks at (docs/design/selection.md, Stage 2): one row for each
+// (request, candidate, arm). Similarity alone correlates weakly with helpfulness (IC-Cache Fig. 7),
+// so the texts' sizes, the example's record and its agreement with the other candidates stand
+// beside it. Pure: the same function makes the rows that are served and those that are trained on.
 import { agreementsOf } from "./agreement.ts";
 import { dot } from "./embedding.ts";
 import { normal, splitmix64 } from "./random.ts";
 import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
-/** Version of the layout below; a helpfulness model of another version is refused. Any change of the layout or of a meaning needs a new one. */
+/**
+ * Version of the layout below; a helpfulness model of another version is refused. Any change of the
+ * layout or of a meaning needs a new one.
+ */
 export const HELPFULNESS_FEATURE_VERSION = 2;
 
 /** Components of the random projection of the embeddings' product. */
@@ -37,7 +41,8 @@ export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
   "literals",
   "literalsInRequest",
   "literalsInResponse",
-  // Its answer against those of the other candidates, which count the more the more similar they are.
+  // Its answer against those of the other candidates, which count the more the more similar they
+  // are.
   "agreement",
   "agreementToBest",
   "agreementWithNearest",
@@ -85,8 +90,9 @@ export interface ArmFacts {
 }
 
 /**
- * Rows of all candidates for each arm, row-major: the row of arm a and candidate i begins at (a * candidates.length + i) *
- * HELPFULNESS_FEATURES. Every number is finite, whatever is given. The order of the candidates changes only the order of the rows.
+ * Rows of all candidates for each arm, row-major: the row of arm a and candidate i begins at (a *
+ * candidates.length + i) * HELPFULNESS_FEATURES. Every number is finite, whatever is given. The
+ * order of the candidates changes only the order of the rows.
  */
 export type HelpfulnessFeatures = (
   request: RequestFacts,
@@ -176,14 +182,20 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
   };
 }
 
-/** Rows of standard normals, scaled so that the product of two random unit vectors gives values about 1. */
+/**
+ * Rows of standard normals, scaled so that the product of two random unit vectors gives values
+ * about 1.
+ */
 function projectionOf(dimension: number): Float64Array {
   const random = splitmix64(PROJECTION_SEED);
   const scale = Math.sqrt(dimension);
   return Float64Array.from({ length: PROJECTED * dimension }, () => scale * normal(random));
 }
 
-/** The projection's rows, each multiplied by the question's vector: what is left to do for a candidate is one product a row. */
+/**
+ * The projection's rows, each multiplied by the question's vector: what is left to do for a
+ * candidate is one product a row.
+ */
 function projectedQuestion(question: Float32Array, projection: Float64Array): Float64Array[] {
   const d = question.length;
   return Array.from({ length: PROJECTED }, (_, k) => {
@@ -194,14 +206,16 @@ function projectedQuestion(question: Float32Array, projection: Float64Array): Fl
 }
 
 /**
- * Length below which a sum of unit vectors is no longer stretched to 1, for each vector summed. What is left when float32 vectors cancel is
- * their own rounding, up to 2^-24 each; this is a hundred times as much, so that such noise stays near zero.
+ * Length below which a sum of unit vectors is no longer stretched to 1, for each vector summed.
+ * What is left when float32 vectors cancel is their own rounding, up to 2^-24 each; this is a
+ * hundred times as much, so that such noise stays near zero.
  */
 const shortestMean = 1e-5;
 
 /**
- * Direction of the mean of the candidates' vectors: of unit length, or near zero where they cancel. Summed in float64 and never divided by
- * less than `shortestMean` a vector: the order of the candidates, which moves only the rounding, would show in the direction otherwise.
+ * Direction of the mean of the candidates' vectors: of unit length, or near zero where they cancel.
+ * Summed in float64 and never divided by less than `shortestMean` a vector: the order of the
+ * candidates, which moves only the rounding, would show in the direction otherwise.
  */
 function centroidOf(candidates: readonly CandidateFacts[], dimension: number): Float64Array {
   const sum = new Float64Array(dimension);

@@ -1,4 +1,5 @@
-// Who a record is: ids, times and sharing domains, by one function for every stage, so that all of them agree.
+// Who a record is: ids, times and sharing domains, by one function for every stage, so that all of
+// them agree.
 import { createHash } from "node:crypto";
 import { shortName } from "./names.ts";
 import type { Request, Work } from "../schemas/types.ts";
@@ -13,8 +14,9 @@ export interface RecordPosition {
 const positionText = ({ topic, partition, offset }: RecordPosition): string => `${topic}-${partition}-${offset}`;
 
 /**
- * A request without id (absent or empty) is named by its position, without createdAt dated by the Kafka timestamp. Names that are too long
- * have short ones in their place (names.ts): plan refuses such a request, and the refusal must stand under some name.
+ * A request without id (absent or empty) is named by its position, without createdAt dated by the
+ * Kafka timestamp. Names that are too long have short ones in their place (names.ts): plan refuses
+ * such a request, and the refusal must stand under some name.
  */
 export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<Pick<Request, "tenant" | "domain">>>(
   request: R,
@@ -35,17 +37,24 @@ export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<P
 /** Lone surrogates can't be encoded; Avro strings hold none. */
 const escape = (name: string): string => encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\ufffd"));
 
-/** tenant/domain; null or empty is the domain "default". Both are percent-encoded, so that no name can forge another tenant's domain. */
+/**
+ * tenant/domain; null or empty is the domain "default". Both are percent-encoded, so that no name
+ * can forge another tenant's domain.
+ */
 export const sharingDomain = (tenant: string, domain: string | null): string =>
   `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
 
-/** How far the clocks of two hosts, or of a host and a broker, may differ before one of them is not believed. */
+/**
+ * How far the clocks of two hosts, or of a host and a broker, may differ before one of them is not
+ * believed.
+ */
 export const skewMs = 5_000;
 
 /**
- * When a record came to the broker, milliseconds since the epoch: the one time of a client's record that counts, for deadlines, order,
- * memory and retention. A broker that stamps records itself (message.timestamp.type=LogAppendTime, as on the topics we make) is believed;
- * a stamp that the producer made is believed within skewMs of now, which is when the record is received.
+ * When a record came to the broker, milliseconds since the epoch: the one time of a client's record
+ * that counts, for deadlines, order, memory and retention. A broker that stamps records itself
+ * (message.timestamp.type=LogAppendTime, as on the topics we make) is believed; a stamp that the
+ * producer made is believed within skewMs of now, which is when the record is received.
  */
 export function arrivalOf(
   { timestamp, appended = false }: { timestamp: number; appended?: boolean },
@@ -56,7 +65,10 @@ export function arrivalOf(
   return Number.isFinite(timestamp) ? Math.min(Math.max(timestamp, now - toleranceMs), now) : now;
 }
 
-/** Milliseconds since the epoch at which nobody needs the answer any more; createdAt: when the request came, by arrivalOf(). */
+/**
+ * Milliseconds since the epoch at which nobody needs the answer any more; createdAt: when the
+ * request came, by arrivalOf().
+ */
 export const deadlineOf = (
   request: Pick<Request, "allow"> & { createdAt: number },
   defaultMs: number,
@@ -64,15 +76,19 @@ export const deadlineOf = (
 ): number => request.createdAt + Math.min(request.allow.deadlineMs ?? defaultMs, mostMs);
 
 /**
- * The deadline of work that plan handed over, by the clock of whoever has it now. Where plan's clock and the broker's differ by more
- * than a hop takes, what is left of the deadline counts from the work's own arrival.
+ * The deadline of work that plan handed over, by the clock of whoever has it now. Where plan's
+ * clock and the broker's differ by more than a hop takes, what is left of the deadline counts from
+ * the work's own arrival.
  */
 export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "plannedAt">, arrivedAt: number): number {
   const hop = arrivedAt - plannedAt;
   return hop >= 0 && hop <= skewMs ? notAfter : arrivedAt + (notAfter - plannedAt);
 }
 
-/** The same pair in the same domain is the same example, however often it is admitted. 32 hex digits. */
+/**
+ * The same pair in the same domain is the same example, however often it is admitted. 32 hex
+ * digits.
+ */
 export const exampleId = (domain: string, request: string, response: string): string =>
   createHash("sha256")
     .update(JSON.stringify([domain, request, response]))

@@ -1,5 +1,6 @@
-// What to keep when not everything fits: 0/1 knapsack by value density. The greedy choice that skips what does not fit any more, or the single most
-// valuable item where that is worth more: together never less than half of the best possible value (Dantzig's bound). Pure.
+// What to keep when not everything fits: 0/1 knapsack by value density. The greedy choice that
+// skips what does not fit any more, or the single most valuable item where that is worth more:
+// together never less than half of the best possible value (Dantzig's bound). Pure.
 
 export interface KnapsackItem {
   /** >= 0, finite. */
@@ -8,7 +9,10 @@ export interface KnapsackItem {
   weight: number;
 }
 
-/** Indexes of the items to keep, ascending. Among equally dense items the earlier one goes first. Throws RangeError for NaN and negative numbers. */
+/**
+ * Indexes of the items to keep, ascending. Among equally dense items the earlier one goes first.
+ * Throws RangeError for NaN and negative numbers.
+ */
 export function knapsack(items: readonly KnapsackItem[], capacity: number): number[] {
   for (const [index, { value, weight }] of items.entries())
     if (!(value >= 0 && Number.isFinite(value) && weight >= 0 && Number.isFinite(weight)))

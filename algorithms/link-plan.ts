@@ -1,5 +1,6 @@
-// Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC 4.2). Positions count
-// from the first token of the first chunk; the question behind the last chunk is prefilled in any case and stands in no plan.
+// Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC
+// 4.2). Positions count from the first token of the first chunk; the question behind the last chunk
+// is prefilled in any case and stands in no plan.
 import type { LinkPolicy } from "./link-policy.ts";
 
 /** A chunk in prompt order. */
@@ -7,8 +8,9 @@ export interface PlannedChunk {
   /** Tokens, >= 1. */
   length: number;
   /**
-   * missing: no cache, so all of it is computed whatever the policy. exact: the prompt up to its end is the one that its cache was made
-   * behind, so nothing of it needs repair (only the first chunks can be); `full` alone computes it again.
+   * missing: no cache, so all of it is computed whatever the policy. exact: the prompt up to its
+   * end is the one that its cache was made behind, so nothing of it needs repair (only the first
+   * chunks can be); `full` alone computes it again.
    */
   state: "linked" | "missing" | "exact";
 }
@@ -48,7 +50,10 @@ export interface Layout {
   starts: number[];
   /** Tokens of all chunks. */
   total: number;
-  /** Where what stands before is not what the cache was made behind; the last chunks are computed whole instead. */
+  /**
+   * Where what stands before is not what the cache was made behind; the last chunks are computed
+   * whole instead.
+   */
   repairable: boolean[];
 }
 

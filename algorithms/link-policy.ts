@@ -1,6 +1,8 @@
-// The names of recomputation policies that are served, as they stand in the configuration, in requests and in ClickHouse
-// (docs/design/linked-prefill.md, Policies). Those that benchmarks compare with them are in arms/linked/research/policy.ts.
-//   full | naive | attnlink-K | prefix-R | last-M | last-M+ANY     K tokens a boundary, R percent, M chunks
+// The names of recomputation policies that are served, as they stand in the configuration, in
+// requests and in ClickHouse (docs/design/linked-prefill.md, Policies). Those that benchmarks
+// compare with them are in arms/linked/research/policy.ts.
+//   full | naive | attnlink-K | prefix-R | last-M | last-M+ANY
+// with K tokens a boundary, R percent, M chunks.
 
 export interface LinkPolicy {
   kind: "full" | "naive" | "attnlink" | "prefix";
@@ -31,7 +33,10 @@ export function parsePolicy(name: string): LinkPolicy | Problem {
   };
 }
 
-/** The M of "last-M+REST", "last-M" (the rest is naive) or "REST" (0); null: the name has no such form. */
+/**
+ * The M of "last-M+REST", "last-M" (the rest is naive) or "REST" (0); null: the name has no such
+ * form.
+ */
 export function splitLast(name: string): { last: number; rest: string } | null {
   const [, digits, rest] = /^last-(\d{1,3})(?:\+(.+))?$/.exec(name) ?? [];
   if (digits === undefined) return name.startsWith("last-") ? null : { last: 0, rest: name };

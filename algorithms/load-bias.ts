@@ -1,12 +1,17 @@
-// What load subtracts from an arm's score, in overload alone and never from the learnt model (docs/design/routing.md, Load; IC-Cache section 4.2, appendix A.2 eq. 9):
-// lambda0 tanh(gamma max(0, L - L*)) C_i for the load L of the more expensive arms, which raises the cost of expensive arms while they are short, and
-// a penalty of the same form for the arm's own utilisation, whatever it costs, so that a bottleneck is not fed, the cheapest arm included.
+// What load subtracts from an arm's score, in overload alone and never from the learnt model
+// (docs/design/routing.md, Load; IC-Cache section 4.2, appendix A.2 eq. 9): lambda0 tanh(gamma
+// max(0, L - L*)) C_i for the load L of the more expensive arms, which raises the cost of expensive
+// arms while they are short, and a penalty of the same form for the arm's own utilisation, whatever
+// it costs, so that a bottleneck is not fed, the cheapest arm included.
 
 /** What is known of the arms' load; all of them moving averages. */
 export interface Load {
   /** L: mean utilisation of the arms more expensive than the cheapest; 0 when there are none. */
   costlier: number;
-  /** Utilisation of each arm, by name: what it has not finished over what it takes at a time, >= 0. An arm that is missing counts as idle. */
+  /**
+   * Utilisation of each arm, by name: what it has not finished over what it takes at a time, >= 0.
+   * An arm that is missing counts as idle.
+   */
   byArm: ReadonlyMap<string, number>;
 }
 
@@ -27,16 +32,25 @@ export interface SaturationBias extends Pressing {
   weight: number;
 }
 
-/** How hard overload presses, [0, 1): the magnitude that autoscaling watches. A load that is not finite counts as none. */
+/**
+ * How hard overload presses, [0, 1): the magnitude that autoscaling watches. A load that is not
+ * finite counts as none.
+ */
 export function pressure(load: number, { threshold, gamma }: Pressing): number {
   return Number.isFinite(load) ? Math.tanh(gamma * Math.max(0, load - threshold)) : 0;
 }
 
-/** The penalty of an arm with normalised cost C_i in [0, 1] at the load L; to be subtracted from its score. In [0, lambda0 C_i]. */
+/**
+ * The penalty of an arm with normalised cost C_i in [0, 1] at the load L; to be subtracted from its
+ * score. In [0, lambda0 C_i].
+ */
 export const loadPenalty = (load: number, cost: number, bias: LoadBias): number =>
   bias.lambda0 * pressure(load, bias) * cost;
 
-/** The penalty of an arm for its own utilisation; to be subtracted from its score. In [0, weight]; equally busy arms have the same, so it ranks none. */
+/**
+ * The penalty of an arm for its own utilisation; to be subtracted from its score. In [0, weight];
+ * equally busy arms have the same, so it ranks none.
+ */
 export const saturationPenalty = (utilisation: number, bias: SaturationBias): number =>
   bias.weight * pressure(utilisation, bias);
 
@@ -48,10 +62,11 @@ const LARGEST_GAP = 1;
 const MARGIN = 0.1;
 
 /**
- * The least lambda0 with which the cheapest arm beats every more expensive one by `margin` in full overload, whatever the qualities:
- * (largestGap + margin) / (smallest cost difference from the cheapest). The paper's Theorem 4 claims the limit for any lambda0; tanh
- * saturates, so it needs this condition. 0 when all arms cost the same. A cheapest arm that is itself saturated is another matter:
- * it wins surely where the more expensive ones are as saturated.
+ * The least lambda0 with which the cheapest arm beats every more expensive one by `margin` in full
+ * overload, whatever the qualities: (largestGap + margin) / (smallest cost difference from the
+ * cheapest). The paper's Theorem 4 claims the limit for any lambda0; tanh saturates, so it needs
+ * this condition. 0 when all arms cost the same. A cheapest arm that is itself saturated is another
+ * matter: it wins surely where the more expensive ones are as saturated.
  */
 export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GAP, margin = MARGIN): number {
   const cheapest = Math.min(...costs);
@@ -60,8 +75,9 @@ export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GA
 }
 
 /**
- * The least weight with which an idle arm beats a fully saturated one by `margin` while L presses on nobody, whatever the qualities and
- * although it costs more: largestGap + margin + costWeight (largest cost difference). costWeight: lambda_c.
+ * The least weight with which an idle arm beats a fully saturated one by `margin` while L presses
+ * on nobody, whatever the qualities and although it costs more: largestGap + margin + costWeight
+ * (largest cost difference). costWeight: lambda_c.
  */
 export function defaultSaturationWeight(
   costs: readonly number[],

@@ -1,5 +1,6 @@
-// The little linear algebra that the bandit needs: symmetric positive definite matrices of some dozen rows.
-// A matrix is packed as its lower triangle by rows, n (n + 1) / 2 numbers: what ClickHouse sums and what a policy carries.
+// The little linear algebra that the bandit needs: symmetric positive definite matrices of some
+// dozen rows. A matrix is packed as its lower triangle by rows, n (n + 1) / 2 numbers: what
+// ClickHouse sums and what a policy carries.
 
 /** A vector, or a packed lower triangle. */
 export type Numbers = ArrayLike<number>;
@@ -42,9 +43,10 @@ export const dot = (a: Numbers, b: Numbers): number => {
 };
 
 /**
- * Lower factor L with L LT = the matrix, packed. The matrix is first scaled to unit diagonal, so that features of different
- * sizes cost no precision; when rounding has made it indefinite, a growing jitter (1e-14 to 1e-4 of the diagonal) is added.
- * Throws RangeError when it is not finite, has a diagonal that is not positive, or is far from positive definite.
+ * Lower factor L with L LT = the matrix, packed. The matrix is first scaled to unit diagonal, so
+ * that features of different sizes cost no precision; when rounding has made it indefinite, a
+ * growing jitter (1e-14 to 1e-4 of the diagonal) is added. Throws RangeError when it is not finite,
+ * has a diagonal that is not positive, or is far from positive definite.
  */
 export function cholesky(packed: Numbers): Float64Array {
   const n = packedRows(packed.length);

@@ -1,4 +1,5 @@
-// How long a name that a client gives may be, and what stands for one that is longer: names are keys of topics, tables and memories.
+// How long a name that a client gives may be, and what stands for one that is longer: names are
+// keys of topics, tables and memories.
 import { createHash } from "node:crypto";
 
 /** UTF-8 bytes of an id, a tenant, a domain or whatever else is a name. */
@@ -9,7 +10,10 @@ export const bytesOf = (text: string): number => Buffer.byteLength(text);
 /** A UTF-16 unit has three bytes at most, so most names need not be measured. */
 export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes && bytesOf(name) > nameBytes;
 
-/** The name, or one of fixed length made of it: always the same for the same, so that its owner can still be answered. */
+/**
+ * The name, or one of fixed length made of it: always the same for the same, so that its owner can
+ * still be answered.
+ */
 export const shortName = (name: string): string =>
   isTooLong(name) ? `sha256:${createHash("sha256").update(name).digest("hex")}` : name;
 

@@ -1,5 +1,7 @@
-// What an offset belongs to: the cluster and the topic as it was made, by their ids. The same offset of another cluster, or of a topic that was deleted and
-// made again, means other records. Committed offsets carry it in front of their metadata: "@<cluster>.<topic id>:", 48 of the 4,096 characters.
+// What an offset belongs to: the cluster and the topic as it was made, by their ids. The same
+// offset of another cluster, or of a topic that was deleted and made again, means other records.
+// Committed offsets carry it in front of their metadata: "@<cluster>.<topic id>:", 48 of the 4,096
+// characters.
 import { createHash } from "node:crypto";
 
 export interface Origin {
@@ -11,7 +13,10 @@ export interface Origin {
 
 export const unknownOrigin: Origin = { cluster: "", topicId: "" };
 
-/** Whether an offset of the one can be one of the other. What is not known is taken for the same: an upgrade loses no position. */
+/**
+ * Whether an offset of the one can be one of the other. What is not known is taken for the same: an
+ * upgrade loses no position.
+ */
 export function sameOrigin(one: Origin, other: Origin): boolean {
   const agree = (a: string, b: string): boolean => a === "" || b === "" || a === b;
   return agree(one.cluster, other.cluster) && agree(one.topicId, other.topicId);
@@ -35,7 +40,10 @@ export function parseOrigin(text: string): Origin {
   return { cluster, topicId };
 }
 
-/** Under which name positions in a topic are kept. Those from before origins were known stay where they were; no topic's name has an @. */
+/**
+ * Under which name positions in a topic are kept. Those from before origins were known stay where
+ * they were; no topic's name has an @.
+ */
 export const positionName = (topic: string, origin: string): string => (origin === "" ? topic : `${topic}@${origin}`);
 
 /** Takes the metadata of a committed offset apart; what an older version wrote has no origin. */

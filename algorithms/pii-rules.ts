@@ -1,8 +1,9 @@
-// The shapes by which personal data and secrets are found in texts (algorithms/pii.ts replaces them). English first, some German.
-// A rule that is too wide spoils examples (a shell command must stay what it is), one that is too narrow lets data through:
-// docs/examples.md says where each of them stands.
-// Texts come from users: every rule takes time in proportion to the text. A run that no bound limits either ends what is looked for (it is
-// consumed) or is cut out first and looked at once (secret-rules.ts, streets below). test/slow-text.test.ts holds them all to it.
+// The shapes by which personal data and secrets are found in texts (algorithms/pii.ts replaces
+// them). English first, some German. A rule that is too wide spoils examples (a shell command must
+// stay what it is), one that is too narrow lets data through: docs/examples.md says where each of
+// them stands. Texts come from users: every rule takes time in proportion to the text. A run that
+// no bound limits either ends what is looked for (it is consumed) or is cut out first and looked at
+// once (secret-rules.ts, streets below). test/slow-text.test.ts holds them all to it.
 import { isCardNumber, isIban } from "./check-digits.ts";
 import { findApiKeys, findWebTokens, secretShapes, type Span } from "./secret-rules.ts";
 
@@ -30,7 +31,10 @@ function shape(kind: PersonalKind, pattern: RegExp, accept: (value: string) => b
   };
 }
 
-/** Groups of characters with one blank or dash between them: the longest run of whole groups that is one of the wanted numbers. */
+/**
+ * Groups of characters with one blank or dash between them: the longest run of whole groups that is
+ * one of the wanted numbers.
+ */
 function grouped(
   kind: PersonalKind,
   run: RegExp,
@@ -88,7 +92,10 @@ const roleAccount = /^(?:git|hg|svn|root|user|username|ubuntu|ec2-user|www-data|
 // Reserved for examples and tests (RFC 2606): nobody's mailbox.
 const reservedDomain = /[@.](?:example\.(?:com|net|org)|example|test|invalid|localhost)$/i;
 
-/** Written in one piece, or in groups of three and more with a shorter one at the end at most: "4 5 6 7 ..." is a list of numbers. */
+/**
+ * Written in one piece, or in groups of three and more with a shorter one at the end at most: "4 5
+ * 6 7 ..." is a list of numbers.
+ */
 const isCard = (digits: string, groups: readonly string[]): boolean =>
   groups.slice(0, -1).every(({ length }) => length >= 3) && isCardNumber(digits);
 
@@ -99,7 +106,10 @@ const isPhone = (value: string): boolean => {
   return count >= (/^\+\d+$/.test(value) ? 10 : 7) && count <= 15;
 };
 
-/** In dotted decimals, and routable: private, loopback, multicast and documentation addresses name nobody. */
+/**
+ * In dotted decimals, and routable: private, loopback, multicast and documentation addresses name
+ * nobody.
+ */
 function isPublicAddress(value: string): boolean {
   const bytes = value.split(".").map(Number);
   const [a = 0, b = 0, c = 0] = bytes;
@@ -113,7 +123,9 @@ function isPublicAddress(value: string): boolean {
   );
 }
 
-/** A value after "password=": neither a variable, a path, a mask, nor a plain word of the sentence. */
+/**
+ * A value after "password=": neither a variable, a path, a mask, nor a plain word of the sentence.
+ */
 const isSecretValue = (value: string): boolean => !/^(?:\p{L}+|[.~]{0,2}\/.*|[*.xX]+|%\w+|-.*)$/u.test(value);
 
 const street =
@@ -125,7 +137,10 @@ const assignedSecret =
 
 const houseNumber = new RegExp(`[ \\t]+\\d{1,4}[a-z]?(?:,?[ \\t]+\\d{5}[ \\t]+${word})?`, "uy");
 
-/** German streets are one word with the kind at its end: Lindenallee 7a, 10115 Berlin. A run of letters is looked at once. */
+/**
+ * German streets are one word with the kind at its end: Lindenallee 7a, 10115 Berlin. A run of
+ * letters is looked at once.
+ */
 function* findGermanStreets(text: string): Generator<Span> {
   for (const { index, 0: run } of text.matchAll(/[\p{L}-]+\.?/gu)) {
     const kind = /(?:straße|strasse|str\.|weg|allee|gasse|platz|damm)$/.exec(run.slice(-8));
@@ -139,7 +154,10 @@ function* findGermanStreets(text: string): Generator<Span> {
   }
 }
 
-/** In the order in which they are applied: what may hold another (a key with an e-mail in it) comes first. */
+/**
+ * In the order in which they are applied: what may hold another (a key with an e-mail in it) comes
+ * first.
+ */
 export const personalRules: readonly Rule[] = [
   { kind: "SECRET", find: findWebTokens },
   { kind: "SECRET", find: findApiKeys },

@@ -1,6 +1,7 @@
-// Replaces names, contact data and credentials by placeholders such as <EMAIL_1>: before an example is kept (docs/design/selection.md, Example lifecycle).
-// By rules alone (pii-rules.ts); pure and deterministic. The same value gets the same placeholder in all texts of a call, so
-// that an answer still fits its question. What the rules do not see is said in docs/examples.md.
+// Replaces names, contact data and credentials by placeholders such as <EMAIL_1>: before an example
+// is kept (docs/design/selection.md, Example lifecycle). By rules alone (pii-rules.ts); pure and
+// deterministic. The same value gets the same placeholder in all texts of a call, so that an answer
+// still fits its question. What the rules do not see is said in docs/examples.md.
 import { personalKinds, personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 
 export type { PersonalKind } from "./pii-rules.ts";
@@ -13,7 +14,10 @@ export interface Replaced {
 }
 
 export interface PersonalDataOptions {
-  /** Public IPv4 addresses too; false by default, for in commands they are mostly examples, masks and versions. */
+  /**
+   * Public IPv4 addresses too; false by default, for in commands they are mostly examples, masks
+   * and versions.
+   */
   ipAddresses?: boolean;
 }
 
@@ -59,7 +63,10 @@ const outsidePlaceholders = (text: string, change: (piece: string) => string): s
     .map((piece, index) => (index % 2 === 1 ? piece : change(piece)))
     .join("");
 
-/** Counts on after the placeholders that the texts have already, so that two people never become one. */
+/**
+ * Counts on after the placeholders that the texts have already, so that two people never become
+ * one.
+ */
 function createPlaceholders(texts: readonly string[]): { placeholder: Placeholder; found: Replaced["found"] } {
   const numbers = new Map<PersonalKind, number>();
   const known = new Map<string, string>();

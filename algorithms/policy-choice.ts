@@ -1,4 +1,5 @@
-// The policy "auto" of linked prefill (docs/design/linked-prefill.md, Policies): the cheapest whose measured loss, with the uncertainty of its mean added, stays under a bound.
+// The policy "auto" of linked prefill (docs/design/linked-prefill.md, Policies): the cheapest whose
+// measured loss, with the uncertainty of its mean added, stays under a bound.
 
 export interface PolicyRecord {
   /** Samples, decayed. */
@@ -32,7 +33,10 @@ export function upperKl({ weight, kl, klSquared }: PolicyRecord): number {
   return kl + 2 * Math.sqrt(Math.max(0, klSquared - kl * kl) / Math.max(1, weight));
 }
 
-/** Name of the policy with the smallest share among those that stay under `bound` and have `least` samples; `fallback` where none does. */
+/**
+ * Name of the policy with the smallest share among those that stay under `bound` and have `least`
+ * samples; `fallback` where none does.
+ */
 export function choosePolicy(
   records: ReadonlyMap<string, PolicyRecord>,
   { bound, least, fallback }: { bound: number; least: number; fallback: string },

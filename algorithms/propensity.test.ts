@@ -82,7 +82,8 @@ describe("winProbabilities", () => {
   });
 
   it("keeps two narrow arms apart beside a wide one", () => {
-    // Closed form: the wide arm decides alone whether it wins; else the narrow two settle it as if alone.
+    // Closed form: the wide arm decides alone whether it wins; else the narrow two settle it as if
+    // alone.
     const [a, b, wide] = winProbabilities([score(0.3 + 1e-8, 1e-8), score(0.3, 1e-8), score(0, 1)]);
     expect(wide).toBeCloseTo(1 - normalCdf(0.3), 6);
     expect(a! / (a! + b!)).toBeCloseTo(normalCdf(Math.SQRT1_2), 7);

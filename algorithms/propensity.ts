@@ -1,5 +1,6 @@
-// The exact probability that each of several independent normals is the largest: the chance with which Thompson sampling chooses
-// an arm. It is logged with every decision, so that other policies can be judged from the log; a Monte Carlo estimate would bias that.
+// The exact probability that each of several independent normals is the largest: the chance with
+// which Thompson sampling chooses an arm. It is logged with every decision, so that other policies
+// can be judged from the log; a Monte Carlo estimate would bias that.
 import { normalCdf, normalDensity } from "./gaussian.ts";
 
 /** An arm's score ~ N(mean, deviation^2); deviation >= 0. */
@@ -13,7 +14,10 @@ export const PROBABILITY_FLOOR = 1e-15;
 
 /** Beyond this many deviations the tail (1e-19) is below the rounding. */
 const REACH = 9;
-/** A panel spans this many deviations of the narrowest arm in it: 16 nodes are then exact to about 1e-14. */
+/**
+ * A panel spans this many deviations of the narrowest arm in it: 16 nodes are then exact to about
+ * 1e-14.
+ */
 const PANEL = 2;
 /** Abscissae and weights of the 16-point Gauss-Legendre rule on [-1, 1], the positive half. */
 const NODES = [
@@ -32,9 +36,10 @@ const RULE = NODES.flatMap(([node, weight]) => [
 ]);
 
 /**
- * P(score i is the largest) for each i, summing to 1; absolute error below 1e-9 (1e-12 in practice). Arms without deviation are
- * point masses: the best of them (ties share equally, so ties must be broken at random) wins when every other arm falls below it.
- * Throws RangeError for no arms, a negative deviation or anything not finite.
+ * P(score i is the largest) for each i, summing to 1; absolute error below 1e-9 (1e-12 in
+ * practice). Arms without deviation are point masses: the best of them (ties share equally, so ties
+ * must be broken at random) wins when every other arm falls below it. Throws RangeError for no
+ * arms, a negative deviation or anything not finite.
  */
 export function winProbabilities(scores: readonly Score[]): number[] {
   if (scores.length === 0) throw new RangeError("no arms to choose from");
@@ -42,7 +47,8 @@ export function winProbabilities(scores: readonly Score[]): number[] {
     if (!Number.isFinite(mean) || !Number.isFinite(deviation) || deviation < 0)
       throw new RangeError(`a score must be finite with a deviation >= 0, not N(${mean}, ${deviation}^2)`);
 
-  // A deviation of a few units in the last place of its mean is none: the grid could not resolve it.
+  // A deviation of a few units in the last place of its mean is none: the grid could not resolve
+  // it.
   const fixed = scores.map(({ mean, deviation }) => deviation <= Math.abs(mean) * 2 ** -46 || deviation < 1e-290);
   const moving = scores.filter((_, i) => !fixed[i]);
   const best = Math.max(...scores.map(({ mean }, i) => (fixed[i] ? mean : -Infinity)));
@@ -59,7 +65,10 @@ export function winProbabilities(scores: readonly Score[]): number[] {
   return raw.map((value) => value / total);
 }
 
-/** For each moving arm: the integral over s > from of its density times the distribution functions of the others. */
+/**
+ * For each moving arm: the integral over s > from of its density times the distribution functions
+ * of the others.
+ */
 function integrate(arms: readonly Score[], from: number): Float64Array {
   const n = arms.length;
   const wins = new Float64Array(n);
@@ -90,7 +99,10 @@ function integrate(arms: readonly Score[], from: number): Float64Array {
   return wins;
 }
 
-/** Intervals in each of which every arm is smooth: no wider than PANEL deviations of any arm that varies there. */
+/**
+ * Intervals in each of which every arm is smooth: no wider than PANEL deviations of any arm that
+ * varies there.
+ */
 function panels(arms: readonly Score[], from: number): [number, number][] {
   const low = arms.map(({ mean, deviation }) => mean - REACH * deviation);
   const high = arms.map(({ mean, deviation }) => mean + REACH * deviation);

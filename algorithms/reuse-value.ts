@@ -1,5 +1,6 @@
-// What a stored chunk cache is worth (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache that needs little repair counts more than one
-// that is used as often. Decayed, which the paper does not say: otherwise what was popular once would stay for ever.
+// What a stored chunk cache is worth (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache
+// that needs little repair counts more than one that is used as often. Decayed, which the paper
+// does not say: otherwise what was popular once would stay for ever.
 
 /** Value at a time; milliseconds of any clock. */
 export interface ReuseValue {
@@ -7,7 +8,10 @@ export interface ReuseValue {
   at: number;
 }
 
-/** What one use adds: 1 / max(CFO, 1/length), at most the chunk's tokens. CFO in [0, 1], length >= 1. */
+/**
+ * What one use adds: 1 / max(CFO, 1/length), at most the chunk's tokens. CFO in [0, 1], length >=
+ * 1.
+ */
 export const reuseCredit = (cfo: number, length: number): number => 1 / Math.max(cfo, 1 / length);
 
 /** Halves every halfLife milliseconds; a clock that went back changes nothing. */
@@ -29,7 +33,10 @@ export interface Evictable {
   pinned: boolean;
 }
 
-/** Keys to evict, in order, until no more than `budget` bytes are left: lowest value first, the older of equals; never what is pinned. */
+/**
+ * Keys to evict, in order, until no more than `budget` bytes are left: lowest value first, the
+ * older of equals; never what is pinned.
+ */
 export function chooseVictims(entries: readonly Evictable[], budget: number): string[] {
   let excess = entries.reduce((sum, { bytes }) => sum + bytes, 0) - budget;
   if (excess <= 0) return [];

@@ -1,5 +1,6 @@
-// The shapes of keys and tokens (pii-rules.ts puts them into the order of all rules). Keys are long runs of letters, digits and dashes: a
-// pattern that may begin anywhere in a run and must see its end would read the run once for each beginning, so runs are cut out first.
+// The shapes of keys and tokens (pii-rules.ts puts them into the order of all rules). Keys are long
+// runs of letters, digits and dashes: a pattern that may begin anywhere in a run and must see its
+// end would read the run once for each beginning, so runs are cut out first.
 
 /** Half-open, in UTF-16 units. */
 export interface Span {
@@ -18,7 +19,10 @@ export const secretShapes: readonly RegExp[] = [
   /:\/\/[^\s/:@<>]+:(?<value>[^\s/@<>$]+)@/g, // user:password@host
 ];
 
-/** JSON web tokens: three parts of eight characters and more with dots between them, the first beginning with eyJ. */
+/**
+ * JSON web tokens: three parts of eight characters and more with dots between them, the first
+ * beginning with eyJ.
+ */
 export function* findWebTokens(text: string): Generator<Span> {
   for (const { index, 0: run } of text.matchAll(/[\w-]+(?:\.[\w-]+)*/g)) {
     if (!run.includes("eyJ")) continue;

@@ -6,7 +6,8 @@ it("is zero for the same distribution, whatever is added to all logits", () => {
 });
 
 it("is the mean over positions of the divergence from the reference", () => {
-  // p = (1/2, 1/2), q = (1/4, 3/4): ln 2 / 2 + ln(2/3) / 2 ... twice the same row and once equal ones.
+  // p = (1/2, 1/2), q = (1/4, 3/4): ln 2 / 2 + ln(2/3) / 2 ... twice the same row and once equal
+  // ones.
   const p = [0, 0];
   const q = [0, Math.log(3)];
   const divergence = 0.5 * Math.log(2) + 0.5 * Math.log(2 / 3);

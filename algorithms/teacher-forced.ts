@@ -1,5 +1,6 @@
-// How far two prefills of one prompt are apart (docs/design/linked-prefill.md, Divergence): both are made to say the same answer, and at each of its tokens their next-token
-// distributions are compared. The mean over tokens, for the first token alone misleads.
+// How far two prefills of one prompt are apart (docs/design/linked-prefill.md, Divergence): both
+// are made to say the same answer, and at each of its tokens their next-token distributions are
+// compared. The mean over tokens, for the first token alone misleads.
 
 export interface Comparison {
   /** Mean Kullback-Leibler divergence of `other` from `reference`, nats, >= 0. */
@@ -8,7 +9,10 @@ export interface Comparison {
   agreement: number;
 }
 
-/** Logits row by row, rows x vocabulary, both of the same shape. Throws RangeError when they are not, or have no row. */
+/**
+ * Logits row by row, rows x vocabulary, both of the same shape. Throws RangeError when they are
+ * not, or have no row.
+ */
 export function compareLogits(reference: Float32Array, other: Float32Array, vocabulary: number): Comparison {
   const rows = reference.length / vocabulary;
   if (!(rows >= 1) || !Number.isInteger(rows) || reference.length !== other.length)

@@ -1,5 +1,6 @@
-// How much texts have in common, quickly: tokens as sorted hashes that are made once for each text and then compared by the hundred. Close to
-// token-f1.ts, which is exact and too slow to hold 32 candidates against each other for every request.
+// How much texts have in common, quickly: tokens as sorted hashes that are made once for each text
+// and then compared by the hundred. Close to token-f1.ts, which is exact and too slow to hold 32
+// candidates against each other for every request.
 
 /** Only the head is looked at: a text of a megabyte must not hold the event loop. */
 const HEAD = 2_048;
@@ -77,7 +78,10 @@ export const coverage = (wanted: HashedTokens, given: HashedTokens): number =>
 const literal =
   /"([^"\n]{1,64})"|'([^'\n]{1,64})'|`([^`\n]{1,64})`|[\w.$*~-]{0,64}[/*~$][\w./$*~-]{0,64}|\b[\w-]{1,64}\.\w{1,8}\b|\b\d[\d.:]{0,16}\b/g;
 
-/** What an answer would have to repeat as it stands: quoted text, paths, file names, variables and numbers; the first few, each once. */
+/**
+ * What an answer would have to repeat as it stands: quoted text, paths, file names, variables and
+ * numbers; the first few, each once.
+ */
 export function literalsOf(text: string): string[] {
   const found = new Set<string>();
   for (const match of text.slice(0, HEAD).matchAll(literal)) {

@@ -1,5 +1,6 @@
-// The port of everything that can answer a request: a model behind an endpoint, a model in this process, a log.
-// An arm never throws for what the outside does: it returns a failure with a stable code.
+// The port of everything that can answer a request: a model behind an endpoint, a model in this
+// process, a log. An arm never throws for what the outside does: it returns a failure with a stable
+// code.
 import type { Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
@@ -9,7 +10,10 @@ export interface ArmRequest {
   /** Milliseconds since the epoch. */
   deadline: number;
   tenant?: string;
-  /** Name of the policy of linked prefill that the request asks for (algorithms/link-policy.ts); arms that don't link ignore it. */
+  /**
+   * Name of the policy of linked prefill that the request asks for (algorithms/link-policy.ts);
+   * arms that don't link ignore it.
+   */
   linkPolicy?: string | undefined;
 }
 
@@ -26,13 +30,19 @@ export interface ArmAnswer {
   cost: number;
   /** Model calls made, retries included, from 1. */
   attempts: number;
-  /** Milliseconds from answer() until the call was started (waiting for a slot), and until its first token; null when not streamed. */
+  /**
+   * Milliseconds from answer() until the call was started (waiting for a slot), and until its first
+   * token; null when not streamed.
+   */
   queueMs: number;
   firstTokenMs: number | null;
 }
 
-/** Codes: not_recorded, endpoint_refused, endpoint_timeout, endpoint_rejected, endpoint_unavailable, rate_limited, stream_cut,
- *  prompt_too_large, cancelled, model_failed. */
+/**
+ * Codes: not_recorded, endpoint_refused, endpoint_timeout, endpoint_rejected, endpoint_unavailable,
+ * rate_limited, stream_cut,
+ *  prompt_too_large, cancelled, model_failed.
+ */
 export interface ArmFailure {
   kind: "failure";
   code: string;
@@ -52,7 +62,10 @@ export interface ArmInventory {
   /** Names in it, and bytes of the caches behind them. */
   chunks: number;
   bytes: number;
-  /** How often caches were read from where, and loaded before they were asked for, since the process of the model was started. */
+  /**
+   * How often caches were read from where, and loaded before they were asked for, since the process
+   * of the model was started.
+   */
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
 }
 
@@ -61,13 +74,19 @@ export interface Arm {
   readonly model: string;
   /** Calls it takes at a time; more wait for their turn. */
   readonly concurrency: number;
-  /** Each text as it comes, where the arm streams; a new attempt, from 1, starts over. Rejects only for bugs. */
+  /**
+   * Each text as it comes, where the arm streams; a new attempt, from 1, starts over. Rejects only
+   * for bugs.
+   */
   answer(
     request: ArmRequest,
     signal: AbortSignal,
     onText?: (text: string, attempt: number) => void,
   ): Promise<ArmResult>;
-  /** Only of arms that keep caches; null while nothing can be said. Rejects when the arm's process dies meanwhile. */
+  /**
+   * Only of arms that keep caches; null while nothing can be said. Rejects when the arm's process
+   * dies meanwhile.
+   */
   inventory?(): Promise<ArmInventory | null>;
   close(): Promise<void>;
 }

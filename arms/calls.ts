@@ -1,6 +1,6 @@
-// The calls that an arm has under way: no more than it takes at a time, in fair turns between tenants, each ended by
-// the first of its signal, its deadline and close(). A caller that gives up while it waits for its turn is answered at
-// once.
+// The calls that an arm has under way: no more than it takes at a time, in fair turns between
+// tenants, each ended by the first of its signal, its deadline and close(). A caller that gives up
+// while it waits for its turn is answered at once.
 import { errorOf } from "../algorithms/errors.ts";
 import { createFairQueue } from "../algorithms/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
@@ -9,8 +9,9 @@ type Ending = "cancelled" | "deadline";
 
 export interface Calls {
   /**
-   * Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more, and endedFailure() says why. Where none is free
-   * `onWait` is told first, with what is aborted when all is over; it must not throw.
+   * Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more,
+   * and endedFailure() says why. Where none is free `onWait` is told first, with what is aborted
+   * when all is over; it must not throw.
    */
   run(
     request: ArmRequest,

@@ -1,4 +1,5 @@
-// What an answer costs, and how expensive each arm is relative to the others (C_i of docs/design/routing.md, Cost).
+// What an answer costs, and how expensive each arm is relative to the others (C_i of
+// docs/design/routing.md, Cost).
 import type { ArmConfig } from "../config/schema.ts";
 import type { Usage } from "../schemas/types.ts";
 
@@ -6,12 +7,18 @@ const million = 1_000_000;
 // An arm's price is taken at this mix of tokens: prompts with examples are long, answers short.
 const promptShare = 0.75;
 
-/** Cost of an answer in the prices' currency; prices are per million tokens. Linked tokens are prompt tokens and cost as such. */
+/**
+ * Cost of an answer in the prices' currency; prices are per million tokens. Linked tokens are
+ * prompt tokens and cost as such.
+ */
 export function answerCost(usage: Pick<Usage, "prompt" | "completion">, prices: ArmConfig["prices"]): number {
   return (usage.prompt * prices.prompt + usage.completion * prices.completion) / million;
 }
 
-/** C_i of every arm, [0, 1]: its price relative to the most expensive, or what the configuration says. All 0 when nothing has a price. */
+/**
+ * C_i of every arm, [0, 1]: its price relative to the most expensive, or what the configuration
+ * says. All 0 when nothing has a price.
+ */
 export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number> {
   const prices = arms.map((arm) => promptShare * arm.prices.prompt + (1 - promptShare) * arm.prices.completion);
   const highest = Math.max(0, ...prices);
@@ -20,7 +27,10 @@ export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number>
   );
 }
 
-/** Tokens of a text where nobody counted them: four characters each, at least 1 for a text that isn't empty. */
+/**
+ * Tokens of a text where nobody counted them: four characters each, at least 1 for a text that
+ * isn't empty.
+ */
 export function estimatedTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }

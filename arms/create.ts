@@ -5,7 +5,10 @@ import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
 import { createOpenAiArm } from "./openai/openai.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
 
-/** Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not called yet. */
+/**
+ * Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not
+ * called yet.
+ */
 export async function createArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> {
   switch (config.type) {
     case "openai":

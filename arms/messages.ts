@@ -1,4 +1,5 @@
-// Turns the pieces of a prompt into chat messages. Pieces stay apart until here so that chunks can be linked one by one.
+// Turns the pieces of a prompt into chat messages. Pieces stay apart until here so that chunks can
+// be linked one by one.
 import type { Piece } from "../schemas/types.ts";
 
 export interface ChatMessage {
@@ -14,9 +15,10 @@ export interface MessageParts {
 }
 
 /**
- * One message a piece, in order; an example in chat turns is a user and an assistant piece. Neighbours of the same role become one message,
- * a blank line between them, where they are system texts, documents, or examples with the guidance around them: chat templates want turns
- * to alternate.
+ * One message a piece, in order; an example in chat turns is a user and an assistant piece.
+ * Neighbours of the same role become one message, a blank line between them, where they are system
+ * texts, documents, or examples with the guidance around them: chat templates want turns to
+ * alternate.
  */
 export function messageParts(pieces: readonly Piece[]): MessageParts[] {
   const messages: MessageParts[] = [];

@@ -1,4 +1,5 @@
-// What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate, the embedder and the pool. Followers wait for the lock and hold nothing else.
+// What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate,
+// the embedder and the pool. Followers wait for the lock and hold nothing else.
 import { createAdmit, type ExampleStore } from "../operators/admit/admit.ts";
 import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
@@ -32,7 +33,10 @@ const candidatesAtOnce = 200;
 /** How long a reward may wait for its response to be recorded. */
 const overlapMs = dayMs;
 
-/** Pairs of domain and partition are looked for in decisions so far back at the start, and then a little before the newest. */
+/**
+ * Pairs of domain and partition are looked for in decisions so far back at the start, and then a
+ * little before the newest.
+ */
 const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
 
 export async function startCurate(session: SessionOf<typeof curate>, instance: string): Promise<RunningStage> {
@@ -107,7 +111,8 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       }),
       publish: createPublishChanges({
         writer,
-        // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
+        // What is written beside it is the mirror's; what leaves shall be shown nowhere from now
+        // on.
         messages: (changes) => exampleMessages(session, changes, place.placesOf),
         pool: () => held.opened()?.then(({ pool }) => pool),
       }),

@@ -1,5 +1,6 @@
-// Declarations say what stages do: no more, no less. With any one entry taken away TypeScript refuses the stage, so an undeclared read or
-// write does not compile, and nothing is declared that is not used.
+// Declarations say what stages do: no more, no less. With any one entry taken away TypeScript
+// refuses the stage, so an undeclared read or write does not compile, and nothing is declared that
+// is not used.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";

@@ -1,5 +1,6 @@
-// The examples as one process holds them: the embedder, the pool, and the partitions of the topic that it follows. The pool's store lies under
-// the stack's folder, one for each instance and stage, so that a process started again reads only the tail of the topic.
+// The examples as one process holds them: the embedder, the pool, and the partitions of the topic
+// that it follows. The pool's store lies under the stack's folder, one for each instance and stage,
+// so that a process started again reads only the tail of the topic.
 import { join } from "node:path";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
@@ -15,7 +16,10 @@ import type { SessionOf } from "../serving/session.ts";
 import type { Session } from "./session.ts";
 import { createShare, type Share } from "../serving/sharing.ts";
 
-/** Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for nearly as long is read anew. */
+/**
+ * Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for
+ * nearly as long is read anew.
+ */
 const maxAgeMs = 0.9 * 86_400_000;
 
 export interface HeldExamples extends Omit<Share, "start" | "stop"> {
@@ -25,14 +29,19 @@ export interface HeldExamples extends Omit<Share, "start" | "stop"> {
 }
 
 export interface HoldOptions {
-  /** Stable id of this process, and which of its stages holds them: two pools can't share a folder. */
+  /**
+   * Stable id of this process, and which of its stages holds them: two pools can't share a folder.
+   */
   instance: string;
   stage: string;
   mode: PlacementMode;
   log: Session["log"];
 }
 
-/** Follows what the mode says; restored() says when it is all there. Rejects when the embedding model is not there. */
+/**
+ * Follows what the mode says; restored() says when it is all there. Rejects when the embedding
+ * model is not there.
+ */
 export async function holdExamples(
   session: SessionOf<{ tables: ["examples"] }>,
   { instance, stage, mode, log }: HoldOptions,

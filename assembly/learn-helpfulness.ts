@@ -1,4 +1,5 @@
-// The passes of learn over helpfulness: the threshold, again and again, and the helpfulness model, where the configuration says how often.
+// The passes of learn over helpfulness: the threshold, again and again, and the helpfulness model,
+// where the configuration says how often.
 import type { Logger } from "pino";
 import { readThresholds } from "../operators/aggregate/thresholds.ts";
 import { PROXY } from "../policies/helpfulness.ts";

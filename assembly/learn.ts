@@ -1,4 +1,5 @@
-// What learn needs: the lock, ClickHouse, the versions of the policies that it writes. Followers wait for the lock and hold nothing else.
+// What learn needs: the lock, ClickHouse, the versions of the policies that it writes. Followers
+// wait for the lock and hold nothing else.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { createAggregate } from "../operators/aggregate/aggregate.ts";
 import { createPolicyLogs, policyWriterId } from "../policies/log.ts";
@@ -38,7 +39,10 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
-    /** Before the first look, so that what others published is known and a predecessor can publish nothing more. */
+    /**
+     * Before the first look, so that what others published is known and a predecessor can publish
+     * nothing more.
+     */
     const opening = lazily(() => policies.open());
     const opened = (pass: () => Promise<boolean>) => (): Promise<boolean> => opening.get().then(pass);
     const timing = { signal: lease.signal, log };

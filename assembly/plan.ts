@@ -1,5 +1,6 @@
-// What plan needs: the embedder, the example pool, whole or the share of its partitions, the policies as a global table, the ids seen, the load of
-// the arms. The first request of a partition is taken only when the policies and its examples are restored.
+// What plan needs: the embedder, the example pool, whole or the share of its partitions, the
+// policies as a global table, the ids seen, the load of the arms. The first request of a partition
+// is taken only when the policies and its examples are restored.
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -28,7 +29,10 @@ import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
 
-/** The first request does not wait for a helpfulness model that takes longer to load: until then similarity stands in. */
+/**
+ * The first request does not wait for a helpfulness model that takes longer to load: until then
+ * similarity stands in.
+ */
 const proxyMs = 10_000;
 
 export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningStage> {

@@ -1,4 +1,5 @@
-// The writer of a policy beside the learner: what people do to policies (precedent policy, precedent proxy).
+// The writer of a policy beside the learner: what people do to policies (precedent policy,
+// precedent proxy).
 import { learn } from "../pipelines/learn.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../policies/log.ts";
@@ -6,7 +7,10 @@ import type { Policies } from "../policies/revert.ts";
 import type { Session } from "./session.ts";
 import { groupName } from "../serving/stage.ts";
 
-/** As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it soon. */
+/**
+ * As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it
+ * soon.
+ */
 export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: Session, name: string): PolicyLog {
   const { prefix } = config.kafka;
   // The learner has the same id, and commits offsets of its group.

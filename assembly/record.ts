@@ -1,4 +1,5 @@
-// Puts record on the runtime: the recorded topics as one group, rows into ClickHouse, what ClickHouse refuses into dead-letters.
+// Puts record on the runtime: the recorded topics as one group, rows into ClickHouse, what
+// ClickHouse refuses into dead-letters.
 import { arrivalOf } from "../algorithms/identity.ts";
 import { createSinkSource } from "../connections/kafka/sink-source.ts";
 import { createBatch } from "../operators/batch/batch.ts";
@@ -17,7 +18,9 @@ import { createSink } from "../runtime/sink.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 
-/** Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones. */
+/**
+ * Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones.
+ */
 const patience = { minBytes: 1_048_576, maxWaitMs: 200 };
 
 export async function startRecord(session: SessionOf<typeof record>, instance: string): Promise<RunningStage> {
@@ -89,7 +92,8 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     decode({ topic: from, partition, record: raw }, signal) {
       const name = recordOf(from);
       const { offset, timestamp } = raw;
-      // Of a client a stamp of its own is believed only near to now; ours may have waited for record as long as they like.
+      // Of a client a stamp of its own is believed only near to now; ours may have waited for
+      // record as long as they like.
       const arrivedAt = arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity);
       const origin = source.origin(from, partition);
       return decode(name, raw, { topic: from, partition, offset, timestamp, arrivedAt, origin }, signal);

@@ -1,4 +1,5 @@
-// Selection outside of plan: what a request would be shown now, and why, by the same code and the same tables, in a pool of its own.
+// Selection outside of plan: what a request would be shown now, and why, by the same code and the
+// same tables, in a pool of its own.
 import { sharingDomain } from "../algorithms/identity.ts";
 import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createSelection, type Selection } from "../operators/select/selection.ts";
@@ -25,7 +26,10 @@ export interface HeldSelection {
   stop(): Promise<void>;
 }
 
-/** Resolves when every example and policy that was published is here: reads the whole topic the first time, its tail later. */
+/**
+ * Resolves when every example and policy that was published is here: reads the whole topic the
+ * first time, its tail later.
+ */
 export async function holdSelection(session: Session): Promise<HeldSelection> {
   const { config, kafka, codec, clickhouse, log } = session;
   const instance = await acquireInstance(config.stack.folder, "select");

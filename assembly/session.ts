@@ -1,5 +1,5 @@
-// The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the configuration names no
-// server, the embedded stack is attached to or started.
+// The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the
+// configuration names no server, the embedded stack is attached to or started.
 import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
@@ -30,7 +30,10 @@ export interface SessionOptions {
   start?: boolean;
 }
 
-/** Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a server can't be reached for about ten seconds. */
+/**
+ * Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a
+ * server can't be reached for about ten seconds.
+ */
 export async function openSession(
   config: Config,
   { log, clientId = "precedent", start = true }: SessionOptions,

@@ -1,4 +1,5 @@
-// Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the instance.
+// Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the
+// instance.
 import { tenantWeight } from "../config/tenants.ts";
 import type { Kafka, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";

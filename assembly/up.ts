@@ -25,13 +25,19 @@ export interface StartOptions {
 export interface RunningStages {
   /** One a stage, generate one an arm. */
   reports(): Record<string, StageHealth>;
-  /** Brings another set of arms into force without a restart; rejects, changing nothing, when one can't be made. */
+  /**
+   * Brings another set of arms into force without a restart; rejects, changing nothing, when one
+   * can't be made.
+   */
   replaceArms(arms: readonly ArmConfig[]): Promise<void>;
   /** Finishes or abandons what is under way within limits.drainMs, commits, leaves. */
   stop(): Promise<void>;
 }
 
-/** Rejects when the instance id is taken or a stage can't be set up; what was started by then is stopped again. */
+/**
+ * Rejects when the instance id is taken or a stage can't be set up; what was started by then is
+ * stopped again.
+ */
 export async function startStages(
   session: Session,
   { stages = stageNames, arms }: StartOptions = {},

@@ -1,15 +1,22 @@
-// What a benchmark is: a name, a sentence, and a run that gives figures. main.ts does the rest (table, JSON, result file).
+// What a benchmark is: a name, a sentence, and a run that gives figures. main.ts does the rest
+// (table, JSON, result file).
 import type { Checkpoints } from "./support/checkpoints.ts";
 import type { Progress } from "../stack/progress.ts";
 
-/** Figures by name, as the specification names them. A figure that could not be measured is null, and `reasons` says why. */
+/**
+ * Figures by name, as the specification names them. A figure that could not be measured is null,
+ * and `reasons` says why.
+ */
 export type Figures = Record<string, unknown>;
 
 export interface Measured {
   figures: Figures;
   /** Why a figure is null, by its name. */
   reasons?: Record<string, string>;
-  /** Where --only measured something else than the whole run does: what its result file is called behind the benchmark's name. */
+  /**
+   * Where --only measured something else than the whole run does: what its result file is called
+   * behind the benchmark's name.
+   */
   part?: string;
 }
 
@@ -18,7 +25,9 @@ export interface BenchContext {
   quick: boolean;
   /** --data: a file in place of the benchmark's own data. */
   data: string | undefined;
-  /** --only: the part of the systems compared that is measured, where a benchmark has such parts. */
+  /**
+   * --only: the part of the systems compared that is measured, where a benchmark has such parts.
+   */
   only?: string | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;

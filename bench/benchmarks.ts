@@ -1,5 +1,6 @@
-// Every benchmark there is. A new one is a folder, and a line here; it is only loaded when it is run. What has answered its
-// question is archived: code and result stay as they were (bench/archive/README.md).
+// Every benchmark there is. A new one is a folder, and a line here; it is only loaded when it is
+// run. What has answered its question is archived: code and result stay as they were
+// (bench/archive/README.md).
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {

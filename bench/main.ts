@@ -1,5 +1,6 @@
-// npm run --silent bench -- NAME [--quick] [--json] [--data FILE]: runs one benchmark. A table for people; with --json exactly one
-// JSON object on standard output. Progress and logs go to standard error. The full form writes bench/results/NAME.json.
+// npm run --silent bench -- NAME [--quick] [--json] [--data FILE]: runs one benchmark. A table for
+// people; with --json exactly one JSON object on standard output. Progress and logs go to standard
+// error. The full form writes bench/results/NAME.json.
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -15,7 +15,10 @@ export interface Report extends Record<string, unknown> {
   machine: Machine;
 }
 
-/** One flat object: what and where, then the figures by the names of the specification, then why any are null. */
+/**
+ * One flat object: what and where, then the figures by the names of the specification, then why any
+ * are null.
+ */
 export function reportOf(
   run: { benchmark: string; quick: boolean; command: string; commit: string | null; seconds: number; date: Date },
   { figures, reasons = {} }: Measured,

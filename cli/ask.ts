@@ -1,4 +1,5 @@
-// precedent ask "…": produces a request as any client would and prints its response and the decision behind it.
+// precedent ask "…": produces a request as any client would and prints its response and the
+// decision behind it.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createLog } from "../runtime/log.ts";

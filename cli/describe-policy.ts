@@ -1,4 +1,5 @@
-// A version of a policy, and its history, for people: the router by arm, the threshold by tau, what else there is by its figures.
+// A version of a policy, and its history, for people: the router by arm, the threshold by tau, what
+// else there is by its figures.
 import Table from "cli-table3";
 import { decodeThresholdPolicy, THRESHOLD } from "../policies/threshold.ts";
 import { decodeRouterPolicy, ROUTER } from "../policies/router.ts";

@@ -1,7 +1,10 @@
 // One thing that `precedent doctor` has looked at.
 export interface Check {
   name: string;
-  /** missing: something does not work without it; lacking: it works, less well; waiting: it comes by itself when it is first needed. */
+  /**
+   * missing: something does not work without it; lacking: it works, less well; waiting: it comes by
+   * itself when it is first needed.
+   */
   state: "fine" | "missing" | "lacking" | "waiting";
   detail: string;
   /** What to do about it. */

@@ -1,4 +1,5 @@
-// What runs: the embedded stack or the configured servers, with topics, schemas and tables as this version needs them. Only looks.
+// What runs: the embedded stack or the configured servers, with topics, schemas and tables as this
+// version needs them. Only looks.
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../algorithms/errors.ts";
 import { armsOf } from "../config/load.ts";
@@ -143,7 +144,10 @@ const committedOffsets = "__consumer_offsets";
 /** Read in well under a second, also on a busy machine. */
 const quicklyReadBytes = 16 * 1_048_576;
 
-/** A single broker that comes back and reads its groups slowly can forget what they have committed (docs/stack.md). */
+/**
+ * A single broker that comes back and reads its groups slowly can forget what they have committed
+ * (docs/stack.md).
+ */
 export function slowCoordinator({ found }: Pick<Awaited<ReturnType<Kafka["durability"]>>, "found">): Partial<Check> {
   const { replicationFactor = 0, segmentBytes = 0 } = found.get(committedOffsets) ?? {};
   if (replicationFactor !== 1 || segmentBytes <= quicklyReadBytes) return {};

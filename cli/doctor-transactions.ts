@@ -1,5 +1,6 @@
-// Transactions that hang in our topics and in the offsets of our groups: nobody ends them by themselves, and readers and positions wait for ever.
-// Only looks, unless it is told to end them: then as their coordinators recorded it.
+// Transactions that hang in our topics and in the offsets of our groups: nobody ends them by
+// themselves, and readers and positions wait for ever. Only looks, unless it is told to end them:
+// then as their coordinators recorded it.
 import type { Config } from "../config/schema.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";

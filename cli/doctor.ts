@@ -1,4 +1,5 @@
-// precedent doctor: what is there, what is missing, and how to get it. Starts nothing, and changes nothing without --repair.
+// precedent doctor: what is there, what is missing, and how to get it. Starts nothing, and changes
+// nothing without --repair.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { messageOf } from "../algorithms/errors.ts";

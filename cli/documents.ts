@@ -1,5 +1,5 @@
-// precedent documents put|ls|rm: texts that requests name by id. Put once, they stand in the prompt of every request that names them, and llama arms
-// compute their caches once.
+// precedent documents put|ls|rm: texts that requests name by id. Put once, they stand in the prompt
+// of every request that names them, and llama arms compute their caches once.
 import { readFile } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
 import Table from "cli-table3";

@@ -1,4 +1,5 @@
-// precedent examples list, rank, export: the pool as ClickHouse has it, and what bettering an example would gain.
+// precedent examples list, rank, export: the pool as ClickHouse has it, and what bettering an
+// example would gain.
 import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { once } from "node:events";
@@ -145,7 +146,10 @@ function describeList(rows: readonly Listed[], now: number): string {
 
 const page = 1_000;
 
-/** Page by page in the order of the ids, so that memory stays small and a change meanwhile does no harm. */
+/**
+ * Page by page in the order of the ids, so that memory stays small and a change meanwhile does no
+ * harm.
+ */
 async function exportTo(clickhouse: ClickHouse, name: string, where: Record<string, string>, io: Io): Promise<number> {
   const file = name === "-" ? null : createWriteStream(resolve(io.cwd, name));
   let count = 0;

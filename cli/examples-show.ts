@@ -1,4 +1,5 @@
-// precedent examples show, domains: one example with all that is known of it (texts, origin, uses by arm, trials, gain), and the pool by domain.
+// precedent examples show, domains: one example with all that is known of it (texts, origin, uses
+// by arm, trials, gain), and the pool by domain.
 import type { Command } from "commander";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { findExamples, type Listed } from "./examples-read.ts";

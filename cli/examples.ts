@@ -1,5 +1,6 @@
-// precedent examples: the pool from the command line. Here import FILE: pairs of request and response, embedded and produced to the topic
-// `examples`. The same pair gets the same id, so a repeated or broken-off import does no harm.
+// precedent examples: the pool from the command line. Here import FILE: pairs of request and
+// response, embedded and produced to the topic `examples`. The same pair gets the same id, so a
+// repeated or broken-off import does no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { embeddingToBytes } from "../algorithms/embedding.ts";
@@ -88,7 +89,10 @@ export interface ImportOptions {
   signal?: AbortSignal;
 }
 
-/** Embeds and produces every pair of the file that is not known; returns how many. Each batch is in the broker before the next is embedded. */
+/**
+ * Embeds and produces every pair of the file that is not known; returns how many. Each batch is in
+ * the broker before the next is embedded.
+ */
 export async function importPairs({
   session,
   embedder,

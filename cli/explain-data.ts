@@ -60,7 +60,10 @@ export interface Conversation {
 
 type Of<K extends keyof Conversation> = NonNullable<Conversation[K]>;
 
-/** Throws CommandError when the request is not recorded, or belongs to several tenants and none is named. */
+/**
+ * Throws CommandError when the request is not recorded, or belongs to several tenants and none is
+ * named.
+ */
 export async function findConversation(clickhouse: ClickHouse, id: string, tenant?: string): Promise<Conversation> {
   const requests = await clickhouse.query<Of<"request">>(
     `SELECT request_id AS id, tenant, domain, messages, toUnixTimestamp64Milli(created_at) AS createdAt

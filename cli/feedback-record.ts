@@ -1,4 +1,5 @@
-// What a person says of an answer on the command line, as a Feedback record. Pure; everything that makes no sense is a UsageError that says what would.
+// What a person says of an answer on the command line, as a Feedback record. Pure; everything that
+// makes no sense is a UsageError that says what would.
 import type { Feedback, Range } from "../schemas/types.ts";
 import { UsageError } from "./io.ts";
 

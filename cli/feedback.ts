@@ -1,5 +1,6 @@
-// precedent feedback REQUEST_ID …: says what somebody thinks of an answer. The record is produced as any client would; it may come
-// before the request is recorded, twice (the same --id), or years late.
+// precedent feedback REQUEST_ID …: says what somebody thinks of an answer. The record is produced
+// as any client would; it may come before the request is recorded, twice (the same --id), or years
+// late.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { openSession } from "../assembly/session.ts";

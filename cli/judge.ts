@@ -1,5 +1,6 @@
-// precedent judge: lets an arm say which of two answers is better, both orders, several samples. Of a recorded request the verdict becomes
-// comparison feedback with the source judge; of texts on the command line it is only printed. A small model is no judge: choose the arm well.
+// precedent judge: lets an arm say which of two answers is better, both orders, several samples. Of
+// a recorded request the verdict becomes comparison feedback with the source judge; of texts on the
+// command line it is only printed. A small model is no judge: choose the arm well.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";

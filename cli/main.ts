@@ -1,4 +1,5 @@
-// The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line; --debug adds the stack.
+// The command `precedent`. Exit codes: 0 done, 1 failed, 2 used wrongly. Errors are one clear line;
+// --debug adds the stack.
 import { keepFilesPrivate } from "../stack/private.ts";
 import { createProgram } from "./program.ts";
 import type { Io } from "./io.ts";
@@ -31,5 +32,6 @@ const io: Io = {
 };
 
 const code = await runProgram(createProgram(io), process.argv.slice(2), io);
-// Not by exhaustion: a driver's idle socket must not keep a finished command alive. Output is flushed first.
+// Not by exhaustion: a driver's idle socket must not keep a finished command alive. Output is
+// flushed first.
 process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));

@@ -18,8 +18,8 @@ export function parseDuration(text: string): number {
 }
 
 /**
- * Parser of an option that takes names separated by commas; given twice, it adds up. Such options take
- * exactly one value, because a variadic one would swallow the argument behind it.
+ * Parser of an option that takes names separated by commas; given twice, it adds up. Such options
+ * take exactly one value, because a variadic one would swallow the argument behind it.
  * @param known all names there are; absent: not checked here
  */
 export function parseNames<Name extends string>(known?: readonly Name[]) {

@@ -1,4 +1,5 @@
-// A file of question and answer pairs, one JSON object a line, read in pieces so that its size does not matter.
+// A file of question and answer pairs, one JSON object a line, read in pieces so that its size does
+// not matter.
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { z } from "zod";
@@ -17,7 +18,10 @@ export type Pair = z.infer<typeof pair>;
 
 const problemsTold = 10;
 
-/** The number of pairs. Throws CommandError that lists the first problems, so that nothing is imported of a broken file. */
+/**
+ * The number of pairs. Throws CommandError that lists the first problems, so that nothing is
+ * imported of a broken file.
+ */
 export async function checkPairs(file: string): Promise<number> {
   const problems: string[] = [];
   let count = 0;

@@ -1,4 +1,5 @@
-// precedent proxy train|show: the model of which examples help, learnt from what ClickHouse holds. Going back: precedent policy revert proxy.
+// precedent proxy train|show: the model of which examples help, learnt from what ClickHouse holds.
+// Going back: precedent policy revert proxy.
 import type { Command } from "commander";
 import { openPolicyLog } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";

@@ -1,4 +1,5 @@
-// What commands share that only read ClickHouse: a client for the while of one command, tables, and words for times.
+// What commands share that only read ClickHouse: a client for the while of one command, tables, and
+// words for times.
 import type { Command } from "commander";
 import Table from "cli-table3";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
@@ -27,7 +28,9 @@ export async function withClickHouse<T>(
   }
 }
 
-/** One line, cut, without what would steer a terminal: texts of models and users go through here. */
+/**
+ * One line, cut, without what would steer a terminal: texts of models and users go through here.
+ */
 export function oneLine(text: string, most = 60): string {
   const line = plain(text).replace(/\s+/g, " ").trim();
   return line.length > most ? `${line.slice(0, most - 1)}…` : line;

@@ -1,5 +1,5 @@
-// precedent replay run|show: asks the requests at the top of the ranking again and keeps the better answers, on a budget; what was tried, what it cost,
-// what changed.
+// precedent replay run|show: asks the requests at the top of the ranking again and keeps the better
+// answers, on a budget; what was tried, what it cost, what changed.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";

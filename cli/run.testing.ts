@@ -10,7 +10,9 @@ export interface Said {
   note: string;
 }
 
-/** In the folder `cwd`, whose precedent.yaml it reads, with no other environment than the one given. */
+/**
+ * In the folder `cwd`, whose precedent.yaml it reads, with no other environment than the one given.
+ */
 export async function runCommand(
   cwd: string,
   argv: readonly string[],

@@ -1,5 +1,6 @@
-// precedent select "…": the examples that a request would be shown, arm by arm, with similarity, helpfulness and tokens, and why each of the other
-// candidates is not. By the code and the tables that plan uses, in a pool of its own; no request is sent.
+// precedent select "…": the examples that a request would be shown, arm by arm, with similarity,
+// helpfulness and tokens, and why each of the other candidates is not. By the code and the tables
+// that plan uses, in a pool of its own; no request is sent.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { holdSelection, type Inspected } from "../assembly/selection.ts";

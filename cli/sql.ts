@@ -47,7 +47,10 @@ interface Compact {
   data: unknown[][];
 }
 
-/** ClickHouse's JSONCompact as a table, cells of at most `widest` characters; text that is none (a FORMAT in the query) goes through as it is. */
+/**
+ * ClickHouse's JSONCompact as a table, cells of at most `widest` characters; text that is none (a
+ * FORMAT in the query) goes through as it is.
+ */
 export function renderTable(text: string, widest = 100): string {
   const result = parseCompact(text);
   if (result === null) return text;

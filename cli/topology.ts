@@ -1,4 +1,5 @@
-// precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts from.
+// precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts
+// from.
 import type { Command } from "commander";
 import { armsOf } from "../config/load.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";

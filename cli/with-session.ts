@@ -1,4 +1,5 @@
-// A command that asks the running system something: opens its connections, prints what comes of it, closes them.
+// A command that asks the running system something: opens its connections, prints what comes of it,
+// closes them.
 import type { Command } from "commander";
 import { openSession, type Session } from "../assembly/session.ts";
 import { createLog } from "../runtime/log.ts";

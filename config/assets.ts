@@ -1,11 +1,15 @@
-// Where set-up (scripts/setup.ts) puts what it fetches and builds. Paths only; whether a file is there is looked up for none but the model that has two forms.
+// Where set-up (scripts/setup.ts) puts what it fetches and builds. Paths only; whether a file is
+// there is looked up for none but the model that has two forms.
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** PRECEDENT_CACHE, else precedent/ under XDG_CACHE_HOME, else under ~/.cache. Shared by every checkout of this user. */
+/**
+ * PRECEDENT_CACHE, else precedent/ under XDG_CACHE_HOME, else under ~/.cache. Shared by every
+ * checkout of this user.
+ */
 export function cacheFolder(environment: Environment = process.env): string {
   const own = environment["PRECEDENT_CACHE"];
   if (own !== undefined && own !== "") return own;
@@ -21,7 +25,10 @@ export function embeddingModelFolder(environment: Environment = process.env): st
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
 
-/** The GGUF of the small arm: the requantised one where set-up could make it, else the one it fetched, there or not. */
+/**
+ * The GGUF of the small arm: the requantised one where set-up could make it, else the one it
+ * fetched, there or not.
+ */
 export function llamaModelFile(environment: Environment = process.env): string {
   const requantised = requantisedLlamaModelFile(environment);
   return existsSync(requantised) ? requantised : fetchedLlamaModelFile(environment);

@@ -1,5 +1,5 @@
-// Reads precedent.yaml whole, before anything starts: ${ENV} filled in, every problem listed at once with its line,
-// paths taken from the file's own folder. Secrets are never part of a message.
+// Reads precedent.yaml whole, before anything starts: ${ENV} filled in, every problem listed at
+// once with its line, paths taken from the file's own folder. Secrets are never part of a message.
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Document } from "yaml";
@@ -25,7 +25,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 type Path = readonly (string | number)[];
 
 export interface LoadOptions {
-  /** File to read; when absent, precedent.yaml in `cwd` if it is there, else the defaults with the one arm `small`. */
+  /**
+   * File to read; when absent, precedent.yaml in `cwd` if it is there, else the defaults with the
+   * one arm `small`.
+   */
   file?: string | undefined;
   cwd?: string;
   environment?: Environment;

@@ -1,4 +1,5 @@
-// The configuration, whole: composed of its sections, with what one of them may not say beside another. Unknown keys are refused.
+// The configuration, whole: composed of its sections, with what one of them may not say beside
+// another. Unknown keys are refused.
 import { z } from "zod";
 import { mostMetadataBytes } from "../algorithms/names.ts";
 import { armSchema } from "./sections/arms.ts";
@@ -30,18 +31,27 @@ const limits = z.strictObject({
     .int()
     .positive()
     .default(64 * 1_048_576),
-  /** Repeats of requests under way that wait outside of inFlight for the first answer; a tenant has at most as many as it leaves free. */
+  /**
+   * Repeats of requests under way that wait outside of inFlight for the first answer; a tenant has
+   * at most as many as it leaves free.
+   */
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
-  /** Time that cutting one document, or replacing the personal data of one answer, may take before it is given up. */
+  /**
+   * Time that cutting one document, or replacing the personal data of one answer, may take before
+   * it is given up.
+   */
   textMs: milliseconds.default(5_000),
   /** Time that what is under way gets to finish when a process stops. */
   drainMs: milliseconds.default(10_000),
 });
 
 const health = z.strictObject({
-  /** A stage that got nowhere for so long though there was something to do is unhealthy; a request under way may take its deadline. */
+  /**
+   * A stage that got nowhere for so long though there was something to do is unhealthy; a request
+   * under way may take its deadline.
+   */
   stalledAfterMs: milliseconds.default(180_000),
 });
 

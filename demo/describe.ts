@@ -1,4 +1,5 @@
-// One answered request in a few lines: examples with similarity, arm with probability, answer, time of every operator.
+// One answered request in a few lines: examples with similarity, arm with probability, answer, time
+// of every operator.
 import pc from "picocolors";
 import { bestTokenF1 } from "../algorithms/token-f1.ts";
 import type { Decision, Response } from "../schemas/types.ts";
@@ -33,7 +34,10 @@ export function describeAnswered({ response, decision }: Answered, options: Desc
   ];
 }
 
-/** The best first: the prompt has them the other way round, so that the best stands next to the question. */
+/**
+ * The best first: the prompt has them the other way round, so that the best stands next to the
+ * question.
+ */
 function examplesOf(decision: Decision, { example, width, examples = 3 }: DescribeOptions): string[] {
   const chosen = decision.arms.find(({ arm }) => arm === decision.arm);
   const shown = [...(chosen?.examples ?? [])].reverse();

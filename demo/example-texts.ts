@@ -1,4 +1,5 @@
-// Texts of examples by id: from the sample data, else from ClickHouse (what was admitted while the system ran).
+// Texts of examples by id: from the sample data, else from ClickHouse (what was admitted while the
+// system ran).
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Known } from "./describe.ts";
 import type { SampleData } from "./sample-data.ts";

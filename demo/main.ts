@@ -1,5 +1,6 @@
-// npm run demo: a system of its own in this process, and scenes that show what it does. Exit codes: 0 done, 1 failed,
-// 130 interrupted. What it started is stopped in any case; the data stay for the next run.
+// npm run demo: a system of its own in this process, and scenes that show what it does. Exit codes:
+// 0 done, 1 failed, 130 interrupted. What it started is stopped in any case; the data stay for the
+// next run.
 import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";

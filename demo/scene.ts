@@ -1,4 +1,5 @@
-// One scene of the demo: it shows something that happens, and says so where a part of the system is not there.
+// One scene of the demo: it shows something that happens, and says so where a part of the system is
+// not there.
 import type { Session } from "../assembly/session.ts";
 import type { Client } from "./client.ts";
 import type { SampleData } from "./sample-data.ts";

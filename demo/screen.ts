@@ -1,5 +1,6 @@
-// What the demo writes on the terminal: headings, lines cut to the width, and the tasks of the start, which run beside each
-// other. On a terminal the tasks under way stand in one live line; elsewhere each leaves a line when it is done.
+// What the demo writes on the terminal: headings, lines cut to the width, and the tasks of the
+// start, which run beside each other. On a terminal the tasks under way stand in one live line;
+// elsewhere each leaves a line when it is done.
 import pc from "picocolors";
 
 export interface Screen {
@@ -84,7 +85,10 @@ export function createScreen(out: NodeJS.WriteStream = process.stdout): Screen {
 
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
-/** One line of at most `width` characters; control characters, which models may answer with, are left out. */
+/**
+ * One line of at most `width` characters; control characters, which models may answer with, are
+ * left out.
+ */
 export function cut(text: string, width: number): string {
   const line = text.replace(/\s+/g, " ").replace(/[\u0000-\u001f\u007f-\u009f]/g, "");
   return line.length > width ? `${line.slice(0, Math.max(0, width - 1))}…` : line;

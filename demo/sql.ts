@@ -1,4 +1,5 @@
-// A query as its reader would type it: the SQL, then its result. Rows come through record, so queries wait for what they are about.
+// A query as its reader would type it: the SQL, then its result. Rows come through record, so
+// queries wait for what they are about.
 import { setTimeout as sleep } from "node:timers/promises";
 import pc from "picocolors";
 import { renderTable } from "../cli/sql.ts";

@@ -1,5 +1,5 @@
-// Starts the whole system in this process: stack, history, stages. What can overlap does: the history is embedded while
-// the servers start, the models load while the stages join their groups.
+// Starts the whole system in this process: stack, history, stages. What can overlap does: the
+// history is embedded while the servers start, the models load while the stages join their groups.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -43,7 +43,8 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     const first = !existsSync(join(folder, "data"));
     if (!running) closers.push(() => stopStack(folder));
 
-    // Of what happens side by side, the first failure counts; the others are waited for, so that nothing starts after the stop.
+    // Of what happens side by side, the first failure counts; the others are waited for, so that
+    // nothing starts after the stop.
     const embedder = first ? embedHistory(dependencies) : Promise.resolve(undefined);
     const opening = screen.task(
       "Kafka, schema registry, ClickHouse",

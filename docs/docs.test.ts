@@ -1,5 +1,6 @@
-// The documents keep their word: links lead somewhere, configurations are valid, commands, their options, configuration keys, metrics
-// and files of ours exist. The SQL in all of them and the clients are run by tests in test/.
+// The documents keep their word: links lead somewhere, configurations are valid, commands, their
+// options, configuration keys, metrics and files of ours exist. The SQL in all of them and the
+// clients are run by tests in test/.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -86,13 +87,19 @@ describe.each(texts)("$file", ({ file, text }) => {
   });
 });
 
-/** What follows `precedent` wherever a document shows a command, up to a comment or the end of the code. */
+/**
+ * What follows `precedent` wherever a document shows a command, up to a comment or the end of the
+ * code.
+ */
 const commandLines = (text: string): string[] =>
   [...text.matchAll(/(?:^ *|[`] *)(?:npx )?precedent ((?:-c \S+ )?[a-z][^`\n#]*)/gm)].map(([, line = ""]) =>
     line.trim(),
   );
 
-/** Every key that docs/configuration.md lists (a test of its own holds it to the schema), by its path from the top. */
+/**
+ * Every key that docs/configuration.md lists (a test of its own holds it to the schema), by its
+ * path from the top.
+ */
 const keys: ReadonlySet<string> = new Set(
   [...reference.matchAll(/^## (\S+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
     [...body.matchAll(/^\| `([^`]+)`/gm)].map(([, key = ""]) => `${section}.${key}`),

@@ -1,7 +1,9 @@
-// Trains the helpfulness model: hands the rows to jobs/train-proxy.py and checks what comes back. Python and its packages are fetched into the cache
-// folder when a helpfulness model is first trained; nothing that serves needs them.
-// In Python because scikit-learn's trees and networks, its cross-validation and its metrics are kept by others, and because the graph that ONNX Runtime
-// serves is made by the same program that measured it; ClickHouse's own aggregates know only linear models.
+// Trains the helpfulness model: hands the rows to jobs/train-proxy.py and checks what comes back.
+// Python and its packages are fetched into the cache folder when a helpfulness model is first
+// trained; nothing that serves needs them. In Python because scikit-learn's trees and networks, its
+// cross-validation and its metrics are kept by others, and because the graph that ONNX Runtime
+// serves is made by the same program that measured it; ClickHouse's own aggregates know only linear
+// models.
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +36,10 @@ export interface TrainedProxy {
   onnx: Uint8Array;
   /** What was kept after the comparison: trees, network or linear. */
   kind: string;
-  /** On requests held out: auc and auc_similarity (of effect > 0), calibration_error, effect_of_best; the same for every kind; rows and requests. */
+  /**
+   * On requests held out: auc and auc_similarity (of effect > 0), calibration_error,
+   * effect_of_best; the same for every kind; rows and requests.
+   */
   metrics: Record<string, number>;
   featureVersion: number;
 }
@@ -52,7 +57,10 @@ const requirements = fileURLToPath(new URL("./train-proxy.requirements.txt", imp
 const tolerance = 1e-3;
 const longestMs = 1_200_000;
 
-/** Minutes for 100,000 rows. Rejects when rows are wrong or of too few requests (10), when Python can't be had, and when the graph does not give what was measured. */
+/**
+ * Minutes for 100,000 rows. Rejects when rows are wrong or of too few requests (10), when Python
+ * can't be had, and when the graph does not give what was measured.
+ */
 export async function trainProxy(rows: readonly ProxyRow[], { log }: { log: Logger }): Promise<TrainedProxy> {
   checkRows(rows);
   const python = await trainingPython((line) => log.info(line));

@@ -2,7 +2,10 @@
 import { gaugesOf } from "./instruments.ts";
 import type { MetricsRegistry } from "./stage.ts";
 
-/** The figures of an arm, as far as they are told. Reads count from the start of the arm's process, so they are gauges. */
+/**
+ * The figures of an arm, as far as they are told. Reads count from the start of the arm's process,
+ * so they are gauges.
+ */
 export interface KvFigures {
   chunks: number;
   bytes: number;

@@ -1,6 +1,7 @@
-// /metrics for Prometheus and /healthz for whoever restarts us. Healthy means: every stage of this process has joined its
-// group, has adopted what it was assigned and gets on while there is something to do (progress.ts), and no table waits for long
-// behind an open transaction. Being without partitions is healthy (there may be more processes than partitions).
+// /metrics for Prometheus and /healthz for whoever restarts us. Healthy means: every stage of this
+// process has joined its group, has adopted what it was assigned and gets on while there is
+// something to do (progress.ts), and no table waits for long behind an open transaction. Being
+// without partitions is healthy (there may be more processes than partitions).
 import fastify from "fastify";
 import { Gauge, type Registry } from "prom-client";
 import type { StuckPartition } from "../connections/kafka/port.ts";
@@ -11,7 +12,10 @@ export interface StageReport {
   joined: boolean;
   partitions: number;
   inFlight: number;
-  /** Milliseconds without progress while there was something to do, beyond what is legal; absent: nothing to do, or it gets on. */
+  /**
+   * Milliseconds without progress while there was something to do, beyond what is legal; absent:
+   * nothing to do, or it gets on.
+   */
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it. */
   problems?: readonly string[];

@@ -1,4 +1,5 @@
-// What routing knows of the arms' load, for dashboards and autoscaling (docs/operations.md). Every plan process measures the same: take the largest.
+// What routing knows of the arms' load, for dashboards and autoscaling (docs/operations.md). Every
+// plan process measures the same: take the largest.
 import { pressure, type Load, type Pressing } from "../algorithms/load-bias.ts";
 import { gaugesOf } from "./instruments.ts";
 import type { MetricsRegistry } from "./stage.ts";

@@ -1,4 +1,5 @@
-// Which version of each policy a process goes by, and whether a newer one could not be used: one dashboard for the router, the threshold, the helpfulness model.
+// Which version of each policy a process goes by, and whether a newer one could not be used: one
+// dashboard for the router, the threshold, the helpfulness model.
 import { gaugesOf } from "./instruments.ts";
 import type { MetricsRegistry } from "./stage.ts";
 

@@ -1,5 +1,5 @@
-// What selection does, for dashboards: how many candidates there are, how many examples an arm is shown, why the others are not, and how often
-// requests are used to learn.
+// What selection does, for dashboards: how many candidates there are, how many examples an arm is
+// shown, why the others are not, and how often requests are used to learn.
 import { Counter, Histogram } from "prom-client";
 import { oncePerRegistry } from "./instruments.ts";
 

@@ -1,5 +1,6 @@
-// The counters of stages (runtime/metrics.ts) for Prometheus. One registry a process, never a global one: tests and several
-// processes' worth of stages in one process must not see each other's figures.
+// The counters of stages (runtime/metrics.ts) for Prometheus. One registry a process, never a
+// global one: tests and several processes' worth of stages in one process must not see each other's
+// figures.
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "../runtime/metrics.ts";
 import { oncePerRegistry } from "./instruments.ts";
@@ -23,14 +24,20 @@ interface Instruments {
   seconds: Histogram<"stage" | "operator">;
 }
 
-/** A registry for this process. `defaults` adds Node's own figures (memory, event loop), whose collector stays alive with it. */
+/**
+ * A registry for this process. `defaults` adds Node's own figures (memory, event loop), whose
+ * collector stays alive with it.
+ */
 export function createMetricsRegistry({ defaults = false }: { defaults?: boolean } = {}): Registry {
   const registry = new Registry();
   if (defaults) collectDefaultMetrics({ register: registry });
   return registry;
 }
 
-/** The counters of one stage; stages of one registry share the instruments and differ in their label. */
+/**
+ * The counters of one stage; stages of one registry share the instruments and differ in their
+ * label.
+ */
 export function createStageMetrics(registry: Registry, stage: string): StageMetrics {
   const instruments = instrumentsOf(registry);
   // Counters that have never moved must be visible as 0: a rate over an absent series is no alarm.

@@ -1,5 +1,6 @@
-// What a stage holds of the examples, for dashboards: how many, how many wait for their vectors, how the indexes of its largest domains search,
-// and what waits for the embedder. Read from the pool every few seconds; nothing of it is counted here.
+// What a stage holds of the examples, for dashboards: how many, how many wait for their vectors,
+// how the indexes of its largest domains search, and what waits for the embedder. Read from the
+// pool every few seconds; nothing of it is counted here.
 import type { Embedder } from "../connections/embedder/port.ts";
 import type { ExamplePool } from "../store/examples/port.ts";
 import { gaugesOf } from "./instruments.ts";
@@ -12,7 +13,9 @@ export interface PoolMetricsOptions {
   embedder: Pick<Embedder, "figures">;
   /** Milliseconds between readings. Default 5,000. */
   everyMs?: number;
-  /** Domains with metrics of their own, the largest first: every label is a time series. Default 20. */
+  /**
+   * Domains with metrics of their own, the largest first: every label is a time series. Default 20.
+   */
   domains?: number;
 }
 

@@ -1,4 +1,5 @@
-// What plan and generate owe their readers when no operator produced an answer: the deadline, and the one final response.
+// What plan and generate owe their readers when no operator produced an answer: the deadline, and
+// the one final response.
 import { deadlineOf, identify, workDeadline } from "../algorithms/identity.ts";
 import type { Problem, SourceContract } from "../runtime/pipeline.ts";
 import { failedResponse } from "./call/response.ts";

@@ -1,4 +1,5 @@
-// The values that flow through plan and generate: each operator's output is its input plus what it found.
+// The values that flow through plan and generate: each operator's output is its input plus what it
+// found.
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Decision, ExampleTrial, Request, Work } from "../schemas/types.ts";
 
@@ -46,7 +47,10 @@ export interface SelectedExample {
 /** After select: one list an arm, the most helpful last. */
 export interface Selected extends Embedded {
   examplesByArm: ReadonlyMap<string, SelectedExample[]>;
-  /** The example that chance forced into or kept out of an arm's prompt; an arm without a trial is not in it. */
+  /**
+   * The example that chance forced into or kept out of an arm's prompt; an arm without a trial is
+   * not in it.
+   */
   trialByArm: ReadonlyMap<string, ExampleTrial>;
   /** tau in force. */
   threshold: number;

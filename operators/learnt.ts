@@ -1,4 +1,5 @@
-// The values that flow through learn: what aggregate reads, what solve makes of it, what publish makes a version of.
+// The values that flow through learn: what aggregate reads, what solve makes of it, what publish
+// makes a version of.
 import type { ArmPosterior } from "../policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */

@@ -1,4 +1,5 @@
-// What the passes of curate and learn did, in metrics and in the log. Each report says whether there is more to do at once.
+// What the passes of curate and learn did, in metrics and in the log. Each report says whether
+// there is more to do at once.
 import type { Logger } from "pino";
 import { ROUTER } from "../policies/router.ts";
 import type { StageMetrics } from "../runtime/metrics.ts";

@@ -1,5 +1,5 @@
-// Changes of examples, published together: all of them or none, and then they are the pool's that this process holds. The topic brings them too, but
-// the next pass must know them already.
+// Changes of examples, published together: all of them or none, and then they are the pool's that
+// this process holds. The topic brings them too, but the next pass must know them already.
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { ExamplePool } from "../store/examples/port.ts";
 import type { FencedProducer } from "../runtime/singleton.ts";

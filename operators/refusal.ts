@@ -1,4 +1,5 @@
-// The response that plan gives to a request it will not pass on: still exactly one response, on the partition the client reads.
+// The response that plan gives to a request it will not pass on: still exactly one response, on the
+// partition the client reads.
 import { identify } from "../algorithms/identity.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, Usage } from "../schemas/types.ts";
@@ -6,8 +7,9 @@ import type { Request, Response, Usage } from "../schemas/types.ts";
 export const NO_USAGE: Readonly<Usage> = { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 };
 
 /**
- * The partition of responses that a client asked for, if it exists; else the key decides. A refused request may carry
- * any number here, and a record for a partition that does not exist would stop the stage.
+ * The partition of responses that a client asked for, if it exists; else the key decides. A refused
+ * request may carry any number here, and a record for a partition that does not exist would stop
+ * the stage.
  */
 export function replyPartition(request: Pick<Request, "replyPartition">, partitions: number): { partition?: number } {
   const wanted = request.replyPartition;

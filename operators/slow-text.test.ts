@@ -1,5 +1,6 @@
-// No text makes the functions slow that production code gives texts of users to: all of them get texts of which a super-linear one would make
-// minutes or hours, in a worker with a limit that linear ones stay far below. The lint rules of eslint-plugin-regexp see most such patterns; this
+// No text makes the functions slow that production code gives texts of users to: all of them get
+// texts of which a super-linear one would make minutes or hours, in a worker with a limit that
+// linear ones stay far below. The lint rules of eslint-plugin-regexp see most such patterns; this
 // sees what they can't (lookaheads, patterns made of parts, loops, V8's own functions).
 import { afterAll, expect, it } from "vitest";
 import { connectWorker, type WorkerClient } from "../connections/worker/rpc.ts";

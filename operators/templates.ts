@@ -1,11 +1,14 @@
-// How a prompt is laid out (docs/design/selection.md, Templates). A template turns a conversation and the examples of an arm into pieces; its name and version are
-// recorded with every decision, so a change of a layout is a new version. Pure.
-//   chat-turns  system, examples as chat turns with the most helpful last, then the conversation. A piece is what can be cached and linked
-//               on its own, so nothing of the request may leak into an example's piece.
-//   guided      IC-Cache Fig. 24: the question, the examples as guidance that may be ignored, the question again, all in one user turn.
-//               Not linkable: an example's tokens follow those of the question.
-// What an example says stays the example's: chat turns are turns of their own, and in a guided prompt every line of an example is indented,
-// so that no text can pass for one of the headings.
+// How a prompt is laid out (docs/design/selection.md, Templates). A template turns a conversation
+// and the examples of an arm into pieces; its name and version are recorded with every decision, so
+// a change of a layout is a new version. Pure.
+// - chat-turns: system, examples as chat turns with the most helpful last, then the conversation. A
+//   piece is what can be cached and linked on its own, so nothing of the request may leak into an
+//   example's piece.
+// - guided: IC-Cache Fig. 24: the question, the examples as guidance that may be ignored, the
+//   question again, all in one user turn. Not linkable: an example's tokens follow those of the
+//   question.
+// What an example says stays the example's: chat turns are turns of their own, and in a guided
+// prompt every line of an example is indented, so that no text can pass for one of the headings.
 import { estimateTokens, tokensPerTurn } from "../algorithms/tokens.ts";
 import type { Message, Piece } from "../schemas/types.ts";
 import type { SelectedExample } from "./flow.ts";
@@ -42,7 +45,9 @@ export const templates: Readonly<Record<TemplateName, Template>> = {
 
 const turn = ({ role, content }: Message): Piece => ({ kind: "turn", id: null, role, text: content });
 
-/** The system texts, and the messages after the leading ones. Later system turns keep their place. */
+/**
+ * The system texts, and the messages after the leading ones. Later system turns keep their place.
+ */
 function opening(messages: readonly Message[], system: string | undefined): { systems: Piece[]; rest: Message[] } {
   const firstTurn = messages.findIndex(({ role }) => role !== "system");
   const start = firstTurn < 0 ? messages.length : firstTurn;

@@ -11,7 +11,9 @@ export function aRequest(change: Partial<Request> = {}): Request {
   return plainRequest("list all files", { id: "r1", tenant: "acme", createdAt: NOW, ...change });
 }
 
-/** For aRequest() in the domain acme/default, by a router that has learnt nothing; no arm is scored. */
+/**
+ * For aRequest() in the domain acme/default, by a router that has learnt nothing; no arm is scored.
+ */
 export function aDecision(change: Partial<Decision> = {}): Decision {
   return {
     requestId: "r1",

@@ -1,4 +1,5 @@
-// generate: from work to the one final response. One consumer group an arm; exactly-once; a slow answer holds nobody back.
+// generate: from work to the one final response. One consumer group an arm; exactly-once; a slow
+// answer holds nobody back.
 import { createCall } from "../operators/call/call.ts";
 import { generateContract } from "../operators/contracts.ts";
 import { createLink } from "../operators/link/link.ts";
@@ -12,7 +13,8 @@ export const generate = pipeline()
       // What linked prefill measured before.
       tables: ["ClickHouse"],
       outputs: ["responses", "dead-letters"],
-      // What the arm's caches hold; what linked prefill measured, and which of its policies is chosen.
+      // What the arm's caches hold; what linked prefill measured, and which of its policies is
+      // chosen.
       beside: ["kv-inventory", "prefill-samples", "policies"],
     },
     generateContract,

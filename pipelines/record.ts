@@ -1,4 +1,5 @@
-// record: everything into ClickHouse. Effectively once: positions are found where the rows are (runtime/sink.ts).
+// record: everything into ClickHouse. Effectively once: positions are found where the rows are
+// (runtime/sink.ts).
 import { recordedTopics } from "../operators/decode/rows.ts";
 import type { StageDescription } from "../runtime/declaration.ts";
 

@@ -10,8 +10,9 @@ import { replay } from "./replay.ts";
 export const topology: readonly StageDescription[] = [plan, generate, record, learn, curate, replay];
 
 /**
- * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is drawn once an arm. What no stage writes
- * comes from clients. Dotted: what a stage looks things up in, and what it writes outside of its transactions.
+ * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
+ * drawn once an arm. What no stage writes comes from clients. Dotted: what a stage looks things up
+ * in, and what it writes outside of its transactions.
  */
 export function toMermaid(stages: readonly StageDescription[], arms: readonly string[]): string {
   const drawn = (store: string): string[] => (store === "work" ? arms.map((arm) => `work.${arm}`) : [store]);

@@ -1,4 +1,5 @@
-// The policy `proxy`: a model of helpfulness as ONNX, in base64, with its hash. This file is the codec of its record.
+// The policy `proxy`: a model of helpfulness as ONNX, in base64, with its hash. This file is the
+// codec of its record.
 import { createHash } from "node:crypto";
 import type { Policy } from "../schemas/types.ts";
 import { policyProblem, type PolicyProblem } from "./record.ts";
@@ -6,12 +7,18 @@ import { policyProblem, type PolicyProblem } from "./record.ts";
 export const PROXY = "proxy";
 /** How to read the body: base64 of an ONNX file; hash is the sha256 of the file. */
 export const PROXY_KIND = "proxy/onnx/1";
-/** Of the body: it travels as one message to every plan process, and stands in ClickHouse once a version. */
+/**
+ * Of the body: it travels as one message to every plan process, and stands in ClickHouse once a
+ * version.
+ */
 export const largestProxyBody = 700 * 1024;
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** Body and hash of the record. Throws RangeError when the model is empty or too large to be published. */
+/**
+ * Body and hash of the record. Throws RangeError when the model is empty or too large to be
+ * published.
+ */
 export function encodeProxyBody(onnx: Uint8Array): { body: string; hash: string } {
   const body = Buffer.from(onnx).toString("base64");
   if (body.length === 0) throw new RangeError("the model is empty");

@@ -1,5 +1,5 @@
-// The policies `link/<arm>`: which policy of linked prefill an arm's process chose, with what it measured. Nobody but people reads them on the
-// topic, so no writer needs to fence another.
+// The policies `link/<arm>`: which policy of linked prefill an arm's process chose, with what it
+// measured. Nobody but people reads them on the topic, so no writer needs to fence another.
 import type { Policy } from "../schemas/types.ts";
 import { policyRecord } from "./record.ts";
 
@@ -15,7 +15,9 @@ export interface LinkBody {
   bound: number;
 }
 
-/** Versions ascend over all processes of the arm, which know nothing of each other: they are times. */
+/**
+ * Versions ascend over all processes of the arm, which know nothing of each other: they are times.
+ */
 export const encodeLinkPolicy = (
   arm: string,
   body: LinkBody,

@@ -1,6 +1,8 @@
-// The versions of policies on the compacted topic `policies`: who is newest, and how the next one is added. Versions of a name ascend and are
-// never given twice: a writer first fences all others (they share a transactional id), then reads the topic to its end, and only then appends;
-// whoever was fenced meanwhile has published nothing and starts over. One writer may keep several names; their appends stand in line.
+// The versions of policies on the compacted topic `policies`: who is newest, and how the next one
+// is added. Versions of a name ascend and are never given twice: a writer first fences all others
+// (they share a transactional id), then reads the topic to its end, and only then appends; whoever
+// was fenced meanwhile has published nothing and starts over. One writer may keep several names;
+// their appends stand in line.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, TopicReader } from "../connections/kafka/port.ts";
@@ -32,8 +34,9 @@ export interface PolicyLog {
   /** The newest version seen; before open() that of the last time. */
   newest(): Policy | null;
   /**
-   * Publishes what is made of the next version number; null: nothing. It is made when this is the writer and has read all versions. When it rejects
-   * nothing is certain; the next call starts with open().
+   * Publishes what is made of the next version number; null: nothing. It is made when this is the
+   * writer and has read all versions. When it rejects nothing is certain; the next call starts with
+   * open().
    */
   append<P extends Policy | null>(make: (version: number) => P): Promise<P>;
   close(): Promise<void>;
@@ -50,7 +53,10 @@ export interface PolicyLogs {
 /** The transactional id that all writers of policies share. */
 export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
 
-/** Whether the newest version is a revert: somebody chose it on purpose, and nothing that is learnt replaces it. */
+/**
+ * Whether the newest version is a revert: somebody chose it on purpose, and nothing that is learnt
+ * replaces it.
+ */
 export const isPaused = (policies: Pick<PolicyLog, "newest">): boolean =>
   (policies.newest()?.revertOf ?? null) !== null;
 
@@ -78,7 +84,8 @@ export function createPolicyLogs<T extends string>(dependencies: PolicyLogsDepen
     isWriter = false;
     await producer.initialise();
     await reader?.stop();
-    // From the beginning again: a reader that was there before may still lag behind what others published.
+    // From the beginning again: a reader that was there before may still lag behind what others
+    // published.
     reader = followTable({
       kafka,
       codec,

@@ -1,5 +1,6 @@
-// The newest version of a policy that this process can use, fed by the compacted topic `policies` (a global table). A version that it
-// can't use leaves the one before in force, so that a bad publication never stops anything; why is kept for logs and metrics.
+// The newest version of a policy that this process can use, fed by the compacted topic `policies`
+// (a global table). A version that it can't use leaves the one before in force, so that a bad
+// publication never stops anything; why is kept for logs and metrics.
 import type { Policy } from "../schemas/types.ts";
 import type { PolicyProblem } from "./record.ts";
 

@@ -1,7 +1,8 @@
-// The policy `placement`: whether every plan process holds all examples or only those of its partitions, and where the examples of which
-// domain are whole. curate publishes it, plan goes by it. Pure.
-// The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it (about 40 bytes each), and curate lets a time pass
-// between two versions that grows with their size (place.ts).
+// The policy `placement`: whether every plan process holds all examples or only those of its
+// partitions, and where the examples of which domain are whole. curate publishes it, plan goes by
+// it. Pure. The body is bounded: at most `mostPlaces` pairs of a domain and a partition stand in it
+// (about 40 bytes each), and curate lets a time pass between two versions that grows with their
+// size (place.ts).
 import { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
 import { createNewest } from "./newest.ts";
@@ -15,7 +16,10 @@ export const mostPlaces = 50_000;
 
 export type PlacementMode = "global" | "shared";
 
-/** Partitions of the topic examples on which a domain is placed. Offset from which on it is whole there; null: it is being filled. */
+/**
+ * Partitions of the topic examples on which a domain is placed. Offset from which on it is whole
+ * there; null: it is being filled.
+ */
 export type Places = Map<number, number | null>;
 
 export interface Placement {
@@ -72,7 +76,10 @@ export interface PlacementTable {
   /** A tombstone: nothing is placed, everybody holds everything. */
   remove(name: string): void;
   current(): Placement;
-  /** Whether a domain is whole on a partition of examples that was read up to here; undefined: it is not followed. */
+  /**
+   * Whether a domain is whole on a partition of examples that was read up to here; undefined: it is
+   * not followed.
+   */
   isWhole(domain: string, partition: number, position: number | undefined): boolean;
 }
 

@@ -1,5 +1,5 @@
-// What all policies have in common as records of the topic `policies`: a process uses one only when its kind and its features are those it
-// knows. Each policy's codec is a file of its own.
+// What all policies have in common as records of the topic `policies`: a process uses one only when
+// its kind and its features are those it knows. Each policy's codec is a file of its own.
 import type { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
 
@@ -16,7 +16,10 @@ interface Expected {
   featureVersion?: number;
 }
 
-/** What is wrong with anything of the record but its body, or null. The body stands in it, never where `reference` says. */
+/**
+ * What is wrong with anything of the record but its body, or null. The body stands in it, never
+ * where `reference` says.
+ */
 export function policyProblem(record: Policy, { name, kind, featureVersion }: Expected): PolicyProblem | null {
   const named = `${name} ${record.version}`;
   if (record.kind !== kind) return { problem: `${named} is of kind ${record.kind}; this process reads ${kind}` };

@@ -1,4 +1,5 @@
-// Going back to an older version of a policy, which pauses its learning, and letting learning go on: what `precedent policy` does.
+// Going back to an older version of a policy, which pauses its learning, and letting learning go
+// on: what `precedent policy` does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Policy } from "../schemas/types.ts";
 import { policyHistory } from "./history.ts";
@@ -14,8 +15,8 @@ export interface Policies {
 }
 
 /**
- * Publishes the body of `version`, by default of the one before the newest that says something else, under the next version. With revertOf
- * learning of this policy pauses until resumePolicy.
+ * Publishes the body of `version`, by default of the one before the newest that says something
+ * else, under the next version. With revertOf learning of this policy pauses until resumePolicy.
  */
 export async function revertPolicy(
   policies: Policies,

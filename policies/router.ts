@@ -1,4 +1,5 @@
-// The router's policy: what the learner publishes as a Policy record named "router" and plan routes by. This file is the codec of its body.
+// The router's policy: what the learner publishes as a Policy record named "router" and plan routes
+// by. This file is the codec of its body.
 import { z } from "zod";
 import type { Posterior } from "../algorithms/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";

@@ -1,5 +1,5 @@
-// The policy `threshold`: the helpfulness tau below which no example is shown, learnt for all tenants together. This file is the codec of its
-// body, and the state of a process that follows it.
+// The policy `threshold`: the helpfulness tau below which no example is shown, learnt for all
+// tenants together. This file is the codec of its body, and the state of a process that follows it.
 import { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
 import { createNewest } from "./newest.ts";
@@ -8,7 +8,10 @@ import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 export const THRESHOLD = "threshold";
 /** How to read the body: JSON of ThresholdBody. */
 export const THRESHOLD_KIND = "threshold/1";
-/** tau until another is learnt (IC-Cache §4.1): on the helpfulness model's scale 0.5 neither helps nor hurts. */
+/**
+ * tau until another is learnt (IC-Cache §4.1): on the helpfulness model's scale 0.5 neither helps
+ * nor hurts.
+ */
 export const initialThreshold = 0.5;
 
 const share = z.number().min(0).max(1);
@@ -30,7 +33,10 @@ export function decodeThresholdPolicy(record: Policy): ThresholdBody | PolicyPro
 }
 
 export interface ThresholdTable {
-  /** Takes a record of this policy; older versions than the newest seen are ignored. Returns what is wrong with it, or null. */
+  /**
+   * Takes a record of this policy; older versions than the newest seen are ignored. Returns what is
+   * wrong with it, or null.
+   */
   apply(record: Policy): string | null;
   /** A tombstone: back to the initial one. */
   remove(): void;

@@ -1,5 +1,6 @@
-// Adopts partitions as soon as the position of each can be read: one behind an open transaction, or whose log seems to have lost its end, holds up no
-// other. Tries again until all are adopted, or a later join has overtaken this one.
+// Adopts partitions as soon as the position of each can be read: one behind an open transaction, or
+// whose log seems to have lost its end, holds up no other. Tries again until all are adopted, or a
+// later join has overtaken this one.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";

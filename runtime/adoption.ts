@@ -1,7 +1,7 @@
-// Who holds which partition, and from where: on every join, keep what the same member held in this generation or the one
-// before, let the rest go, and read the rest's positions stably before a record of it is taken
-// (docs/design/delivery.md, Adoption). Each partition is adopted as soon as its own position can be read: one that can't
-// be holds up no other.
+// Who holds which partition, and from where: on every join, keep what the same member held in this
+// generation or the one before, let the rest go, and read the rest's positions stably before a
+// record of it is taken (docs/design/delivery.md, Adoption). Each partition is adopted as soon as
+// its own position can be read: one that can't be holds up no other.
 import type { Logger } from "pino";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
 import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
@@ -26,7 +26,10 @@ export interface AdoptionOptions {
   onReset?: (partition: TopicPartition, surprise: Surprise | "forgotten") => void;
   /** How long a log must seem to have lost its end, milliseconds. */
   doubtMs?: number;
-  /** Results that could not be committed outlive a lost membership (results.ts); not for work that depends on what onAdopt restores. */
+  /**
+   * Results that could not be committed outlive a lost membership (results.ts); not for work that
+   * depends on what onAdopt restores.
+   */
   keepResults?: boolean;
   log: Logger;
 }
@@ -38,12 +41,15 @@ export interface Adoption {
   anew(): void;
   /** Forgets these partitions and reads their positions again. */
   readAgain(states: readonly PartitionState[], why: string): void;
-  /** Reads partitions again whose topic was deleted and made again, or is another cluster's by now. Rejects while the broker is away. */
+  /**
+   * Reads partitions again whose topic was deleted and made again, or is another cluster's by now.
+   * Rejects while the broker is away.
+   */
   compareOrigins(): Promise<void>;
   /**
-   * Finds out what became of a transaction, once the producer is initialised: the attempts that were committed. A
-   * partition whose position was moved by somebody else is forgotten and read again. Waits for the broker as long as one
-   * of the partitions is held.
+   * Finds out what became of a transaction, once the producer is initialised: the attempts that
+   * were committed. A partition whose position was moved by somebody else is forgotten and read
+   * again. Waits for the broker as long as one of the partitions is held.
    */
   reconcile<A extends Attempt>(attempts: readonly A[]): Promise<ReadonlySet<A>>;
   /** This member may not commit any more. */
@@ -130,9 +136,9 @@ export function createAdoption(options: AdoptionOptions): Adoption {
     },
     join(next, partitions) {
       if (stopped) return;
-      // The same generation once more, or the next: nobody else had the partitions in between, and what this member
-      // is about to commit may still go through. Read again, its position could be the one from before that commit,
-      // and the records of it would be done twice.
+      // The same generation once more, or the next: nobody else had the partitions in between, and
+      // what this member is about to commit may still go through. Read again, its position could be
+      // the one from before that commit, and the records of it would be done twice.
       const consecutive =
         member?.id === next.id && [member.generation, member.generation + 1].includes(next.generation);
       member = next;

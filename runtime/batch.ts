@@ -1,4 +1,5 @@
-// What goes into the next transaction of a stage: what has finished, of all partitions in turn, within the bytes of one transaction.
+// What goes into the next transaction of a stage: what has finished, of all partitions in turn,
+// within the bytes of one transaction.
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
 /** What of a partition goes into a transaction. */
@@ -7,13 +8,19 @@ export interface Share {
   entries: TaskEntry[];
 }
 
-/** A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch a partition of them. */
+/**
+ * A transaction's outputs; a single larger record still goes, alone. kafkajs makes one record batch
+ * a partition of them.
+ */
 const transactionBytes = 4 * 1024 * 1024;
 
 export interface Batching {
   /** Partitions held now, ready ones only. */
   partitions: () => Iterable<PartitionState>;
-  /** Entries of a refused transaction: while there are any, entries go one by one, until the ones at fault are found. */
+  /**
+   * Entries of a refused transaction: while there are any, entries go one by one, until the ones at
+   * fault are found.
+   */
   suspects: Map<TaskEntry, PartitionState>;
 }
 

@@ -1,5 +1,6 @@
-// Commits what has finished: whenever the producer is idle and something is done, one transaction with the positions of all
-// partitions concerned and the outputs. Batches form by themselves while a commit is under way; nothing lingers (docs/design/delivery.md, Work outside transactions).
+// Commits what has finished: whenever the producer is idle and something is done, one transaction
+// with the positions of all partitions concerned and the outputs. Batches form by themselves while
+// a commit is under way; nothing lingers (docs/design/delivery.md, Work outside transactions).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { waitAfter } from "../algorithms/backoff.ts";
@@ -23,8 +24,9 @@ export interface CommitterOptions {
   /** This member was fenced: it may commit nothing until it has joined again. */
   onFenced: (member: GroupMember) => void;
   /**
-   * A transaction's outcome is unknown: initialise the producer and find out, before it resolves. The attempts that were committed after all;
-   * the other partitions were let go, or nothing of them was committed.
+   * A transaction's outcome is unknown: initialise the producer and find out, before it resolves.
+   * The attempts that were committed after all; the other partitions were let go, or nothing of
+   * them was committed.
    */
   onUnknown: (attempts: readonly Attempt[], cause: unknown) => Promise<ReadonlySet<Attempt>>;
   rejected: Rejected;
@@ -34,7 +36,10 @@ export interface CommitterOptions {
 export interface Committer {
   /** Something has finished. */
   kick(): void;
-  /** Commits positions that moved without work (control markers were passed), so that an idle group shows no lag. */
+  /**
+   * Commits positions that moved without work (control markers were passed), so that an idle group
+   * shows no lag.
+   */
   settle(): void;
   /** Resolves when no commit is under way and nothing that can be committed is left. */
   idle(): Promise<void>;
@@ -50,7 +55,10 @@ export function createCommitter(options: CommitterOptions): Committer {
   let running: Promise<void> | undefined;
   let stopped = false;
   let failures = 0;
-  /** Entries of a refused transaction: while there are any, entries go one by one, until the ones at fault are found. */
+  /**
+   * Entries of a refused transaction: while there are any, entries go one by one, until the ones at
+   * fault are found.
+   */
   const suspects = new Map<TaskEntry, PartitionState>();
 
   /** Whether the next transaction is for positions alone. */

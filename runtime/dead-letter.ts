@@ -1,4 +1,5 @@
-// A record that can't be processed, whole: its bytes, where it was, why it stopped. Nothing of it is lost, and the partition moves on.
+// A record that can't be processed, whole: its bytes, where it was, why it stopped. Nothing of it
+// is lost, and the partition moves on.
 import type { RawRecord } from "../connections/kafka/port.ts";
 import type { DeadLetter } from "../schemas/types.ts";
 import type { Position } from "./step.ts";

@@ -1,6 +1,6 @@
-// What a stage reads and writes. Each stage declares it once, beside its composition (pipelines/). The declaration is
-// drawn by `precedent topology`, and its types decide what the stage is handed: a Kafka and a ClickHouse with
-// which nothing else can be read or written (serving/session.ts).
+// What a stage reads and writes. Each stage declares it once, beside its composition (pipelines/).
+// The declaration is drawn by `precedent topology`, and its types decide what the stage is handed:
+// a Kafka and a ClickHouse with which nothing else can be read or written (serving/session.ts).
 import type { Topic, TopicName } from "../schemas/records.ts";
 
 /** A topic by its name in schemas/records.ts, or ClickHouse. */
@@ -8,7 +8,9 @@ export type Store = TopicName | "ClickHouse";
 
 export interface Declaration {
   readonly name: string;
-  /** What moves it: topics that it consumes as a group; ClickHouse where it looks for work there. */
+  /**
+   * What moves it: topics that it consumes as a group; ClickHouse where it looks for work there.
+   */
   readonly sources: readonly Store[];
   /** What it looks things up in: compacted topics that it follows, and ClickHouse. */
   readonly tables: readonly Store[];
@@ -31,7 +33,10 @@ type Stores<D extends Reached, K extends keyof Reached> = D extends { readonly [
   : never;
 type Names<D extends Reached, K extends keyof Reached> = Extract<Stores<D, K>, TopicName>;
 
-/** Full names of the topics that a stage consumes (and `locks`, for which singletons compete), holds, and writes. */
+/**
+ * Full names of the topics that a stage consumes (and `locks`, for which singletons compete),
+ * holds, and writes.
+ */
 export type Consumed<D extends Reached> = Topic<Names<D, "sources"> | "locks">;
 export type Held<D extends Reached> = Topic<Names<D, "tables">>;
 export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "beside">>;

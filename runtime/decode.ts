@@ -1,4 +1,5 @@
-// Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so nothing is given up for it.
+// Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so
+// nothing is given up for it.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../algorithms/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
@@ -15,7 +16,10 @@ export interface Patience {
 
 const longestMs = 5_000;
 
-/** Rejects only when the signal aborts a wait, and for bugs. What no one can decode is told as a value. */
+/**
+ * Rejects only when the signal aborts a wait, and for bugs. What no one can decode is told as a
+ * value.
+ */
 export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,

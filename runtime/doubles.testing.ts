@@ -1,4 +1,5 @@
-// Kafka's port for the unit tests of the runtime: nothing happens by itself, every answer is given by the test.
+// Kafka's port for the unit tests of the runtime: nothing happens by itself, every answer is given
+// by the test.
 import { pino } from "pino";
 import type {
   CommittedOffset,
@@ -27,7 +28,9 @@ export const rawRecord = (offset: number, value: string | null = `v${offset}`): 
 export interface FakeConsumer extends GroupConsumer {
   /** What was asked of it, in order: "pause in/0", "seek in/0 5", "resume in/0". */
   calls: string[];
-  /** Answers of committed() and committedNow(), by partition; an Error rejects, or is waited for. */
+  /**
+   * Answers of committed() and committedNow(), by partition; an Error rejects, or is waited for.
+   */
   positions: Map<string, Partial<CommittedOffset> | Error>;
   /** What has the topics' names now. */
   origin: Origin;
@@ -86,7 +89,10 @@ export interface FakeProducer extends TransactionalProducer {
   /** Transactions that were committed. */
   committed: Transaction[];
   attempts: number;
-  /** What the next transactions run into, in order; undefined commits. A function may look at the transaction first. */
+  /**
+   * What the next transactions run into, in order; undefined commits. A function may look at the
+   * transaction first.
+   */
   outcomes: (Error | undefined | ((transaction: Transaction) => Error | undefined | Promise<Error | undefined>))[];
 }
 
@@ -109,7 +115,10 @@ export function fakeProducer(): FakeProducer {
   return fake;
 }
 
-/** A partition to which records were delivered and whose given offsets have one output each, its value the record's. */
+/**
+ * A partition to which records were delivered and whose given offsets have one output each, its
+ * value the record's.
+ */
 export function partitionWith(partition: number, offsets: readonly number[], done: readonly number[]): PartitionState {
   const state = createPartition(at(partition), offsets[0] ?? 0, []);
   deliver(

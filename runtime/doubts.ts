@@ -1,5 +1,6 @@
-// A log that seems to have lost its end is looked at again before it is believed: a broker that was just elected may not know its own end yet, and going back
-// would do finished work twice. Pure but for the clock that is passed in.
+// A log that seems to have lost its end is looked at again before it is believed: a broker that was
+// just elected may not know its own end yet, and going back would do finished work twice. Pure but
+// for the clock that is passed in.
 
 /** How long it must seem so. */
 const doubtMs = 2_000;

@@ -1,4 +1,5 @@
-// Sends what a sink has gathered: one flush at a time, when the batch is full or its time has come, and tells Kafka afterwards how far it got.
+// Sends what a sink has gathered: one flush at a time, when the batch is full or its time has come,
+// and tells Kafka afterwards how far it got.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { errorOf } from "../algorithms/errors.ts";
@@ -7,7 +8,10 @@ import type { SinkDependencies } from "./rows.ts";
 export interface Flusher {
   /** Sees to it that what is gathered goes within batchMs, or at once when the batch is full. */
   schedule(): void;
-  /** Sends the batch, or waits for the flush under way, at most so many milliseconds. Rejects when the sink is at its end. */
+  /**
+   * Sends the batch, or waits for the flush under way, at most so many milliseconds. Rejects when
+   * the sink is at its end.
+   */
   room(withinMs: number): Promise<void>;
   /** Resolves when nothing is gathered and nothing under way. */
   drain(): Promise<void>;
@@ -33,7 +37,8 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
       await insert(before, signal);
       await insert(last, signal);
     } catch (error) {
-      // insert waits for whatever may pass, so this is the end of the sink or a bug. Going on would store rows behind a gap.
+      // insert waits for whatever may pass, so this is the end of the sink or a bug. Going on would
+      // store rows behind a gap.
       broken = errorOf(error);
       if (!signal.aborted) log.error({ err: error }, "a flush failed; record stops here and must be started again");
       return;
@@ -89,7 +94,10 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
   };
 }
 
-/** Commits the newest positions, one call at a time; a failure is only logged: nothing rests on them. */
+/**
+ * Commits the newest positions, one call at a time; a failure is only logged: nothing rests on
+ * them.
+ */
 function createCommitter(source: SinkDependencies["source"], log: Logger) {
   const waiting = new Map<string, { topic: string; partition: number; offset: number }>();
   let under: Promise<void> | null = null;

@@ -1,6 +1,7 @@
-// The broker does not have what a stage asks for next: a batch from ahead of us (a leftover of a former position), retention that
-// has removed what lies between, a log that has lost its end, or a topic that was made anew. The committed position and the
-// log's ends tell which; the partition goes on from there, or is adopted again.
+// The broker does not have what a stage asks for next: a batch from ahead of us (a leftover of a
+// former position), retention that has removed what lies between, a log that has lost its end, or a
+// topic that was made anew. The committed position and the log's ends tell which; the partition
+// goes on from there, or is adopted again.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
@@ -21,7 +22,9 @@ export interface GapOptions {
   log: Logger;
 }
 
-/** from: where the batch began that came from ahead; undefined: the broker does not know the offset. */
+/**
+ * from: where the batch began that came from ahead; undefined: the broker does not know the offset.
+ */
 export type CloseGap = (state: PartitionState, from?: number) => Promise<void>;
 
 const retryMs = { first: 50, limit: 1_000 };

@@ -1,5 +1,5 @@
-// Initialises a stage's producer, which fences a predecessor and ends its open transaction; waits for the broker as long as the
-// stage runs.
+// Initialises a stage's producer, which fences a predecessor and ends its open transaction; waits
+// for the broker as long as the stage runs.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";

@@ -1,4 +1,5 @@
-// A fenced producer that initialises itself when it is needed: before the first publication, and after every one that failed.
+// A fenced producer that initialises itself when it is needed: before the first publication, and
+// after every one that failed.
 import type { FencedProducer, Lease } from "./singleton.ts";
 
 export function keptWriter<T extends string>(lease: Lease<T>): FencedProducer<T> {

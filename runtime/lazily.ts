@@ -1,4 +1,5 @@
-// Something that is opened when it is first needed, once however many ask; after a failure the next who asks tries again.
+// Something that is opened when it is first needed, once however many ask; after a failure the next
+// who asks tries again.
 export interface Lazily<T> {
   get(): Promise<T>;
   /** What was opened or is being opened; undefined: nothing. */

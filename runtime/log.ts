@@ -1,4 +1,5 @@
-// Structured logs: one JSON line an event, or coloured lines for a person at a terminal. Secrets never reach a line.
+// Structured logs: one JSON line an event, or coloured lines for a person at a terminal. Secrets
+// never reach a line.
 import { pino, type DestinationStream, type Logger } from "pino";
 import { prettyFactory } from "pino-pretty";
 
@@ -11,10 +12,13 @@ export interface LogOptions {
 }
 
 const secretNames = ["password", "apiKey", "token", "authorization", "secret"];
-// pino's redaction knows no "any depth": these are the depths at which our configuration and errors carry secrets.
+// pino's redaction knows no "any depth": these are the depths at which our configuration and errors
+// carry secrets.
 const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]);
 
-/** Names a stage on every line with log.child({ stage }), a request with log.child({ requestId }). */
+/**
+ * Names a stage on every line with log.child({ stage }), a request with log.child({ requestId }).
+ */
 export function createLog({ level, pretty, destination }: LogOptions): Logger {
   const options = {
     level,

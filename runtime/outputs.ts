@@ -1,4 +1,5 @@
-// What the work on a record ends in, as messages: what its operators emit, the final answer that its reader is owed, a dead letter.
+// What the work on a record ends in, as messages: what its operators emit, the final answer that
+// its reader is owed, a dead letter.
 import type { Logger } from "pino";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";

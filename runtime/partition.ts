@@ -1,4 +1,5 @@
-// What a stage holds of one assigned partition: its window, what waits in it, and how to let go of it.
+// What a stage holds of one assigned partition: its window, what waits in it, and how to let go of
+// it.
 import type { OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { unknownOrigin, type Origin } from "../algorithms/origin.ts";
 import type { Entry, Window } from "./window.ts";
@@ -24,7 +25,10 @@ export interface Task {
 
 export type TaskEntry = Entry<Task>;
 
-/** A committed offset with the finished ones beyond it, as the broker has it; without an offset: nothing was committed. */
+/**
+ * A committed offset with the finished ones beyond it, as the broker has it; without an offset:
+ * nothing was committed.
+ */
 export interface StoredPosition {
   offset: number | undefined;
   metadata: string;
@@ -41,7 +45,10 @@ export interface PartitionState extends TopicPartition {
   /** What the broker has of it, unless a transaction is under way. */
   stored: StoredPosition;
   waitingBytes: number;
-  /** Outputs by offset that were ready when the partition was lost and came back; taken instead of doing the work again. */
+  /**
+   * Outputs by offset that were ready when the partition was lost and came back; taken instead of
+   * doing the work again.
+   */
   results: Map<number, OutgoingMessage[]>;
   /** Fetching is paused because enough waits. */
   paused: boolean;
@@ -72,7 +79,10 @@ export function createPartition(
   };
 }
 
-/** Takes up delivered records; what was delivered before is ignored. Returns how many were new; onNew is told of each, in their order. */
+/**
+ * Takes up delivered records; what was delivered before is ignored. Returns how many were new;
+ * onNew is told of each, in their order.
+ */
 export function deliver(
   state: PartitionState,
   records: readonly RawRecord[],

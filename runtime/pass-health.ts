@@ -1,5 +1,6 @@
-// Whether the passes of a singleton's task succeed: one that has failed for too long makes the stage unhealthy, with its
-// error, and so does one that does not end. Who waits for the lock has no passes and is healthy.
+// Whether the passes of a singleton's task succeed: one that has failed for too long makes the
+// stage unhealthy, with its error, and so does one that does not end. Who waits for the lock has no
+// passes and is healthy.
 import { messageOf } from "../algorithms/errors.ts";
 import { describeStall } from "./progress.ts";
 
@@ -11,7 +12,10 @@ export interface PassHealth {
   report(): { stalledMs?: number; problems?: string[] };
 }
 
-/** A pass over a long history takes its time: only after so many times the limit is it taken for hung. */
+/**
+ * A pass over a long history takes its time: only after so many times the limit is it taken for
+ * hung.
+ */
 const hungFactor = 10;
 
 export function watchPasses({

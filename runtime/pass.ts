@@ -1,6 +1,7 @@
-// A pass as a value: what a stage without records of its own does again and again (runtime/repeat.ts), as a list of named steps.
-// Each step is given what those before it have found and returns what it adds. The pass holds no state but its steps' own and
-// may break off after any of them, by a rejection: then it is done again from the first.
+// A pass as a value: what a stage without records of its own does again and again
+// (runtime/repeat.ts), as a list of named steps. Each step is given what those before it have found
+// and returns what it adds. The pass holds no state but its steps' own and may break off after any
+// of them, by a rejection: then it is done again from the first.
 //   pass<CurateDependencies>()
 //     .step("find", ({ candidates }) => candidates)
 //     .step("admit", ({ decide }) => ({ candidates }) => decide(candidates))
@@ -32,8 +33,8 @@ export interface PassComposition<Dependencies, Value> {
     create: (dependencies: Dependencies) => PassStep<Value, A>,
   ): PassComposition<Dependencies, Found<Value, A>>;
   /**
-   * A step that is not due at every pass: the first one, and then after so many milliseconds since it last resolved. Where it is not,
-   * `idle` is what it adds.
+   * A step that is not due at every pass: the first one, and then after so many milliseconds since
+   * it last resolved. Where it is not, `idle` is what it adds.
    */
   every<A extends object>(
     operator: string,

@@ -1,8 +1,9 @@
-// A pipeline as a value: what it declares to read and write, its operators in order. It is a composition and holds no logic;
-// the same value is run (processor.ts), described (`precedent topology`) and tested. An operator that emits to an output
-// which is not declared does not compile.
+// A pipeline as a value: what it declares to read and write, its operators in order. It is a
+// composition and holds no logic; the same value is run (processor.ts), described (`precedent
+// topology`) and tested. An operator that emits to an output which is not declared does not
+// compile.
 //   pipeline()
-//     .declare({ name: "plan", sources: ["requests"], tables: [...], outputs: ["work", ..., "dead-letters"] }, contract)
+//     .declare({ name: "plan", sources: ["requests"], tables: [...], outputs: [...] }, contract)
 //     .step("validate", createValidate)
 //     .end()
 import type { RecordOf, TopicName } from "../schemas/records.ts";
@@ -11,7 +12,10 @@ import type { Emit, Outcome, Received, Step, StepContext } from "./step.ts";
 
 /** What a source owes its readers when no operator produced the answer. */
 export interface SourceContract<N extends TopicName, O extends TopicName = TopicName> {
-  /** How far back a timestamp that the producer made is believed, in milliseconds; absent: as of a client. */
+  /**
+   * How far back a timestamp that the producer made is believed, in milliseconds; absent: as of a
+   * client.
+   */
   toleranceMs?: number;
   /** Milliseconds since the epoch after which nobody needs the result. */
   deadline(received: Received<RecordOf[N]>): number;
@@ -76,7 +80,8 @@ type Factory<Dependencies> = (dependencies: Dependencies) => AnyStep;
 
 export interface Composition<Dependencies, D extends PipelineDeclaration, Value> {
   /**
-   * The value so far must have what the step needs; what it adds is there for those behind it. What it depends on is asked for by bind.
+   * The value so far must have what the step needs; what it adds is there for those behind it. What
+   * it depends on is asked for by bind.
    */
   step<Adds, Own>(
     operator: string,

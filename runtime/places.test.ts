@@ -1,4 +1,5 @@
-// The stage's places between flows, and what is parked outside of them. Records are named tenant-number; nothing ends by itself.
+// The stage's places between flows, and what is parked outside of them. Records are named
+// tenant-number; nothing ends by itself.
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";

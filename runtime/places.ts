@@ -1,6 +1,7 @@
-// The places of a stage: how much it has under way, whose turn is next, and what waits outside of them. Places are shared between
-// flows (the tenants, as assembly says) by algorithms/fair-queue.ts; a record that only waits for another one that is under way gives
-// its place back meanwhile (it is parked), within bounds of its own. Knows no operator and no clock.
+// The places of a stage: how much it has under way, whose turn is next, and what waits outside of
+// them. Places are shared between flows (the tenants, as assembly says) by
+// algorithms/fair-queue.ts; a record that only waits for another one that is under way gives its
+// place back meanwhile (it is parked), within bounds of its own. Knows no operator and no clock.
 import { createFairQueue, leavesRoom } from "../algorithms/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";
@@ -9,7 +10,10 @@ export interface PlaceLimits {
   /** Records under way, and their bytes; a single larger one passes. */
   inFlight: number;
   inFlightBytes: number;
-  /** Records that may be parked; their bytes are bounded by inFlightBytes. 16 times inFlight by default. */
+  /**
+   * Records that may be parked; their bytes are bounded by inFlightBytes. 16 times inFlight by
+   * default.
+   */
   parked?: number;
 }
 
@@ -29,7 +33,10 @@ export interface Turn {
 export interface Places {
   /** A record was delivered, or a parked one wants its place back. */
   wait(turn: Turn): void;
-  /** The next one to start, which has its place from now on; undefined: all are taken, or nothing that waits may start. */
+  /**
+   * The next one to start, which has its place from now on; undefined: all are taken, or nothing
+   * that waits may start.
+   */
   next(): Turn | undefined;
   /** Its outputs are committed, or nobody wants them any more. */
   release(task: Task): void;
@@ -41,7 +48,10 @@ export interface Places {
   parked(): number;
 }
 
-/** What a stage's places are divided into: a record's share is a whole number of them, so that sums are exact. */
+/**
+ * What a stage's places are divided into: a record's share is a whole number of them, so that sums
+ * are exact.
+ */
 const capacity = 1_000_000;
 
 export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOptions): Places {

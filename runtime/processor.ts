@@ -1,6 +1,7 @@
-// The work on one record of a pipeline: decode, run the operators, encode what they emit. It always ends in outputs: a record
-// that is undecodable or breaks an operator goes to dead-letters and its reader gets a final answer; a failing dependency is
-// waited for until the deadline. Only a lost partition ends it without outputs.
+// The work on one record of a pipeline: decode, run the operators, encode what they emit. It always
+// ends in outputs: a record that is undecodable or breaks an operator goes to dead-letters and its
+// reader gets a final answer; a failing dependency is waited for until the deadline. Only a lost
+// partition ends it without outputs.
 import type { Logger } from "pino";
 import { messageOf } from "../algorithms/errors.ts";
 import { arrivalOf } from "../algorithms/identity.ts";
@@ -17,7 +18,10 @@ import type { Position, Received, StepContext } from "./step.ts";
 
 export interface Processor {
   process: Process;
-  /** Outputs in place of those that the broker refuses for good; again: those that stood in for them were refused, too. */
+  /**
+   * Outputs in place of those that the broker refuses for good; again: those that stood in for them
+   * were refused, too.
+   */
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
 }
 
@@ -85,7 +89,8 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       return conclude(outcome, received);
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
-      // A driver that heeds the signal throws its reason, or an error of its own that is named for it.
+      // A driver that heeds the signal throws its reason, or an error of its own that is named for
+      // it.
       if (signal.aborted && (error === signal.reason || (error instanceof Error && error.name === "AbortError")))
         return conclude(deadlineExceeded(), received);
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");

@@ -1,4 +1,5 @@
-// When a stage counts as stalled: fakes for the partitions and the broker, and a clock that the test moves.
+// When a stage counts as stalled: fakes for the partitions and the broker, and a clock that the
+// test moves.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { PartitionEnds } from "../connections/kafka/port.ts";
 import { partitionWith, silent, at, finish } from "./doubles.testing.ts";

@@ -1,7 +1,9 @@
-// Whether a stage gets on, and if not, why: looked at every second, partition by partition. A partition that is assigned and not
-// adopted, records that are finished and not committed, records that wait though nothing is under way, records in the broker that do
-// not come: each is legal for a while and a stall beyond it. A record under way is legal as long as the slowest request may take.
-// Its own partitions show only what was fetched, so the ends of the topics are asked for as well.
+// Whether a stage gets on, and if not, why: looked at every second, partition by partition. A
+// partition that is assigned and not adopted, records that are finished and not committed, records
+// that wait though nothing is under way, records in the broker that do not come: each is legal for
+// a while and a stall beyond it. A record under way is legal as long as the slowest request may
+// take. Its own partitions show only what was fetched, so the ends of the topics are asked for as
+// well.
 import type { Logger } from "pino";
 import type { PartitionEnds, PartitionProgress, TopicPartition } from "../connections/kafka/port.ts";
 import { partitionKey } from "./partition.ts";
@@ -60,7 +62,10 @@ interface Watched {
   /** Changes with everything that is committed. */
   reached: string;
   since: Partial<Record<Kind, number>>;
-  /** As the broker said last of the offset that was the next one then, and since when it has been that one. */
+  /**
+   * As the broker said last of the offset that was the next one then, and since when it has been
+   * that one.
+   */
   behind?: { next: number; kind: "unfetched" | "held"; since: number };
 }
 

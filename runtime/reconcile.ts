@@ -1,5 +1,6 @@
-// What became of a transaction whose outcome nobody told: the committed position says it, partition by partition. What was finished or is under
-// way is kept, so that a slow broker costs no second model call.
+// What became of a transaction whose outcome nobody told: the committed position says it, partition
+// by partition. What was finished or is under way is kept, so that a slow broker costs no second
+// model call.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
@@ -18,7 +19,10 @@ export interface Attempt {
  */
 export type Outcome = "committed" | "undone" | "unknown";
 
-/** before: as the broker had it before the attempt; found: read after the producer was initialised, when no transaction of it is open. */
+/**
+ * before: as the broker had it before the attempt; found: read after the producer was initialised,
+ * when no transaction of it is open.
+ */
 export function outcomeOf(attempted: StoredPosition, before: StoredPosition, found: StoredPosition): Outcome {
   if (same(found, attempted)) return "committed";
   return same(found, before) ? "undone" : "unknown";
@@ -36,7 +40,9 @@ export interface ReconcileOptions {
 
 const retryMs = { first: 50, limit: 1_000 };
 
-/** The attempts that were committed. Waits for the broker as long as one of the partitions is held. */
+/**
+ * The attempts that were committed. Waits for the broker as long as one of the partitions is held.
+ */
 export async function reconcile<A extends Attempt>(
   attempts: readonly A[],
   { consumer, readAgain, log }: ReconcileOptions,

@@ -8,13 +8,18 @@ const graceMs = 1_000;
 export interface Limit {
   /** Aborted by the deadline, or with the partition. */
   signal: AbortSignal;
-  /** Ends the race when an operator doesn't heed the signal: at once when the partition is lost, a grace after the deadline. */
+  /**
+   * Ends the race when an operator doesn't heed the signal: at once when the partition is lost, a
+   * grace after the deadline.
+   */
   over: Promise<Outcome<never>>;
   /** The work is done. */
   end(): void;
 }
 
-/** One signal and one listener a record: AbortSignal.any and its kind cost more than most operators. */
+/**
+ * One signal and one listener a record: AbortSignal.any and its kind cost more than most operators.
+ */
 export function limitOf(lost: AbortSignal, withinMs: number): Limit {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

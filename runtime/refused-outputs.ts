@@ -1,12 +1,15 @@
-// Outputs that the broker will not take as they are: for good (too large), where a dead letter stands in for them, or because they name a partition
-// that their topic does not have.
+// Outputs that the broker will not take as they are: for good (too large), where a dead letter
+// stands in for them, or because they name a partition that their topic does not have.
 import type { Logger } from "pino";
 import { kafkaErrorType, type NoSuchPartition } from "../connections/kafka/errors.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Share } from "./batch.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";
 
-/** Outputs that stand in for those the broker will never take (too large); again: it did not take the stand-ins either. */
+/**
+ * Outputs that stand in for those the broker will never take (too large); again: it did not take
+ * the stand-ins either.
+ */
 export type Rejected = (
   entry: TaskEntry,
   state: PartitionState,
@@ -36,7 +39,10 @@ export async function replaceOutputs(
   if (item.messages.length === 0) log.error({ err: cause, ...at }, "a record is passed over without any output");
 }
 
-/** Outputs that name a partition which their topic does not have go where their key puts them: they are wanted, and once. */
+/**
+ * Outputs that name a partition which their topic does not have go where their key puts them: they
+ * are wanted, and once.
+ */
 export function redirect({ missing }: NoSuchPartition, shares: readonly Share[], log: Logger): boolean {
   const isMissing = (message: OutgoingMessage): boolean =>
     missing.some(({ topic, partition }) => topic === message.topic && partition === message.partition);

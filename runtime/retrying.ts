@@ -1,5 +1,5 @@
-// Repeats a step while its dependency fails, until the deadline; then the request is refused. A record that waits for another one's outcome gives its place
-// back meanwhile (places.ts).
+// Repeats a step while its dependency fails, until the deadline; then the request is refused. A
+// record that waits for another one's outcome gives its place back meanwhile (places.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../algorithms/backoff.ts";
 import type { Retry } from "./pipeline.ts";

@@ -1,6 +1,7 @@
-// An instance id names a transactional producer, and two that share one fence each other for ever: every fencing throws work away, and each model is asked
-// many times over. So a stage does not start while another living process has its id, and of two that started at once the one that finds itself
-// fenced while it sees the other stops.
+// An instance id names a transactional producer, and two that share one fence each other for ever:
+// every fencing throws work away, and each model is asked many times over. So a stage does not
+// start while another living process has its id, and of two that started at once the one that finds
+// itself fenced while it sees the other stops.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
@@ -18,13 +19,17 @@ export interface RivalOptions {
   stopped: () => boolean;
 }
 
-/** How long a group may be reassigned, and tell nothing, before that is taken for nobody being there. */
+/**
+ * How long a group may be reassigned, and tell nothing, before that is taken for nobody being
+ * there.
+ */
 const silentMs = 3_000;
 const lookMs = { first: 100, limit: 1_000 };
 
 /**
- * Waits until nobody else is a member under this id: who was killed leaves the group after its session timeout at the latest, so `withinMs` is longer than
- * that. Rejects with InstanceTaken; waits for the broker as long as it takes.
+ * Waits until nobody else is a member under this id: who was killed leaves the group after its
+ * session timeout at the latest, so `withinMs` is longer than that. Rejects with InstanceTaken;
+ * waits for the broker as long as it takes.
  */
 export async function waitForRivals(options: RivalOptions, withinMs: number): Promise<void> {
   const { group, instance, log, stopped } = options;

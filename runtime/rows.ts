@@ -1,4 +1,5 @@
-// What passes through a sink (sink.ts): rows by table, each with the record that it came from until it is stored.
+// What passes through a sink (sink.ts): rows by table, each with the record that it came from until
+// it is stored.
 import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
@@ -37,7 +38,10 @@ export interface Batch {
   isEmpty(): boolean;
   /** Rows held. */
   rows(): number;
-  /** Everything gathered, and starts over. Tables of `before` are to be stored before those of `last`. */
+  /**
+   * Everything gathered, and starts over. Tables of `before` are to be stored before those of
+   * `last`.
+   */
   take(): {
     before: TableEntries[];
     last: TableEntries[];
@@ -49,9 +53,15 @@ export interface SinkDependencies {
   source: SinkSource;
   decode(source: Source, signal: AbortSignal): Promise<DecodedRows>;
   batch: Batch;
-  /** Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects when the signal aborts. */
+  /**
+   * Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects
+   * when the signal aborts.
+   */
   insert(tables: readonly TableEntries[], signal: AbortSignal): Promise<void>;
-  /** The highest offset that the store has of every partition's origin. anotherTopic: what it has belongs to another one. */
+  /**
+   * The highest offset that the store has of every partition's origin. anotherTopic: what it has
+   * belongs to another one.
+   */
   storedOffsets(
     partitions: readonly SinkPartition[],
   ): Promise<readonly { topic: string; partition: number; offset: number | undefined; anotherTopic?: boolean }[]>;

@@ -1,5 +1,6 @@
-// Which of the delivered records are under way: starts what waits in fair turns (places.ts), within the limits, and keeps each
-// partition's queue short by pausing it. What a record's work ends in is the committer's.
+// Which of the delivered records are under way: starts what waits in fair turns (places.ts), within
+// the limits, and keeps each partition's queue short by pausing it. What a record's work ends in is
+// the committer's.
 import type { Logger } from "pino";
 import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";
@@ -33,8 +34,9 @@ export interface Schedule {
 }
 
 /**
- * A partition is paused while this much of it waits in memory. Between flows as much as the window takes: a flow can only
- * pass what was fetched, so whoever floods a partition must not fill what waits of it.
+ * A partition is paused while this much of it waits in memory. Between flows as much as the window
+ * takes: a flow can only pass what was fetched, so whoever floods a partition must not fill what
+ * waits of it.
  */
 const waitingLimit = { records: 256, recordsOfFlows: windowOffsets, bytes: 8 * 1024 * 1024 };
 

@@ -7,7 +7,10 @@ import { createSingleton, type Lease } from "./singleton.ts";
 const lock = { topic: "locks", partition: 0 };
 const log = pino({ level: "silent" });
 
-/** A singleton whose group is played by the test; each run of its task is one entry of leases and ends when the lease does. */
+/**
+ * A singleton whose group is played by the test; each run of its task is one entry of leases and
+ * ends when the lease does.
+ */
 function setUp(
   options: { transact?: (transaction: Transaction) => Promise<void>; failing?: number; hanging?: boolean } = {},
 ) {

@@ -1,6 +1,8 @@
-// One process of many does what only one may do: whoever is assigned the only partition of `locks` in the task's group runs the task. A process
-// that lost the partition has its signal aborted; one that does not know it yet (a zombie) can still not publish: its transactions carry the
-// generation in which it held the partition, and the winner's producer fences its own. What a task does elsewhere must bear to be done twice.
+// One process of many does what only one may do: whoever is assigned the only partition of `locks`
+// in the task's group runs the task. A process that lost the partition has its signal aborted; one
+// that does not know it yet (a zombie) can still not publish: its transactions carry the generation
+// in which it held the partition, and the winner's producer fences its own. What a task does
+// elsewhere must bear to be done twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
@@ -23,17 +25,23 @@ export interface SingletonOptions<L extends string, T extends string> {
   kafka: Pick<Kafka<L, never, T>, "groupConsumer" | "transactionalProducer">;
   /** How long stop() waits for the task, milliseconds; 10,000 by default. */
   drainMs?: number;
-  /** Runs while this process is the one. Started again after it rejects; its end is waited for before anything else happens. */
+  /**
+   * Runs while this process is the one. Started again after it rejects; its end is waited for
+   * before anything else happens.
+   */
   task: (lease: Lease<T>) => Promise<void>;
   log: Logger;
 }
 
 export interface FencedProducer<T extends string = string> {
-  /** Fences everybody else with the same transactional id. Needed before the first publish and after every publish that rejected. */
+  /**
+   * Fences everybody else with the same transactional id. Needed before the first publish and after
+   * every publish that rejected.
+   */
   initialise(): Promise<void>;
   /**
-   * All messages or none, and with them how far the task has read other topics: positions of its group, which nobody else moves.
-   * Rejects with TransactionAborted or TransactionOutcomeUnknown.
+   * All messages or none, and with them how far the task has read other topics: positions of its
+   * group, which nobody else moves. Rejects with TransactionAborted or TransactionOutcomeUnknown.
    */
   publish: (messages: readonly OutgoingMessage<T>[], read?: readonly ReadPosition[]) => Promise<void>;
 }
@@ -62,7 +70,10 @@ const restartMs = { first: 500, limit: 30_000 };
 /** What says that another process holds the partition: initialising again would only disturb it. */
 const lostGroup = new Set(["ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"]);
 
-/** Whether a rejected publish means that the lease is over, told by the group's coordinator before we have heard of it. */
+/**
+ * Whether a rejected publish means that the lease is over, told by the group's coordinator before
+ * we have heard of it.
+ */
 const isLeaseLost = (error: unknown): boolean =>
   error instanceof TransactionAborted && lostGroup.has(kafkaErrorType(error.cause) ?? "");
 
@@ -164,7 +175,8 @@ export function createSingleton<L extends string, T extends string>({
     },
     async stop() {
       end("stopping");
-      // A task that hangs on a dependency holds nobody up: its signal is aborted, and it can publish nothing more.
+      // A task that hangs on a dependency holds nobody up: its signal is aborted, and it can
+      // publish nothing more.
       await Promise.race([former, sleep(drainMs, undefined, { ref: false })]);
       await consumer.stop();
       await producer.close();

@@ -1,8 +1,10 @@
-// Runs a stage that writes rows to a store and keeps its positions there: effectively once, without Kafka transactions.
-// On every assignment it goes on after the highest offset that the store has; records become rows, rows are gathered and inserted, one flush
-// at a time and in order, so that what the store has of a partition is always whole up to its highest offset. Rows that arrive
-// twice are the store's matter (identity). While the store is away a flush waits, then a batch fills, then onRecords does not resolve:
-// memory stays bounded and nothing is skipped. Knows no operator: decode, batch and insert are passed in.
+// Runs a stage that writes rows to a store and keeps its positions there: effectively once, without
+// Kafka transactions. On every assignment it goes on after the highest offset that the store has;
+// records become rows, rows are gathered and inserted, one flush at a time and in order, so that
+// what the store has of a partition is always whole up to its highest offset. Rows that arrive
+// twice are the store's matter (identity). While the store is away a flush waits, then a batch
+// fills, then onRecords does not resolve: memory stays bounded and nothing is skipped. Knows no
+// operator: decode, batch and insert are passed in.
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { createFlusher } from "./flusher.ts";
 import type { SinkDependencies } from "./rows.ts";
@@ -10,7 +12,10 @@ import type { SinkDependencies } from "./rows.ts";
 export interface Sink {
   /** Resolves when the group was joined. */
   run(): Promise<void>;
-  /** Leaves the group, then stores what was gathered if it can be done in time; the rest is read again by whoever comes. */
+  /**
+   * Leaves the group, then stores what was gathered if it can be done in time; the rest is read
+   * again by whoever comes.
+   */
   stop(): Promise<void>;
   /** Why it stores nothing any more, and what to do; undefined while it works. */
   problem(): string | undefined;
@@ -36,7 +41,8 @@ export function createSink(dependencies: SinkDependencies): Sink {
       const decoded = await dependencies.decode(from, stopping.signal);
       if (!decoded.ok) await dependencies.undecodable(from, decoded.code, decoded.reason);
       while (batch.isFull() && !gone()) await flusher.room(stalePollMs);
-      // Never before the wait: the rows of a partition that was lost meanwhile would stand behind a gap.
+      // Never before the wait: the rows of a partition that was lost meanwhile would stand behind a
+      // gap.
       if (gone()) return;
       metrics.received(1);
       if (decoded.ok) batch.add(from, decoded.tables);
@@ -53,7 +59,8 @@ export function createSink(dependencies: SinkDependencies): Sink {
     run: () =>
       source.run({
         async onAssigned(partitions) {
-          // What is gathered goes first, or it would be read again; whoever had a lost partition sees our rows, not a gap.
+          // What is gathered goes first, or it would be read again; whoever had a lost partition
+          // sees our rows, not a gap.
           await flusher.drain();
           const stored = await dependencies.storedOffsets(partitions);
           return stored.map(({ offset, ...rest }) => ({

@@ -1,4 +1,5 @@
-// What a stage does with what its group consumer tells it: joins to adoption, batches to the schedule, gaps to gap.ts.
+// What a stage does with what its group consumer tells it: joins to adoption, batches to the
+// schedule, gaps to gap.ts.
 import type { Logger } from "pino";
 import type { GroupHandlers } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";

@@ -1,5 +1,5 @@
-// What a stage looks at again and again while it runs, and what it says about itself because of that: idle positions, topics
-// made anew, hanging transactions, partitions without progress.
+// What a stage looks at again and again while it runs, and what it says about itself because of
+// that: idle positions, topics made anew, hanging transactions, partitions without progress.
 import type { Logger } from "pino";
 import type { HangingSearch, Kafka } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";
@@ -15,7 +15,10 @@ export interface StageHealth {
   stalledMs?: number;
   /** What keeps it from working, since when, and what to do about it; absent: nothing. */
   problems?: readonly string[];
-  /** How often a partition could not go on where it was: its log lost its end, or is another topic's (the log says more). */
+  /**
+   * How often a partition could not go on where it was: its log lost its end, or is another topic's
+   * (the log says more).
+   */
   resets?: number;
   /** Why it has stopped by itself. */
   failure?: string;
@@ -42,7 +45,9 @@ export interface StageWatch {
   /** From now on; progress is watched from the beginning. */
   start(): void;
   stop(): void;
-  /** What health() says of it: why the stage has stopped by itself, stalls, transactions that hang. */
+  /**
+   * What health() says of it: why the stage has stopped by itself, stalls, transactions that hang.
+   */
   report(failure: string | undefined): Pick<StageHealth, "stalledMs" | "problems" | "failure">;
 }
 

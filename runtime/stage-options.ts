@@ -1,4 +1,5 @@
-// What a stage is made of: its name, where it reads and writes, its limits, and the work on a record.
+// What a stage is made of: its name, where it reads and writes, its limits, and the work on a
+// record.
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
@@ -6,7 +7,10 @@ import type { PlaceLimits } from "./places.ts";
 import type { ProgressLimits } from "./progress.ts";
 import type { Place, Position } from "./step.ts";
 
-/** The work on one record: its outputs. Rejects only when the signal is aborted; everything else ends in outputs. */
+/**
+ * The work on one record: its outputs. Rejects only when the signal is aborted; everything else
+ * ends in outputs.
+ */
 export type Process = (
   record: RawRecord,
   position: Position,
@@ -24,7 +28,10 @@ export interface StageOptions {
   outputs?: () => readonly string[];
   sessionTimeoutMs: number;
   limits: PlaceLimits & { drainMs: number };
-  /** Whose a record is (its tenant): places are shared between flows by weight. Absent: first come, first served. */
+  /**
+   * Whose a record is (its tenant): places are shared between flows by weight. Absent: first come,
+   * first served.
+   */
   flowOf?: (record: RawRecord) => string;
   /** 1 by default. */
   weightOf?: (flow: string) => number;
@@ -36,7 +43,10 @@ export interface StageOptions {
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
   /** State to restore before a record of newly assigned partitions is taken. */
   onAdopt?: (partitions: readonly TopicPartition[]) => Promise<void>;
-  /** A partition was lost, or went away again while onAdopt was under way: what was restored for it may go. */
+  /**
+   * A partition was lost, or went away again while onAdopt was under way: what was restored for it
+   * may go.
+   */
   onDropped?: (partition: TopicPartition) => void;
   metrics: StageMetrics;
   log: Logger;

@@ -1,9 +1,13 @@
-// Runs one exactly-once stage: consume, work outside any transaction, commit outputs and positions together. Records finish in
-// any order; a slow one holds nobody back. Delivery guarantee: each record's outputs are visible exactly once to read-committed
-// readers, under crashes, zombies, rebalances and broker restarts (docs/design/delivery.md).
-//   stage-handlers.ts  what the consumer delivers    adoption.ts      whose partitions are ours, and from where
-//   schedule.ts        which records are under way   committer.ts     what has finished
-//   gap.ts             offsets the broker lacks      stage-health.ts  what is looked at again and again
+// Runs one exactly-once stage: consume, work outside any transaction, commit outputs and positions
+// together. Records finish in any order; a slow one holds nobody back. Delivery guarantee: each
+// record's outputs are visible exactly once to read-committed readers, under crashes, zombies,
+// rebalances and broker restarts (docs/design/delivery.md).
+//   adoption.ts        whose partitions are ours, and from where
+//   stage-handlers.ts  what the consumer delivers
+//   schedule.ts        which records are under way
+//   committer.ts       what has finished
+//   gap.ts             offsets that the broker lacks
+//   stage-health.ts    what is looked at again and again
 import { setTimeout as sleep } from "node:timers/promises";
 import { isFencing } from "../connections/kafka/errors.ts";
 import { createAdoption } from "./adoption.ts";
@@ -21,7 +25,9 @@ export interface Stage {
   readonly name: string;
   /** Resolves when the group was joined; waits for the broker as long as it takes. */
   start(): Promise<void>;
-  /** Stops fetching, finishes what is under way within limits.drainMs, commits, leaves the group. */
+  /**
+   * Stops fetching, finishes what is under way within limits.drainMs, commits, leaves the group.
+   */
   stop(): Promise<void>;
   health(): StageHealth;
 }
@@ -96,7 +102,10 @@ export function createStage(options: StageOptions): Stage {
   const search = () => ({ groups: [group], topics: [...options.topics, ...outputs()], idPrefix: group });
   const watch = watchStage({ kafka, adoption, committer, search, limits: options.health, log });
 
-  /** Another living process has our instance id and our producer: fighting for it would ask every model again and again. */
+  /**
+   * Another living process has our instance id and our producer: fighting for it would ask every
+   * model again and again.
+   */
   function fail(rival: string): void {
     failure = `instance "${options.instance}" is running in ${group} as ${rival}, too: this stage has stopped; give each process an id of its own`;
     log.error({ group, instance: options.instance, rival }, failure);
@@ -113,7 +122,8 @@ export function createStage(options: StageOptions): Stage {
     name,
     async start() {
       await waitForRivals(rivalry, 1.5 * options.sessionTimeoutMs + 5_000);
-      // Before joining: ends a predecessor's open transaction, which would stall its readers and our adoption.
+      // Before joining: ends a predecessor's open transaction, which would stall its readers and
+      // our adoption.
       await initialised({ producer, stopped, log });
       watch.start();
       const { readAgain } = adoption;
@@ -128,7 +138,8 @@ export function createStage(options: StageOptions): Stage {
       schedule.run();
       consumer.pause(adoption.assigned());
       const end = Date.now() + limits.drainMs;
-      // What is under way gets most of the time, saying goodbye the rest; a broker that is away may get nothing of it done.
+      // What is under way gets most of the time, saying goodbye the rest; a broker that is away may
+      // get nothing of it done.
       const leaveMs = Math.min(3_000, limits.drainMs / 4);
       while (schedule.inFlight() > 0 && Date.now() < end - leaveMs) await sleep(20);
       committer.stop();

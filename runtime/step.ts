@@ -1,5 +1,6 @@
-// What an operator is: a function from whatever has what it needs to that plus what it found, and the few ways it can end.
-// A step throws only for bugs; everything that can go wrong outside of us is one of the outcomes below.
+// What an operator is: a function from whatever has what it needs to that plus what it found, and
+// the few ways it can end. A step throws only for bugs; everything that can go wrong outside of us
+// is one of the outcomes below.
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";
@@ -15,7 +16,10 @@ export interface Position {
 export interface Received<T> {
   record: T;
   position: Position;
-  /** When it came to the broker (algorithms/identity.ts), never after receivedAt; milliseconds since the epoch. */
+  /**
+   * When it came to the broker (algorithms/identity.ts), never after receivedAt; milliseconds since
+   * the epoch.
+   */
   timestamp: number;
   /** When this process took it up, milliseconds since the epoch. */
   receivedAt: number;
@@ -39,7 +43,9 @@ export interface Ok<T> {
   kind: "ok";
   value: T;
 }
-/** The record is answered already (copy of a first response): the steps after this one do not run. */
+/**
+ * The record is answered already (copy of a first response): the steps after this one do not run.
+ */
 export interface Finish<O extends TopicName = TopicName> {
   kind: "finish";
   emits: Emit<O>[];
@@ -49,7 +55,10 @@ export interface Refuse {
   kind: "refuse";
   code: string;
   message: string;
-  /** Of a record that repeats another: the response is marked so, and never stands in for the other's. */
+  /**
+   * Of a record that repeats another: the response is marked so, and never stands in for the
+   * other's.
+   */
   repeat?: boolean;
 }
 /** A dependency fails: the record waits and the step runs again, until its deadline. */
@@ -57,7 +66,8 @@ export interface RetryLater {
   kind: "retryLater";
   cause: Error;
   /**
-   * What it waits for is another record's outcome: it gives its place back meanwhile. This is what it is told when no more may wait so.
+   * What it waits for is another record's outcome: it gives its place back meanwhile. This is what
+   * it is told when no more may wait so.
    */
   elseRefuse?: Refuse;
 }
@@ -93,8 +103,9 @@ export interface StepContext {
 }
 
 /**
- * Takes anything that has the fields it needs, and gives that with what it adds: whatever else stands in it passes through, so that
- * a step can be put between two others without either knowing. O: the outputs that it may finish with.
+ * Takes anything that has the fields it needs, and gives that with what it adds: whatever else
+ * stands in it passes through, so that a step can be put between two others without either knowing.
+ * O: the outputs that it may finish with.
  */
 export interface Step<in Needs, out Adds = unknown, out O extends TopicName = never> {
   <T extends Needs>(input: T, context: StepContext): Outcome<T & Adds, O> | Promise<Outcome<T & Adds, O>>;

@@ -1,6 +1,6 @@
-// A compacted topic as a table in memory: read whole at the start, followed ever after; or only some of its partitions, from where one was.
-// Every process has its own.
-// Delivery: each change is applied at least once and in the order of its partition; appliers are idempotent by key.
+// A compacted topic as a table in memory: read whole at the start, followed ever after; or only
+// some of its partitions, from where one was. Every process has its own. Delivery: each change is
+// applied at least once and in the order of its partition; appliers are idempotent by key.
 import type { Logger } from "pino";
 import type { FollowHandlers, Kafka, RawRecord, TopicFollower, TopicReader } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
@@ -24,7 +24,10 @@ export interface TableOptions<N extends TopicName, T extends string> extends Row
 
 export interface PartitionsOptions<N extends TopicName, T extends string> extends RowOptions<N, T> {
   kafka: Pick<Kafka<never, T, never>, "followTopic">;
-  /** As of a whole table; `next` is the offset behind them. Not called for a partition that nobody follows any more. */
+  /**
+   * As of a whole table; `next` is the offset behind them. Not called for a partition that nobody
+   * follows any more.
+   */
   apply(changes: readonly TableChange<RecordOf[N]>[], at: { partition: number; next: number }): void | Promise<void>;
   onRewound: NonNullable<FollowHandlers["onRewound"]>;
 }

@@ -1,6 +1,6 @@
-// The delivered but not yet committed records of one partition. They finish in any order; what may be committed is the first
-// unfinished offset, with the finished ones beyond it as metadata, so that nothing is lost and nothing is done twice.
-// Pure bookkeeping: no clock, no I/O.
+// The delivered but not yet committed records of one partition. They finish in any order; what may
+// be committed is the first unfinished offset, with the finished ones beyond it as metadata, so
+// that nothing is lost and nothing is done twice. Pure bookkeeping: no clock, no I/O.
 import { encodeFinished, windowOffsets } from "./finished-offsets.ts";
 
 /** waiting -> running -> done (outputs are ready) -> committed. */
@@ -18,7 +18,10 @@ export interface Window<T> {
   /** Where delivery goes on; control markers and aborted records before it are behind us. */
   advanceTo(next: number): void;
   next(): number;
-  /** Whether an entry may be started: its offset must fit into the metadata of the position now committed. */
+  /**
+   * Whether an entry may be started: its offset must fit into the metadata of the position now
+   * committed.
+   */
   admits(offset: number): boolean;
   /** What to commit when the entries of `taken` are finished too. */
   position(taken?: ReadonlySet<Entry<T>>): { offset: number; metadata: string };
@@ -27,7 +30,9 @@ export interface Window<T> {
   entries(): readonly Entry<T>[];
 }
 
-/** base: the committed offset; finished: offsets beyond it that were finished when it was committed. */
+/**
+ * base: the committed offset; finished: offsets beyond it that were finished when it was committed.
+ */
 export function createWindow<T>(base: number, finished: Iterable<number>): Window<T> {
   const restored = new Set(finished);
   let delivered: Entry<T>[] = [];
@@ -41,7 +46,8 @@ export function createWindow<T>(base: number, finished: Iterable<number>): Windo
       next = offset + 1;
       const known = restored.delete(offset);
       const entry: Entry<T> = { offset, item, state: known ? "committed" : "waiting" };
-      // A finished one stays in line: until the position passes it, it must be in every commit's metadata.
+      // A finished one stays in line: until the position passes it, it must be in every commit's
+      // metadata.
       delivered.push(entry);
       return known ? undefined : entry;
     },
@@ -63,7 +69,8 @@ export function createWindow<T>(base: number, finished: Iterable<number>): Windo
         const entry = delivered[i];
         if (entry !== undefined && isFinished(entry)) beyond.push(entry.offset - offset);
       }
-      // Restored ones that were not delivered again yet: without them a second crash would do them twice.
+      // Restored ones that were not delivered again yet: without them a second crash would do them
+      // twice.
       for (const finishedOffset of [...restored].sort((a, b) => a - b))
         if (finishedOffset >= offset) beyond.push(finishedOffset - offset); // below: removed by retention, behind us
       return { offset, metadata: encodeFinished(beyond) };

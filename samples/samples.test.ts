@@ -1,4 +1,5 @@
-// The demo's data: pairs to learn from, questions that are not among them, and the log from which the large arm answers.
+// The demo's data: pairs to learn from, questions that are not among them, and the log from which
+// the large arm answers.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";

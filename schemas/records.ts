@@ -1,4 +1,5 @@
-// Which record stands on which topic. The Avro files beside this one are the contract; types.ts follows them.
+// Which record stands on which topic. The Avro files beside this one are the contract; types.ts
+// follows them.
 import type {
   DeadLetter,
   Decision,

@@ -10,8 +10,8 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const environment = { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" };
 
 /**
- * Runs a program with our terminal; resolves with its exit code (128 + signal's number is not told apart: 1). A SIGTERM is
- * passed on; Ctrl-C reaches it from the terminal.
+ * Runs a program with our terminal; resolves with its exit code (128 + signal's number is not told
+ * apart: 1). A SIGTERM is passed on; Ctrl-C reaches it from the terminal.
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
@@ -26,7 +26,9 @@ export function run(command, args, options = {}) {
   });
 }
 
-/** npm ci when packages are missing or older than package-lock.json says. Throws when that fails. */
+/**
+ * npm ci when packages are missing or older than package-lock.json says. Throws when that fails.
+ */
 export async function ensurePackages() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 15)) {

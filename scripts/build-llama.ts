@@ -1,5 +1,6 @@
-// Builds our addon on the prebuilt llama.cpp of @node-llama-cpp, and the program that checks its core, once: half a minute, because
-// nothing of llama.cpp is compiled. Where it can't be built, set-up goes on without, and says so.
+// Builds our addon on the prebuilt llama.cpp of @node-llama-cpp, and the program that checks its
+// core, once: half a minute, because nothing of llama.cpp is compiled. Where it can't be built,
+// set-up goes on without, and says so.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -25,7 +26,10 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = join(root, "native/llama");
 const target = dirname(llamaAddonFile);
 
-/** Idempotent; `say` gets a line for every slow thing. `scattered`: what computes scattered runs in one batch, as well. Never rejects for what the machine lacks. */
+/**
+ * Idempotent; `say` gets a line for every slow thing. `scattered`: what computes scattered runs in
+ * one batch, as well. Never rejects for what the machine lacks.
+ */
 export async function buildLlama(say: (line: string) => void, { scattered = false } = {}): Promise<NativeBuild> {
   const stamp = join(target, "build.txt");
   try {
@@ -41,7 +45,8 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
       say("building the addon on the prebuilt llama.cpp (about half a minute)");
       const made = await compile(folder, library, scattered);
       for (const { addon } of made) await tryToLoad(addon);
-      // The old stamp goes first: a build cut off here is made again. A rename replaces a loaded file safely.
+      // The old stamp goes first: a build cut off here is made again. A rename replaces a loaded
+      // file safely.
       await rm(stamp, { force: true });
       // Of other sources than what is built now.
       for (const file of [scatteredAddonFile, scatteredCheckFile]) await rm(file, { force: true });
@@ -107,7 +112,10 @@ async function compile(folder: string, library: LlamaLibrary, scattered: boolean
   return made;
 }
 
-/** llama.cpp's llama-batch.cpp with our patch. Linked into what uses libllama, its functions are found before the library's own. */
+/**
+ * llama.cpp's llama-batch.cpp with our patch. Linked into what uses libllama, its functions are
+ * found before the library's own.
+ */
 async function patchedBatch(folder: string, library: LlamaLibrary): Promise<string> {
   const tree = ["-C", folder, "--git-dir=llama.git", "--work-tree=."];
   await run("git", [...tree, "apply", join(sources, "scattered.patch")]);
@@ -117,7 +125,10 @@ async function patchedBatch(folder: string, library: LlamaLibrary): Promise<stri
   return object;
 }
 
-/** Loads and uses the addon in a process of its own: a broken one can abort. It lies one folder deeper than where it will. */
+/**
+ * Loads and uses the addon in a process of its own: a broken one can abort. It lies one folder
+ * deeper than where it will.
+ */
 async function tryToLoad(addon: string): Promise<void> {
   const beside = join(target, `${basename(addon)}.${process.pid}.tmp.node`);
   await rename(addon, beside);

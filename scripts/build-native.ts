@@ -1,5 +1,6 @@
-// Builds our FAISS addon (native/faiss) and faiss-node against the system's libfaiss, once. Where they can't be built, the caller goes
-// on with the exact index and says so. The addons of native/peers are built in the same way, when a benchmark asks for them.
+// Builds our FAISS addon (native/faiss) and faiss-node against the system's libfaiss, once. Where
+// they can't be built, the caller goes on with the exact index and says so. The addons of
+// native/peers are built in the same way, when a benchmark asks for them.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -46,7 +47,10 @@ export const buildNative = (say: (line: string) => void): Promise<NativeBuild> =
         if (index.search(Float32Array.of(0, 1), 1, 1).keys[0] !== 8) throw new Error("wrong neighbour"); });`,
   });
 
-/** The npm package faiss-node, from its source: its install script would download a binary, or clone FAISS and build all of it. */
+/**
+ * The npm package faiss-node, from its source: its install script would download a binary, or clone
+ * FAISS and build all of it.
+ */
 export const buildFaissNode = (say: (line: string) => void): Promise<NativeBuild> =>
   build(say, {
     name: "faiss-node",
@@ -150,7 +154,10 @@ async function lackingTools(): Promise<string[]> {
   return lacking;
 }
 
-/** What a compiler or apt-get complained about: its first errors where it names them, else its last lines. */
+/**
+ * What a compiler or apt-get complained about: its first errors where it names them, else its last
+ * lines.
+ */
 function complaint(error: unknown): string {
   const output = error instanceof Error && "stderr" in error ? String(error.stderr).trim() : "";
   const lines = (output === "" ? String(error) : output).split("\n").filter((line) => !line.startsWith("gyp "));

@@ -1,5 +1,5 @@
-// docker-compose.yml can't be run here (no engine); what can be known without one is checked: the compose schema, and that
-// it names stages, files and a configuration that exist.
+// docker-compose.yml can't be run here (no engine); what can be known without one is checked: the
+// compose schema, and that it names stages, files and a configuration that exist.
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv2019 } from "ajv/dist/2019.js";

@@ -2,7 +2,8 @@
 import { ensurePackages, environment, run } from "./bootstrap.mjs";
 
 const started = Date.now();
-// Ctrl-C reaches the demonstration as well, from the terminal: it stops what it started, and we wait for that.
+// Ctrl-C reaches the demonstration as well, from the terminal: it stops what it started, and we
+// wait for that.
 process.on("SIGINT", () => {});
 
 try {

@@ -1,5 +1,7 @@
-// A reporter of vitest for scripts/test.mjs: writes counts and every failure (of a test, a hook, a file that can't be loaded, and errors that
-// nobody caught) as JSON to the file that PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the output.
+// A reporter of vitest for scripts/test.mjs: writes counts and every failure (of a test, a hook, a
+// file that can't be loaded, and errors that nobody caught) as JSON to the file that
+// PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the
+// output.
 import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -16,7 +18,10 @@ export interface TestReport {
   failures: { name: string; message: string }[];
 }
 
-/** Lines of one failure, of a part of it, and characters of a line: a counterexample may be very long. */
+/**
+ * Lines of one failure, of a part of it, and characters of a line: a counterexample may be very
+ * long.
+ */
 const most = { lines: 25, part: 12, characters: 400 };
 
 const linesOf = (text: string): string[] =>

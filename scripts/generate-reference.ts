@@ -1,5 +1,6 @@
-// Derives docs/configuration.md from config/: types, ranges and defaults from the schema itself, what a key means from the
-// comment before it. `npm run reference` writes the file; the test beside this one fails when it is stale.
+// Derives docs/configuration.md from config/: types, ranges and defaults from the schema itself,
+// what a key means from the comment before it. `npm run reference` writes the file; the test beside
+// this one fails when it is stale.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -123,7 +124,10 @@ function bounds(low?: number, high?: number): string {
   return from === undefined ? `, up to ${to}` : `, ${from} to ${to}`;
 }
 
-/** Comments before the keys of object literals, by the constant and the keys that lead there: kafka.brokers, config.instance. */
+/**
+ * Comments before the keys of object literals, by the constant and the keys that lead there:
+ * kafka.brokers, config.instance.
+ */
 function commentsOf(sources: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   const visit = (source: string, node: ts.Node, path: string): void => {

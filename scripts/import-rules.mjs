@@ -1,11 +1,13 @@
-// Who may import what: the one table that the linter enforces (lint-imports.mjs) and CONTRIBUTING.md shows (npm run reference).
+// Who may import what: the one table that the linter enforces (lint-imports.mjs) and
+// CONTRIBUTING.md shows (npm run reference).
 
 /** Programs of their own, which nothing but each other imports. */
 const everything = "everything";
 
 /**
- * Modules, from the bottom to the top. imports: other modules that it may import. only: of these modules just files of these names.
- * folders: "apart" where its folders import none of each other; what several need lies beside them.
+ * Modules, from the bottom to the top. imports: other modules that it may import. only: of these
+ * modules just files of these names. folders: "apart" where its folders import none of each other;
+ * what several need lies beside them.
  */
 export const modules = [
   { name: "schemas", about: "Avro and SQL: the contracts; `types.ts` is derived", imports: [] },
@@ -114,10 +116,16 @@ export const modules = [
 /** Ports, which import only types of other ports beside them and of what lies under them. */
 export const ports = ["connections/*/*port.ts", "store/*/port.ts"];
 
-/** Tests and what only they use: they may put an implementation behind a port, and import what they like. */
+/**
+ * Tests and what only they use: they may put an implementation behind a port, and import what they
+ * like.
+ */
 export const tests = ["**/*.test.ts", "**/*.testing.ts", "test/**"];
 
-/** Native libraries and clients of services, the only places that may know them, and what others use. */
+/**
+ * Native libraries and clients of services, the only places that may know them, and what others
+ * use.
+ */
 export const packages = [
   {
     packages: ["kafkajs", "kafkajs/*"],

@@ -1,10 +1,13 @@
-// import-rules.mjs as rules of ESLint: one configuration object a module, and one for each folder that may import more. The test beside
-// this file shows that they hold.
+// import-rules.mjs as rules of ESLint: one configuration object a module, and one for each folder
+// that may import more. The test beside this file shows that they hold.
 import { modules, packages, ports, tests } from "./import-rules.mjs";
 
 const names = modules.map(({ name }) => name);
 
-/** Imports by relative path: what the module may not reach at all, and where it may reach ports alone. */
+/**
+ * Imports by relative path: what the module may not reach at all, and where it may reach ports
+ * alone.
+ */
 function modulePatterns({ name, imports, only = {} }) {
   const patterns = [];
   const others = imports === "everything" ? [] : names.filter((other) => other !== name && !imports.includes(other));
@@ -21,7 +24,10 @@ function modulePatterns({ name, imports, only = {} }) {
   return patterns;
 }
 
-/** Imports of one folder of a module from another; files beside the folders reach other modules by as short a path. */
+/**
+ * Imports of one folder of a module from another; files beside the folders reach other modules by
+ * as short a path.
+ */
 const siblingPattern = (name) => ({
   regex: `^\\.\\./(?!\\.\\./)(?!(${names.join("|")})/)[^/]+/`,
   message: `A folder of ${name}/ imports no other folder of it: what both need lies beside them (scripts/import-rules.mjs).`,
@@ -43,7 +49,10 @@ const packagePatterns = (files) =>
 
 const everywhere = [...names.map((name) => `${name}/**`), ...packages.flatMap(({ within }) => within)];
 
-/** Flat configuration objects; the more special one comes later and so replaces the rule of its module. */
+/**
+ * Flat configuration objects; the more special one comes later and so replaces the rule of its
+ * module.
+ */
 export const importRules = [...[...new Set(everywhere)].sort((one, other) => one.length - other.length), ...ports].map(
   (files) => {
     const module = modules.find(({ name }) => liesIn(files, `${name}/**`));

@@ -1,5 +1,6 @@
-// What a program needs to be compiled against the prebuilt llama.cpp of @node-llama-cpp: the libraries to link with, and their
-// headers, which lie in a git bundle of the package node-llama-cpp. Only that file of it is used, so set-up fetches it once.
+// What a program needs to be compiled against the prebuilt llama.cpp of @node-llama-cpp: the
+// libraries to link with, and their headers, which lie in a git bundle of the package
+// node-llama-cpp. Only that file of it is used, so set-up fetches it once.
 import { existsSync } from "node:fs";
 import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -40,7 +41,10 @@ async function llamaBundle(say: (line: string) => void): Promise<string> {
   return bundle;
 }
 
-/** Puts the headers (and `more` folders of the sources) into `folder`. Rejects where they can't be fetched or git is missing. */
+/**
+ * Puts the headers (and `more` folders of the sources) into `folder`. Rejects where they can't be
+ * fetched or git is missing.
+ */
 export async function unpackLlamaLibrary(
   say: (line: string) => void,
   folder: string,

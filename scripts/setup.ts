@@ -1,5 +1,6 @@
-// Set-up: everything that a package manager does not bring. `npm run setup`; the demo and the tests call setUp() themselves.
-// Idempotent, quick when all is there, safe to run twice at once (one waits for the other), and what is made appears whole or not at all.
+// Set-up: everything that a package manager does not bring. `npm run setup`; the demo and the tests
+// call setUp() themselves. Idempotent, quick when all is there, safe to run twice at once (one
+// waits for the other), and what is made appears whole or not at all.
 import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +18,10 @@ export interface SetUpOptions {
   progress?: Progress;
   /** false leaves the language model out. Default true. */
   llama?: boolean;
-  /** true builds the llama addon that computes scattered tokens in one batch as well (docs/linked-prefill.md). Default false. */
+  /**
+   * true builds the llama addon that computes scattered tokens in one batch as well
+   * (docs/linked-prefill.md). Default false.
+   */
   scattered?: boolean;
   /** false leaves the embedded servers out. Default true. */
   servers?: boolean;
@@ -25,7 +29,10 @@ export interface SetUpOptions {
   stackFolder?: string;
 }
 
-/** Rejects when something that can't be done without is missing; FAISS can be (the exact index takes its place). */
+/**
+ * Rejects when something that can't be done without is missing; FAISS can be (the exact index takes
+ * its place).
+ */
 export async function setUp(options: SetUpOptions = {}): Promise<void> {
   const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
   const { stackFolder = ".precedent" } = options;

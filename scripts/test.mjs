@@ -1,7 +1,8 @@
-// npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs the unit tests, the integration
-// tests on a real embedded stack, and the tests of faults on servers of their own. Two of these run at a time: much of it is waiting.
-// At the end every failure is told once more, for a record that keeps only the end of the output; the last line says how many passed
-// and failed. What is asked for can be narrowed:
+// npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs
+// the unit tests, the integration tests on a real embedded stack, and the tests of faults on
+// servers of their own. Two of these run at a time: much of it is waiting. At the end every failure
+// is told once more, for a record that keeps only the end of the output; the last line says how
+// many passed and failed. What is asked for can be narrowed:
 //   npm test -- checks | unit | integration | faults
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -82,7 +83,10 @@ async function setUp() {
   console.log(`✓ set-up (${seconds(since)})`);
 }
 
-/** What needs only packages, and what needs the models and servers that set-up brings, in two lines that run side by side. */
+/**
+ * What needs only packages, and what needs the models and servers that set-up brings, in two lines
+ * that run side by side.
+ */
 async function all() {
   await ensurePackages();
   console.log(`✓ packages (${seconds(started)})`);

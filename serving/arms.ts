@@ -1,4 +1,5 @@
-// The arms in force in this process. They can change while it runs (SIGHUP): whoever needs them asks each time.
+// The arms in force in this process. They can change while it runs (SIGHUP): whoever needs them
+// asks each time.
 import { basename } from "node:path";
 import { llamaModelFile } from "../config/assets.ts";
 import type { ArmConfig } from "../config/schema.ts";

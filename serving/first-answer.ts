@@ -1,4 +1,5 @@
-// The first words with the servers, when a process starts: one that is just being started again, or busy, is no reason to end.
+// The first words with the servers, when a process starts: one that is just being started again, or
+// busy, is no reason to end.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
@@ -9,7 +10,10 @@ import { RegistryUnavailable } from "../connections/registry/port.ts";
 /** Before the longest wait it is given up, after five attempts. */
 const answerMs = { first: 500, limit: 8_000 };
 
-/** Rejects, with what the server said last, after five attempts; at once when it is no server that is away. */
+/**
+ * Rejects, with what the server said last, after five attempts; at once when it is no server that
+ * is away.
+ */
 export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
   const waits = backoff(answerMs);
   for (;;) {

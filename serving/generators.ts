@@ -1,5 +1,5 @@
-// generate for every arm of this process, and the change of arms while it runs: a new arm can answer before plan may choose it,
-// a removed one finishes what it was given.
+// generate for every arm of this process, and the change of arms while it runs: a new arm can
+// answer before plan may choose it, a removed one finishes what it was given.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../config/schema.ts";
 import { compareArms } from "./arms.ts";
@@ -8,7 +8,10 @@ import { groupName, type RunningStage } from "./stage.ts";
 
 export interface Generators {
   stages(): readonly RunningStage[];
-  /** Brings the arms into force; rejects, with the old ones still in force, when a new one can't be made. */
+  /**
+   * Brings the arms into force; rejects, with the old ones still in force, when a new one can't be
+   * made.
+   */
   replace(arms: readonly ArmConfig[]): Promise<void>;
   stop(): Promise<void>;
 }

@@ -25,7 +25,9 @@ const policy = (version: number, more: Partial<Policy> = {}): Policy => ({
   ...more,
 });
 
-/** Models that say `value` of every row; `gates` hold a version's loading up, `calls` its answers. */
+/**
+ * Models that say `value` of every row; `gates` hold a version's loading up, `calls` its answers.
+ */
 function setUp(over: Partial<ProxyHolderDependencies> = {}) {
   const closed: number[] = [];
   const loaded: number[] = [];

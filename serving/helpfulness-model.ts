@@ -1,5 +1,7 @@
-// The helpfulness model in force in a plan process. A new version is loaded and tried beside the old one and takes its place at once; the old one is closed when
-// nobody uses it any more. One that can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any of it.
+// The helpfulness model in force in a plan process. A new version is loaded and tried beside the
+// old one and takes its place at once; the old one is closed when nobody uses it any more. One that
+// can't be loaded, or answers nonsense, leaves the old one in force. No request ever waits for any
+// of it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { messageOf } from "../algorithms/errors.ts";
@@ -15,7 +17,10 @@ export interface ProxyHolderDependencies {
   load(model: { bytes: Uint8Array; version: number; log: Logger }): Promise<HelpfulnessModel>;
   metrics: PolicyMetrics;
   log: Logger;
-  /** Milliseconds that a replaced model stays open for requests that hold it and have not asked it yet; 10,000 by default. */
+  /**
+   * Milliseconds that a replaced model stays open for requests that hold it and have not asked it
+   * yet; 10,000 by default.
+   */
   graceMs?: number;
   /** Milliseconds after which a model that does not load is given up; 30,000 by default. */
   loadMs?: number;
@@ -144,7 +149,10 @@ async function open(
   }
 }
 
-/** Two rows that every layout has: all zero, all one. Rejects when the answer is not two numbers in [0, 1]. */
+/**
+ * Two rows that every layout has: all zero, all one. Rejects when the answer is not two numbers in
+ * [0, 1].
+ */
 async function probe(model: HelpfulnessModel): Promise<void> {
   const rows = new Float32Array(2 * HELPFULNESS_FEATURES).fill(1, HELPFULNESS_FEATURES);
   const scores = await model.score(rows);

@@ -1,4 +1,5 @@
-// What plan knows of helpfulness: the helpfulness model and the threshold in force, followed on the topic `policies`, and how each example did so far.
+// What plan knows of helpfulness: the helpfulness model and the threshold in force, followed on the
+// topic `policies`, and how each example did so far.
 import type { Logger } from "pino";
 import type { HelpfulnessModel } from "../connections/proxy/port.ts";
 import type { ExampleOutcome } from "../operators/aggregate/thresholds.ts";

@@ -1,5 +1,6 @@
-// What the processes of an arm measured and chose of linked prefill: read from ClickHouse; written to the topics prefill-samples and policies, from
-// where record brings it there. Best effort: what can't be sent is lost, and there will be more.
+// What the processes of an arm measured and chose of linked prefill: read from ClickHouse; written
+// to the topics prefill-samples and policies, from where record brings it there. Best effort: what
+// can't be sent is lost, and there will be more.
 import { upperKl } from "../algorithms/policy-choice.ts";
 import type { PastSample } from "../arms/linked/choice.ts";
 import type { LinkHistory } from "../arms/linked/history.ts";

@@ -45,7 +45,8 @@ function watch(
 describe("load monitor", () => {
   it("takes what is unfinished over what an arm takes at a time, with a half-life of 10 s; L is the mean of the more expensive arms", async () => {
     const topics = new Map<string, Partition[]>([
-      // 3 + 5 unfinished: offsets 4 and 6 are finished beyond the committed one; nothing was ever committed of the second.
+      // 3 + 5 unfinished: offsets 4 and 6 are finished beyond the committed one; nothing was ever
+      // committed of the second.
       [
         "work.small",
         [

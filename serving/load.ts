@@ -1,6 +1,8 @@
-// How busy the arms are, for routing (docs/design/routing.md, Load): what stands unfinished in an arm's work topic (end offset minus finished ones) over what
-// its processes take at a time, read every second, as a moving average with a half-life of 10 s. L is the mean of the arms more expensive than the cheapest.
-// Estimates alone: an arm that can't be read keeps its last average, and routing goes on.
+// How busy the arms are, for routing (docs/design/routing.md, Load): what stands unfinished in an
+// arm's work topic (end offset minus finished ones) over what its processes take at a time, read
+// every second, as a moving average with a half-life of 10 s. L is the mean of the arms more
+// expensive than the cheapest. Estimates alone: an arm that can't be read keeps its last average,
+// and routing goes on.
 import type { Logger } from "pino";
 import type { Load } from "../algorithms/load-bias.ts";
 import type { Kafka } from "../connections/kafka/port.ts";

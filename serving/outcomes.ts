@@ -1,5 +1,6 @@
-// How often each example was shown with a rewarded outcome, and the mean of it, for the features of helpfulness: read from ClickHouse again and again
-// into a bounded map. While ClickHouse is away the figures grow old, which is said once; requests never wait for them.
+// How often each example was shown with a rewarded outcome, and the mean of it, for the features of
+// helpfulness: read from ClickHouse again and again into a bounded map. While ClickHouse is away
+// the figures grow old, which is said once; requests never wait for them.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { readExampleOutcomes, type ExampleOutcome } from "../operators/aggregate/thresholds.ts";

@@ -1,4 +1,5 @@
-// How many partitions a topic has by the brokers, not by the configuration: it may have been made by somebody else, or got more since.
+// How many partitions a topic has by the brokers, not by the configuration: it may have been made
+// by somebody else, or got more since.
 import type { Logger } from "pino";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { untilReachable } from "../connections/kafka/retry.ts";
@@ -12,7 +13,10 @@ export interface PartitionCount {
   stop(): void;
 }
 
-/** Resolves when the brokers have said it for the first time; `everyMs` between two looks. Waits while they are away. */
+/**
+ * Resolves when the brokers have said it for the first time; `everyMs` between two looks. Waits
+ * while they are away.
+ */
 export async function followPartitionCount(
   kafka: Pick<Kafka, "spans">,
   { topic, log, everyMs = lookEveryMs }: { topic: string; log: Logger; everyMs?: number },

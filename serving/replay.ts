@@ -1,6 +1,7 @@
-// One replay run: over the top of the ranking, on a budget, as the only one (the lock of the group `replay`). Each example's outcome and what it changes
-// are published in one transaction; a run that was stopped goes on under its id where it stood. What a call cost between answer and publication is lost
-// with a crash, and the example is asked again.
+// One replay run: over the top of the ranking, on a budget, as the only one (the lock of the group
+// `replay`). Each example's outcome and what it changes are published in one transaction; a run
+// that was stopped goes on under its id where it stood. What a call cost between answer and
+// publication is lost with a crash, and the example is asked again.
 import type { Arm } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
@@ -37,7 +38,10 @@ export type OpenArm = (config: ArmConfig) => Promise<Arm>;
 export interface ReplaySummary extends Spent {
   runId: string;
   outcomes: Partial<Record<ReplayOutcome, number>>;
-  /** Why it ended: the ranking or the wanted number is done, the budget is used up, or it was told to. */
+  /**
+   * Why it ended: the ranking or the wanted number is done, the budget is used up, or it was told
+   * to.
+   */
   ended: "done" | "budget" | "interrupted";
 }
 
@@ -45,7 +49,10 @@ const callMs = 120_000;
 /** A run asks for the lock so long; a run that was killed holds it until its session times out. */
 const electionMs = 60_000;
 
-/** Rejects when another run holds the lock, when an arm can't be made, or when Kafka or ClickHouse fail in the middle: it can go on later. */
+/**
+ * Rejects when another run holds the lock, when an arm can't be made, or when Kafka or ClickHouse
+ * fail in the middle: it can go on later.
+ */
 export async function runReplay(
   session: SessionOf<typeof replay>,
   openArm: OpenArm,

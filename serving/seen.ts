@@ -1,5 +1,6 @@
-// The ids that a process must know before it takes the first request of a partition. Answering matters more than knowing them: without them a repeat that
-// crosses this rebalance is answered anew, so a ClickHouse that fails or hangs is not waited for.
+// The ids that a process must know before it takes the first request of a partition. Answering
+// matters more than knowing them: without them a repeat that crosses this rebalance is answered
+// anew, so a ClickHouse that fails or hangs is not waited for.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { restoreSeen } from "../operators/recall/restore.ts";

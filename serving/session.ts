@@ -1,4 +1,5 @@
-// What a process has open, as its stages and what runs beside them see it. assembly/session.ts opens it.
+// What a process has open, as its stages and what runs beside them see it. assembly/session.ts
+// opens it.
 import type { Logger } from "pino";
 import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -30,8 +31,9 @@ export interface Session {
 }
 
 /**
- * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it declares; anything else does not compile.
- * Every session will do for it, and one of more for one of less.
+ * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it
+ * declares; anything else does not compile. Every session will do for it, and one of more for one
+ * of less.
  */
 export type SessionOf<D extends Reached> = Omit<Session, "kafka" | "clickhouse"> & {
   kafka: Kafka<Consumed<D>, Held<D>, Sent<D>>;

@@ -1,6 +1,7 @@
-// Which partitions of `examples` this process holds: all of them (global), or those of the requests that it was given (shared). A partition is
-// restored, from what the pool kept and the tail behind it, before a request is taken; one that went away is followed for a grace, for
-// rebalances return it, and then forgotten.
+// Which partitions of `examples` this process holds: all of them (global), or those of the requests
+// that it was given (shared). A partition is restored, from what the pool kept and the tail behind
+// it, before a request is taken; one that went away is followed for a grace, for rebalances return
+// it, and then forgotten.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { PartitionSpan, TopicFollower } from "../connections/kafka/port.ts";
@@ -18,11 +19,17 @@ export interface ShareDependencies {
 }
 
 export interface Share {
-  /** Global: follows everything. Shared: what the pool still has, for it will probably be ours again. Resolves when it is followed, not restored; waits for the broker. */
+  /**
+   * Global: follows everything. Shared: what the pool still has, for it will probably be ours
+   * again. Resolves when it is followed, not restored; waits for the broker.
+   */
   start(mode: PlacementMode): Promise<void>;
   /** Takes effect by itself, as soon as the broker is there. */
   setMode(mode: PlacementMode): void;
-  /** Partitions of requests; resolves when all that is followed is restored. Rejects while the broker is away. */
+  /**
+   * Partitions of requests; resolves when all that is followed is restored. Rejects while the
+   * broker is away.
+   */
   adopt(requestPartitions: readonly number[]): Promise<void>;
   drop(requestPartition: number): void;
   /** Resolves when all that is followed now is restored. */
@@ -52,7 +59,8 @@ export function createShare({ follower, pool, spans, graceMs, log }: ShareDepend
   let partitions = 0;
   let stopped = false;
   const inTurn = pLimit(1);
-  // There are as many of each, as a rule; where somebody added partitions to requests the rest shares.
+  // There are as many of each, as a rule; where somebody added partitions to requests the rest
+  // shares.
   const exampleOf = (request: number): number => (partitions === 0 ? request : request % partitions);
   const isWanted = (partition: number): boolean =>
     mode === "global" || [...assigned].some((request) => exampleOf(request) === partition);

@@ -1,4 +1,5 @@
-// Trains the helpfulness model on what ClickHouse holds and publishes it: what `precedent proxy train` and learn's timer do.
+// Trains the helpfulness model on what ClickHouse holds and publishes it: what `precedent proxy
+// train` and learn's timer do.
 import type { Logger } from "pino";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../algorithms/helpfulness-features.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -47,7 +48,10 @@ export const proxyRows = (clickhouse: Pick<ClickHouse, "query">, limit: number):
     featureCount: HELPFULNESS_FEATURES,
   })(limit);
 
-/** Minutes, in a process of its own. Needs `policies` opened. Rejects as ClickHouse, the trainer and PolicyLog do. */
+/**
+ * Minutes, in a process of its own. Needs `policies` opened. Rejects as ClickHouse, the trainer and
+ * PolicyLog do.
+ */
 export async function trainAndPublishProxy(
   { clickhouse, policies, log, clock, train }: TrainProxyDependencies,
   { rows: limit, minimumRows, force = false }: TrainProxyOptions,
@@ -62,7 +66,10 @@ export async function trainAndPublishProxy(
   return { outcome: "trained", kinds, trainedThrough, kind: trained.kind, metrics: trained.metrics, published };
 }
 
-/** Trains when the newest version, or the last attempt of this process, is `everyMs` old. Needs `policies` opened; a pass for repeat(). */
+/**
+ * Trains when the newest version, or the last attempt of this process, is `everyMs` old. Needs
+ * `policies` opened; a pass for repeat().
+ */
 export function createProxyPass(
   { metrics, ...dependencies }: TrainProxyDependencies & { metrics: Pick<StageMetrics, "sent"> },
   { everyMs, ...options }: TrainProxyOptions & { everyMs: number },

@@ -1,5 +1,6 @@
-// How everything else meets the embedded stack: attach to the one that runs on a folder, or start it and wait until it is
-// ready. Any number of processes may do this at the same time; one supervisor comes of it.
+// How everything else meets the embedded stack: attach to the one that runs on a folder, or start
+// it and wait until it is ready. Any number of processes may do this at the same time; one
+// supervisor comes of it.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -29,7 +30,10 @@ export interface StackInfo {
 export interface AttachOptions {
   /** Whether to start a stack that does not run; otherwise that is an error. */
   start: boolean;
-  /** ms until it must be ready, downloads not counted. Default 180,000: a busy machine starts Java slowly. */
+  /**
+   * ms until it must be ready, downloads not counted. Default 180,000: a busy machine starts Java
+   * slowly.
+   */
   withinMs?: number;
 }
 
@@ -45,7 +49,10 @@ export interface StackStatus {
   failure?: string;
 }
 
-/** Throws when there is no stack and none is to be started, when it breaks, or when it is not ready in time. */
+/**
+ * Throws when there is no stack and none is to be started, when it breaks, or when it is not ready
+ * in time.
+ */
 export async function attachStack(folder: string, { start, withinMs = 180_000 }: AttachOptions): Promise<StackInfo> {
   const paths = stackFolder(folder);
   if ((await readHolder(paths.lock)) === undefined) {
@@ -56,7 +63,10 @@ export async function attachStack(folder: string, { start, withinMs = 180_000 }:
   return waitUntilReady(paths, withinMs);
 }
 
-/** Stops it and waits until all is gone; false when none ran. A supervisor that hangs is killed after 60 s. */
+/**
+ * Stops it and waits until all is gone; false when none ran. A supervisor that hangs is killed
+ * after 60 s.
+ */
 export async function stopStack(folder: string): Promise<boolean> {
   const paths = stackFolder(folder);
   const holder = await readHolder(paths.lock);
@@ -104,7 +114,8 @@ async function startSupervisor(paths: StackFolder): Promise<void> {
   const child = spawn(
     process.execPath,
     ["--import", "tsx", fileURLToPath(new URL("./supervisor.ts", import.meta.url)), "--folder", paths.root],
-    // "tsx" is found from the working folder. A session of its own: it outlives us and our terminal.
+    // "tsx" is found from the working folder. A session of its own: it outlives us and our
+    // terminal.
     { cwd: fileURLToPath(new URL("..", import.meta.url)), detached: true, stdio: ["ignore", log, log] },
   );
   closeSync(log);

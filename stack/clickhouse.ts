@@ -1,5 +1,6 @@
-// The embedded ClickHouse: the facade process (facade/main.ts), which holds chdb and speaks ClickHouse's HTTP
-// interface. chdb has a process of its own because its store takes one process only, and a crash must not take a stage along.
+// The embedded ClickHouse: the facade process (facade/main.ts), which holds chdb and speaks
+// ClickHouse's HTTP interface. chdb has a process of its own because its store takes one process
+// only, and a crash must not take a stage along.
 import { mkdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { ServerSpec } from "./server.ts";
@@ -18,7 +19,10 @@ export function clickhouseUrl(port: number): string {
   return `http://127.0.0.1:${port}`;
 }
 
-/** A file for curl -K, so that the token stands in no command line, where every user of the machine sees it. */
+/**
+ * A file for curl -K, so that the token stands in no command line, where every user of the machine
+ * sees it.
+ */
 export function curlConfiguration(port: number, token: string): string {
   return [
     '# Reads ClickHouse: curl -K curlrc --data "SELECT count() FROM precedent.requests"',
@@ -44,7 +48,8 @@ export function clickhouseServer({ folder, token, port }: ClickHouseOptions): Se
         cwd: fileURLToPath(new URL("..", import.meta.url)),
         env: {
           ...process.env,
-          // Statements run on libuv's pool, whose size can't be changed from within; see facade/main.ts.
+          // Statements run on libuv's pool, whose size can't be changed from within; see
+          // facade/main.ts.
           UV_THREADPOOL_SIZE: "16",
           PRECEDENT_CLICKHOUSE_PATH: folder,
           PRECEDENT_CLICKHOUSE_PORT: String(current),

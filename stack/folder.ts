@@ -1,4 +1,5 @@
-// What lies where in a stack folder. Everything of the embedded stack is under it, so that deleting it is a clean slate.
+// What lies where in a stack folder. Everything of the embedded stack is under it, so that deleting
+// it is a clean slate.
 import { join, resolve } from "node:path";
 
 export interface StackFolder {

@@ -1,5 +1,6 @@
-// Which process holds an instance id, as its members tell their consumer groups; and whether such a process is dead for certain. Only of this machine and
-// this pid namespace can that be said: of another one nobody here knows.
+// Which process holds an instance id, as its members tell their consumer groups; and whether such a
+// process is dead for certain. Only of this machine and this pid namespace can that be said: of
+// another one nobody here knows.
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { identify } from "../connections/process/identity.ts";

@@ -1,4 +1,5 @@
-// The installer against a java and an mvn of our own on the PATH: no network, and their calls are counted.
+// The installer against a java and an mvn of our own on the PATH: no network, and their calls are
+// counted.
 import {
   chmod,
   cp,

@@ -1,5 +1,6 @@
-// Fetches the Java servers once, into a cache that all clones share, and links the stack folder to them.
-// The cache entry appears by one rename after everything is there, so a download that was cut never looks complete.
+// Fetches the Java servers once, into a cache that all clones share, and links the stack folder to
+// them. The cache entry appears by one rename after everything is there, so a download that was cut
+// never looks complete.
 import { spawn } from "node:child_process";
 import { lstat, mkdir, readdir, readlink, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
@@ -10,7 +11,10 @@ import { stackFolder } from "./folder.ts";
 import { withMutex } from "../connections/process/lock.ts";
 import { startProgress } from "./progress.ts";
 
-/** Versions stand in pom.xml too; a change there must change this name, so that old caches are left alone. */
+/**
+ * Versions stand in pom.xml too; a change there must change this name, so that old caches are left
+ * alone.
+ */
 export const serversName = "servers-kafka-4.2.2-apicurio-2.6.13";
 /** Last file written; without it a folder is not complete. */
 const marker = "complete";
@@ -18,8 +22,9 @@ const marker = "complete";
 const downloadedMegabytes = 190;
 
 /**
- * Makes sure that `<folder>/servers` holds Kafka and the registry; quick when it does. Needs `java` (17 or newer) and,
- * for the download only, `mvn`. Safe when several processes call it at once. Throws with what is missing.
+ * Makes sure that `<folder>/servers` holds Kafka and the registry; quick when it does. Needs `java`
+ * (17 or newer) and, for the download only, `mvn`. Safe when several processes call it at once.
+ * Throws with what is missing.
  */
 export async function ensureServers(folder: string): Promise<string> {
   const link = stackFolder(folder).servers;
@@ -36,7 +41,8 @@ export async function ensureServers(folder: string): Promise<string> {
     await withMutex(cache, serversName, () => download(cache, target), 600_000);
   await withMutex(stackFolder(folder).root, "link", async () => {
     if (await isCurrent(link)) return;
-    // A link to an older version or into a cache that was moved away, or what an interrupted set-up left there.
+    // A link to an older version or into a cache that was moved away, or what an interrupted set-up
+    // left there.
     if (await lstat(link).catch(() => undefined)) await rm(link, { recursive: true, force: true });
     await symlink(target, link, "dir");
   });
@@ -114,7 +120,10 @@ async function maven(draft: string): Promise<void> {
   }
 }
 
-/** Bytes of a line such as "Downloaded from central: .../x.jar (4.1 MB at 20 MB/s)"; 0 for any other line. */
+/**
+ * Bytes of a line such as "Downloaded from central: .../x.jar (4.1 MB at 20 MB/s)"; 0 for any other
+ * line.
+ */
 export function downloadedBytes(line: string): number {
   const found = /Downloaded from .*\(([\d.]+) (B|kB|MB|GB) at/.exec(line);
   const units: Record<string, number> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9 };
@@ -143,7 +152,10 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
-/** The jars of Kafka as a class path, sorted: the order must not depend on the file system (and AppCDS requires that). */
+/**
+ * The jars of Kafka as a class path, sorted: the order must not depend on the file system (and
+ * AppCDS requires that).
+ */
 export async function kafkaClassPath(servers: string): Promise<string> {
   const folder = join(servers, "kafka");
   const jars = (await readdir(folder)).filter((name) => name.endsWith(".jar")).sort();

@@ -1,6 +1,8 @@
-// Default instance ids: "<slot>-<host>-<random>", e.g. plan-1-worker4-3f9c02ab. The host and the random part keep two machines apart that count their
-// slots alike; what was drawn is kept beside the slot, so that a process that is started again on the same machine ends its predecessor's
-// transaction. A folder that was copied to another machine (a container image, a backup) brings an id of another host: it is drawn anew.
+// Default instance ids: "<slot>-<host>-<random>", e.g. plan-1-worker4-3f9c02ab. The host and the
+// random part keep two machines apart that count their slots alike; what was drawn is kept beside
+// the slot, so that a process that is started again on the same machine ends its predecessor's
+// transaction. A folder that was copied to another machine (a container image, a backup) brings an
+// id of another host: it is drawn anew.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";

@@ -1,5 +1,6 @@
-// The stable id of a stage process. It names the transactional producer, so it must outlive the process (a restart
-// fences its predecessor's open transaction) and two living processes must never share it.
+// The stable id of a stage process. It names the transactional producer, so it must outlive the
+// process (a restart fences its predecessor's open transaction) and two living processes must never
+// share it.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { idOfSlot } from "./instance-id.ts";
@@ -16,8 +17,9 @@ export interface Instance {
 const most = 1000;
 
 /**
- * Takes `id` for a stage, or the id of the first free slot of `<stage>-1`, `<stage>-2`, ... under `<folder>/instances` (instance-id.ts).
- * One process may take one explicit id for several stages. Throws when another living process holds it.
+ * Takes `id` for a stage, or the id of the first free slot of `<stage>-1`, `<stage>-2`, ... under
+ * `<folder>/instances` (instance-id.ts). One process may take one explicit id for several stages.
+ * Throws when another living process holds it.
  */
 export async function acquireInstance(folder: string, stage: string, id?: string): Promise<Instance> {
   const instances = join(folder, "instances");

@@ -1,5 +1,6 @@
-// Apache Kafka as one KRaft node (broker and controller in one) on 127.0.0.1, small enough for a laptop.
-// Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash of the machine can lose them.
+// Apache Kafka as one KRaft node (broker and controller in one) on 127.0.0.1, small enough for a
+// laptop. Acknowledged records survive kill -9: they are in the page cache or on disk; only a crash
+// of the machine can lose them.
 import { spawn } from "node:child_process";
 import { access, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +11,10 @@ import { kafkaClassPath } from "./install.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
 import type { Launch, ServerSpec } from "./server.ts";
 
-/** The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its envelope. */
+/**
+ * The largest batch of any topic (work, dead-letters): 32 MiB of record and something for its
+ * envelope.
+ */
 const largestMessageBytes = 32 * 1_048_576 + 65_536;
 
 export interface KafkaOptions {
@@ -41,7 +45,8 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         ...jvm,
         "-Dorg.slf4j.simpleLogger.showDateTime=true",
         "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-        // Says at this level only that it has dropped a transaction marker (test/support/kafka-log.ts looks for it).
+        // Says at this level only that it has dropped a transaction marker
+        // (test/support/kafka-log.ts looks for it).
         "-Dorg.slf4j.simpleLogger.log.kafka.coordinator.transaction.TransactionMarkerChannelManager=info",
       ];
       const formatted = await access(join(data, "meta.properties")).then(
@@ -49,7 +54,8 @@ export function kafkaServer({ servers, folder, ports }: KafkaOptions): ServerSpe
         () => false,
       );
       if (!formatted) {
-        // Formatted aside and put in place whole: a start that was killed here leaves nothing half-done.
+        // Formatted aside and put in place whole: a start that was killed here leaves nothing
+        // half-done.
         const draft = join(folder, "segments.draft");
         const draftProperties = join(folder, "format.properties");
         await rm(draft, { recursive: true, force: true });
@@ -86,8 +92,9 @@ async function format(java: string[], properties: string): Promise<void> {
 }
 
 /**
- * Ready means more than an open port: the broker is registered with the controller, and both coordinators lead their
- * topics (this makes those topics on the first start, so that the first group and the first transaction don't wait).
+ * Ready means more than an open port: the broker is registered with the controller, and both
+ * coordinators lead their topics (this makes those topics on the first start, so that the first
+ * group and the first transaction don't wait).
  */
 async function probe(port: number): Promise<void> {
   const kafka = new Kafka({
@@ -143,15 +150,17 @@ function serverProperties(data: string, port: number, controllerPort: number): s
     "transaction.state.log.replication.factor": 1,
     "transaction.state.log.num.partitions": 1,
     "transaction.state.log.min.isr": 1,
-    // Compacted early, and so read in a blink by a broker that comes back. A group coordinator that is elected, deposed and elected again while its
-    // first load still runs takes the end of that one for the end of the second, and forgets committed positions (docs/stack.md).
+    // Compacted early, and so read in a blink by a broker that comes back. A group coordinator that
+    // is elected, deposed and elected again while its first load still runs takes the end of that
+    // one for the end of the second, and forgets committed positions (docs/stack.md).
     "offsets.topic.segment.bytes": 1_048_576,
     "transaction.state.log.segment.bytes": 1_048_576,
     "share.coordinator.state.topic.replication.factor": 1,
     "share.coordinator.state.topic.num.partitions": 1,
     "share.coordinator.state.topic.min.isr": 1,
-    // A group starts at once; a killed broker may register again after its session, 4.5 s instead of 9. Much less, and on a busy machine the
-    // controller believes a living broker dead: every partition and coordinator is then away for a moment.
+    // A group starts at once; a killed broker may register again after its session, 4.5 s instead
+    // of 9. Much less, and on a busy machine the controller believes a living broker dead: every
+    // partition and coordinator is then away for a moment.
     "group.initial.rebalance.delay.ms": 0,
     "broker.session.timeout.ms": 4_500,
     "broker.heartbeat.interval.ms": 500,

@@ -1,5 +1,6 @@
-// Logs of the servers. They write to files themselves (opened for append), so a killed supervisor loses nothing;
-// size is bounded by copying a full file to `.1` and cutting it to nothing, which append mode allows under way.
+// Logs of the servers. They write to files themselves (opened for append), so a killed supervisor
+// loses nothing; size is bounded by copying a full file to `.1` and cutting it to nothing, which
+// append mode allows under way.
 import { openSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +12,10 @@ export function openLog(file: string): number {
   return openSync(file, "a", 0o600);
 }
 
-/** A new start gets new files; those of the last one stay as `.1`. The supervisor's own file is in use already. */
+/**
+ * A new start gets new files; those of the last one stay as `.1`. The supervisor's own file is in
+ * use already.
+ */
 export async function turnOverAll(folder: string, names: readonly string[]): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const name of names) {
@@ -20,7 +24,10 @@ export async function turnOverAll(folder: string, names: readonly string[]): Pro
   }
 }
 
-/** Turns over every log that has grown too large. Lines written between copy and cut are lost; it is a log. */
+/**
+ * Turns over every log that has grown too large. Lines written between copy and cut are lost; it is
+ * a log.
+ */
 export async function boundLogs(folder: string, limit = most): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.endsWith(".log")) continue;

@@ -1,6 +1,7 @@
-// Ports of the servers. A new stack takes the ones used last time when they are free (clients of a restarted stack then just
-// reconnect), else random ones below the range from which the system takes ports for outgoing connections. While a stack lives
-// its servers keep their ports: every client has the address, so a restart waits for the port instead of taking another one.
+// Ports of the servers. A new stack takes the ones used last time when they are free (clients of a
+// restarted stack then just reconnect), else random ones below the range from which the system
+// takes ports for outgoing connections. While a stack lives its servers keep their ports: every
+// client has the address, so a restart waits for the port instead of taking another one.
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -8,7 +9,10 @@ import { setTimeout as delay } from "node:timers/promises";
 const [lowest, highest] = [20_000, 31_999];
 const lookMs = 100;
 
-/** A free port on 127.0.0.1. Another process may still take it before the server does; the server then fails and is started anew. */
+/**
+ * A free port on 127.0.0.1. Another process may still take it before the server does; the server
+ * then fails and is started anew.
+ */
 export async function freePort(preferred: number | undefined, taken: readonly number[]): Promise<number> {
   if (preferred !== undefined && !taken.includes(preferred) && (await isFree(preferred))) return preferred;
   for (let attempt = 0; attempt < 50; attempt++) {
@@ -18,7 +22,10 @@ export async function freePort(preferred: number | undefined, taken: readonly nu
   throw new Error(`no free port found on 127.0.0.1 between ${lowest} and ${highest}`);
 }
 
-/** Resolves when nobody listens on the port any more; rejects after `withinMs` with who does and what to do. */
+/**
+ * Resolves when nobody listens on the port any more; rejects after `withinMs` with who does and
+ * what to do.
+ */
 export async function ownPort(name: string, port: number, withinMs: number): Promise<number> {
   const limit = performance.now() + withinMs;
   while (!(await isFree(port))) {
@@ -33,7 +40,10 @@ export async function ownPort(name: string, port: number, withinMs: number): Pro
   return port;
 }
 
-/** Process that listens on the port, as "process 12 (java)"; undefined when it is another user's or cannot be found. */
+/**
+ * Process that listens on the port, as "process 12 (java)"; undefined when it is another user's or
+ * cannot be found.
+ */
 export function listenerOf(port: number): string | undefined {
   const sockets = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listening(file, port)));
   if (sockets.size === 0) return undefined;

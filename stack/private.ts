@@ -1,4 +1,5 @@
-// Everything in a stack folder is its owner's alone: tokens, logs with texts in them, snapshots, caches.
+// Everything in a stack folder is its owner's alone: tokens, logs with texts in them, snapshots,
+// caches.
 import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -7,7 +8,10 @@ export function keepFilesPrivate(): void {
   process.umask(0o077);
 }
 
-/** Makes the folder, and takes all rights of others from what lies in it; links are not followed. What vanishes meanwhile is no error. */
+/**
+ * Makes the folder, and takes all rights of others from what lies in it; links are not followed.
+ * What vanishes meanwhile is no error.
+ */
 export async function makePrivate(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: 0o700 });
   await tighten(path);

@@ -1,4 +1,5 @@
-// What the stack does with processes: who it is itself, and ending others, each told by its pid and start time.
+// What the stack does with processes: who it is itself, and ending others, each told by its pid and
+// start time.
 import { setTimeout as delay } from "node:timers/promises";
 import { identify, isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
 
@@ -21,7 +22,10 @@ export function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean
   }
 }
 
-/** SIGTERM, then SIGKILL after graceMs; resolves when it is gone. Throws when it survives SIGKILL for 10 s. */
+/**
+ * SIGTERM, then SIGKILL after graceMs; resolves when it is gone. Throws when it survives SIGKILL
+ * for 10 s.
+ */
 export async function end(identity: ProcessIdentity, graceMs: number): Promise<void> {
   if (!signal(identity, "SIGTERM")) return;
   if (await gone(identity, graceMs)) return;

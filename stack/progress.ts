@@ -1,4 +1,5 @@
-// Progress of set-up on stderr: a bar in a terminal, a line every ten seconds elsewhere (a log, CI).
+// Progress of set-up on stderr: a bar in a terminal, a line every ten seconds elsewhere (a log,
+// CI).
 import { SingleBar } from "cli-progress";
 
 export interface Progress {

@@ -1,4 +1,5 @@
-// Where Kafka, the registry and ClickHouse are: each from the configuration where it names one, else from the embedded stack.
+// Where Kafka, the registry and ClickHouse are: each from the configuration where it names one,
+// else from the embedded stack.
 import type { Config } from "../config/schema.ts";
 import { attachStack, type StackInfo } from "./attach.ts";
 
@@ -11,8 +12,8 @@ export interface ResolvedConnections {
 }
 
 /**
- * Starts the embedded stack (or attaches to it) when at least one of the three is not configured; `start: false` only
- * attaches. The stack runs whole, also when just one of its servers is needed.
+ * Starts the embedded stack (or attaches to it) when at least one of the three is not configured;
+ * `start: false` only attaches. The stack runs whole, also when just one of its servers is needed.
  */
 export async function resolveConnections(
   config: Pick<Config, "kafka" | "registry" | "clickhouse" | "stack">,
@@ -27,7 +28,10 @@ export async function resolveConnections(
   };
 }
 
-/** The choice alone, without starting anything. Throws when something is neither configured nor in the stack. */
+/**
+ * The choice alone, without starting anything. Throws when something is neither configured nor in
+ * the stack.
+ */
 export function chooseConnections(
   { kafka, registry, clickhouse }: Pick<Config, "kafka" | "registry" | "clickhouse">,
   stack: StackInfo | undefined,

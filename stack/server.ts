@@ -1,7 +1,8 @@
-// One server of the stack: what to run and how to know that it is ready (ServerSpec), and the loop that keeps it
-// running (keepRunning). A server that dies after it was ready is started again at once. One that has never been ready
-// and keeps dying is given up after a few attempts, with the end of its log in the error: it is set up wrongly. One that
-// was ready before is tried for ever, at a slower pace: what it lacks (room on the disk, say) may come back.
+// One server of the stack: what to run and how to know that it is ready (ServerSpec), and the loop
+// that keeps it running (keepRunning). A server that dies after it was ready is started again at
+// once. One that has never been ready and keeps dying is given up after a few attempts, with the
+// end of its log in the error: it is set up wrongly. One that was ready before is tried for ever,
+// at a slower pace: what it lacks (room on the disk, say) may come back.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -24,9 +25,14 @@ export interface ServerSpec {
   name: ServerName;
   /** Writes what the server needs and says how to start it; called before every start. */
   prepare(): Promise<Launch>;
-  /** Called after every end; clean: it ended by itself or when asked to, not by SIGKILL or a crash. */
+  /**
+   * Called after every end; clean: it ended by itself or when asked to, not by SIGKILL or a crash.
+   */
   ended?(clean: boolean): Promise<void>;
-  /** Resolves once the server answers for real, rejects while it does not; each call is one short attempt. */
+  /**
+   * Resolves once the server answers for real, rejects while it does not; each call is one short
+   * attempt.
+   */
   probe(): Promise<void>;
   /** Time between SIGTERM and SIGKILL, ms. */
   stopGraceMs: number;
@@ -130,7 +136,8 @@ async function start(
   const launch = await spec.prepare();
   const log = openLog(logFile);
   try {
-    // A process group of its own: Ctrl-C in a terminal reaches the supervisor alone, which then stops them in order.
+    // A process group of its own: Ctrl-C in a terminal reaches the supervisor alone, which then
+    // stops them in order.
     const child = spawn(launch.command, launch.args, {
       cwd: launch.cwd,
       env: launch.env,

@@ -1,5 +1,6 @@
-// stack.json: what the supervisor says about the running stack. It is replaced whole, so a reader never sees half of it;
-// it survives a kill -9 and then tells the next start which leftovers to end and which ports to take again.
+// stack.json: what the supervisor says about the running stack. It is replaced whole, so a reader
+// never sees half of it; it survives a kill -9 and then tells the next start which leftovers to end
+// and which ports to take again.
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { z } from "zod";
 
@@ -26,7 +27,10 @@ const stackState = z.object({
 
 export type StackState = z.infer<typeof stackState>;
 
-/** The last state written; undefined when there is none or it can't be read (a disk that was full, another version). */
+/**
+ * The last state written; undefined when there is none or it can't be read (a disk that was full,
+ * another version).
+ */
 export function readState(file: string): StackState | undefined {
   try {
     return stackState.parse(JSON.parse(readFileSync(file, "utf8")));
@@ -35,7 +39,10 @@ export function readState(file: string): StackState | undefined {
   }
 }
 
-/** Synchronous, so that a spawned process is on record before anything else can happen. Only the owner may read the token. */
+/**
+ * Synchronous, so that a spawned process is on record before anything else can happen. Only the
+ * owner may read the token.
+ */
 export function writeState(file: string, state: StackState): void {
   writePrivately(file, `${JSON.stringify(state, undefined, 2)}\n`);
 }

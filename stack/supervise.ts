@@ -1,5 +1,6 @@
-// Runs the three servers of one stack folder: one owner a folder, leftovers of a killed predecessor ended first, ports and
-// token of the last run kept, a dead server started again, all of it written to stack.json as it happens.
+// Runs the three servers of one stack folder: one owner a folder, leftovers of a killed predecessor
+// ended first, ports and token of the last run kept, a dead server started again, all of it written
+// to stack.json as it happens.
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -148,7 +149,10 @@ async function takeFolder(paths: StackFolder): Promise<void> {
   });
 }
 
-/** Servers that outlived a killed supervisor. They are asked first: a Kafka that stops by itself starts faster. */
+/**
+ * Servers that outlived a killed supervisor. They are asked first: a Kafka that stops by itself
+ * starts faster.
+ */
 async function endLeftovers(last: StackState, log: SuperviseOptions["log"]): Promise<void> {
   await Promise.all(
     names.map(async (name) => {

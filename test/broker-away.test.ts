@@ -1,5 +1,6 @@
-// A transaction is left open by a process that dies, and the broker is killed and kept away for longer than the transaction's timeout. Once it is
-// back, the offsets must be stable within 15 s and nothing of the transaction be visible, three times; the process comes back at the third.
+// A transaction is left open by a process that dies, and the broker is killed and kept away for
+// longer than the transaction's timeout. Once it is back, the offsets must be stable within 15 s
+// and nothing of the transaction be visible, three times; the process comes back at the third.
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

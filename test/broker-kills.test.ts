@@ -1,5 +1,6 @@
-// The broker is killed five times under load, with the real stages as processes: after every kill the system goes on within 30 s of the broker's
-// return. `bench -- faults` does it fifty times and `npm run soak` mixes it with all other faults.
+// The broker is killed five times under load, with the real stages as processes: after every kill
+// the system goes on within 30 s of the broker's return. `bench -- faults` does it fifty times and
+// `npm run soak` mixes it with all other faults.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { check } from "./faults/checks.ts";

@@ -1,5 +1,5 @@
-// What the embedded broker says of itself: that it is none of those that lose transaction markers (KAFKA-20734), and the two ends
-// of a partition while a transaction is open.
+// What the embedded broker says of itself: that it is none of those that lose transaction markers
+// (KAFKA-20734), and the two ends of a partition while a transaction is open.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openCluster } from "../connections/kafka/kafkajs-cluster.ts";
 import { brokerLevels } from "../connections/kafka/lost-markers.ts";

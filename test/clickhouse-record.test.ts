@@ -1,4 +1,5 @@
-// record on a real ClickHouse, fed by hand: every topic's rows, repeats, positions, an outage. Needs no Kafka.
+// record on a real ClickHouse, fed by hand: every topic's rows, repeats, positions, an outage.
+// Needs no Kafka.
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
@@ -85,7 +86,8 @@ describe("record on ClickHouse", () => {
     const large = { ...testingRecords.responses, requestId: "r0", arm: "large", cost: 1 };
     await feed("responses", 0, 0, [testingRecords.responses, large]);
     await stage.stop();
-    // A hundred tokens, 24 of them examples that the large arm would not have been shown, at a hundredth each.
+    // A hundred tokens, 24 of them examples that the large arm would not have been shown, at a
+    // hundredth each.
     expect(await clickhouse.query("SELECT most_expensive_cost, saved FROM savings")).toEqual([
       { most_expensive_cost: 0.76, saved: 0.759 },
     ]);

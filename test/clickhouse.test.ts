@@ -1,4 +1,5 @@
-// The embedded ClickHouse and the port over it: migrations, types, who may do what, and that nothing acknowledged is lost. Needs no Kafka.
+// The embedded ClickHouse and the port over it: migrations, types, who may do what, and that
+// nothing acknowledged is lost. Needs no Kafka.
 import { execFile } from "node:child_process";
 import { access, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Server } from "node:net";
@@ -358,8 +359,8 @@ describe("with either token", () => {
   });
 
   it("says so when a newer engine has functions that nobody has looked at", async () => {
-    // After reading through the new names (may one read a file, open a connection, run a program?), put what may not run into
-    // stack/facade/allowed.ts, and the new figures here.
+    // After reading through the new names (may one read a file, open a connection, run a program?),
+    // put what may not run into stack/facade/allowed.ts, and the new figures here.
     const [known] = await writer.query(
       "SELECT count() AS functions, hex(cityHash64(arraySort(groupArray(name)))) AS hash FROM system.functions",
     );

@@ -1,5 +1,6 @@
-// Clients whose clocks are wrong, or lie: everybody is answered, no row lands in a month that is not this one, later feedback counts for more
-// than earlier, and what is learnt is what the same feedback with right clocks would teach. What counts is the broker's time.
+// Clients whose clocks are wrong, or lie: everybody is answered, no row lands in a month that is
+// not this one, later feedback counts for more than earlier, and what is learnt is what the same
+// feedback with right clocks would teach. What counts is the broker's time.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

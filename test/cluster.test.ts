@@ -1,5 +1,6 @@
-// Three brokers, every record on all of them and acknowledged by two: leaders move, partitions are added, brokers die and hang, topics are deleted
-// and made anew, under load. Whatever happens, every request comes out once, the committed offsets reach the end, and all goes on within 30 s.
+// Three brokers, every record on all of them and acknowledged by two: leaders move, partitions are
+// added, brokers die and hang, topics are deleted and made anew, under load. Whatever happens,
+// every request comes out once, the committed offsets reach the end, and all goes on within 30 s.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,7 +41,10 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** Makes another replica of every partition the preferred one; the brokers move the leaders by themselves. */
+/**
+ * Makes another replica of every partition the preferred one; the brokers move the leaders by
+ * themselves.
+ */
 async function moveLeaders(): Promise<void> {
   const { topics: found } = await relay.admin.fetchTopicMetadata({ topics: [...topics] });
   await relay.admin.alterPartitionReassignments({

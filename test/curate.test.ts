@@ -1,4 +1,5 @@
-// curate on a real system: from feedback to an example that helps, and out again; personal data, privacy, repeats, restarts.
+// curate on a real system: from feedback to an example that helps, and out again; personal data,
+// privacy, repeats, restarts.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

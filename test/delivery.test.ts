@@ -1,5 +1,6 @@
-// What exactly-once stands on, on a real broker: aborted records are never delivered, a predecessor's open transaction ends at once, a zombie
-// writes nothing, positions are read stably, and a refused transaction leaves nothing behind.
+// What exactly-once stands on, on a real broker: aborted records are never delivered, a
+// predecessor's open transaction ends at once, a zombie writes nothing, positions are read stably,
+// and a refused transaction leaves nothing behind.
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -62,7 +63,8 @@ describe("aborted records", () => {
     const ta = await a.transaction();
     await ta.send(send("A-aborted"));
     await ta.abort();
-    // An abort is acknowledged before its markers are written; that a's next transaction gets in says that they are.
+    // An abort is acknowledged before its markers are written; that a's next transaction gets in
+    // says that they are.
     const tc = await a.transaction();
     await tc.send(send("A-committed"));
     await tb.abort();
@@ -97,7 +99,8 @@ test("initialising with the same id ends a predecessor's open transaction: reade
   let caughtUp = false;
   const reading = reader.caughtUp.then(() => (caughtUp = true));
   await sleep(2_000);
-  // To a read-committed reader the topic ends before the open transaction; that there is more to come it knows all the same.
+  // To a read-committed reader the topic ends before the open transaction; that there is more to
+  // come it knows all the same.
   expect(caughtUp).toBe(false);
   expect([(await its.kafka.lag(`${topic}.none`, topic))[0]?.end, seen]).toEqual([0, []]);
 
@@ -188,7 +191,8 @@ test("after a transaction that the broker refused in part, the same records arri
       cause: { type: "MESSAGE_TOO_LARGE" },
     },
   );
-  // With the old sequence number the broker would take it for the aborted one and drop it without a word.
+  // With the old sequence number the broker would take it for the aborted one and drop it without a
+  // word.
   await producer.transact(work(1, small));
   await producer.transact(work(2, message(output, "next", 0)));
   expect(await its.keys(output)).toEqual(["small", "next"]);

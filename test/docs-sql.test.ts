@@ -1,4 +1,5 @@
-// Every SQL statement that the documents show runs on a real ClickHouse that holds one record of every topic. Needs no Kafka.
+// Every SQL statement that the documents show runs on a real ClickHouse that holds one record of
+// every topic. Needs no Kafka.
 import { readFile, readdir } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -20,7 +21,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.remove());
 
-/** Blocks marked as SQL, what `precedent sql` is given, and statements inside of sentences and tables. */
+/**
+ * Blocks marked as SQL, what `precedent sql` is given, and statements inside of sentences and
+ * tables.
+ */
 function statementsOf(text: string): string[] {
   const blocks = [...text.matchAll(/^```sql\n([\s\S]*?)^```/gm)].map(([, block = ""]) =>
     block.replace(/--.*$/gm, "").split(/;\s*$/m),

@@ -1,4 +1,5 @@
-// The real model in its worker: known vectors, long and strange texts, what is refused, and set-up done twice.
+// The real model in its worker: known vectors, long and strange texts, what is refused, and set-up
+// done twice.
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

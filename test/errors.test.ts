@@ -1,5 +1,6 @@
-// What a user gets for everything that can go wrong with one request: a final response with a stable code, or a dead letter with
-// the record's bytes. The system goes on, and nothing is lost. Outages of servers are in outage.test.ts.
+// What a user gets for everything that can go wrong with one request: a final response with a
+// stable code, or a dead letter with the record's bytes. The system goes on, and nothing is lost.
+// Outages of servers are in outage.test.ts.
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,4 +1,5 @@
-// A follower of some partitions of a topic, on a real broker: from given offsets, partitions coming and going, and when it is caught up.
+// A follower of some partitions of a topic, on a real broker: from given offsets, partitions coming
+// and going, and when it is caught up.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StuckPartition, TopicFollower } from "../connections/kafka/port.ts";

@@ -1,6 +1,6 @@
-// Forged feedback and observations: whoever may write to the topics under a tenant of their own rates, corrects and
-// withdraws nothing of another's, puts no example where another's requests find it, and moves no statistic by numbers
-// that no rating can have.
+// Forged feedback and observations: whoever may write to the topics under a tenant of their own
+// rates, corrects and withdraws nothing of another's, puts no example where another's requests find
+// it, and moves no statistic by numbers that no rating can have.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,7 +50,10 @@ const feedback = (requestId: string, ...given: (Partial<Feedback> & { tenant: st
 const ask = (tenant: string, more: object = {}): Promise<Response> => system.ask(question, { tenant, ...more });
 const query = <T>(sql: string): Promise<T[]> => system.session.clickhouse.query<T>(sql);
 
-/** Until learn has counted a rating that was sent after everything else: all of that has had its turn. */
+/**
+ * Until learn has counted a rating that was sent after everything else: all of that has had its
+ * turn.
+ */
 async function settled(): Promise<void> {
   const marker = await ask("marker");
   await feedback(marker.requestId, { tenant: "marker", value: 1 });
@@ -83,7 +86,8 @@ test("another tenant's rating, correction and withdrawal change nothing of a req
   );
   await settled();
   expect(await rewardOf(owner, requestId)).toEqual([{ reward: 0.75, weight: 1, received: 1 }]);
-  // What learn sums, and what curate may keep: of the forger there is no decision, no request and no response.
+  // What learn sums, and what curate may keep: of the forger there is no decision, no request and
+  // no response.
   expect(await query(`SELECT tenant FROM outcomes WHERE request_id = '${requestId}'`)).toEqual([{ tenant: owner }]);
   expect(await query(`SELECT tenant FROM admissions FINAL WHERE tenant = '${forger}'`)).toEqual([]);
   expect(await query("SELECT example_id FROM examples FINAL WHERE position(response, 'rm -rf') > 0")).toEqual([]);
@@ -138,7 +142,8 @@ test("an observation stays its own tenant's, whatever tenant, domain and quality
   });
   const { requestId } = await ask(owner);
   await send("observations", [
-    // The request inside says another tenant; a domain that would be the owner's if names were joined unescaped.
+    // The request inside says another tenant; a domain that would be the owner's if names were
+    // joined unescaped.
     observed({}),
     observed({ domain: `../${owner}/default` }),
     observed({ tenant: `${forger}/../${owner}`, domain: "default" }),

@@ -1,6 +1,7 @@
-// The disk is full for a while under Kafka, ClickHouse and the example store, under load, with the real stages as
-// processes: what they can't write they don't acknowledge, and when there is room again all goes on and nothing is lost.
-// The disk is that of every process of the rig: writes fail with ENOSPC, some of them in the middle (faults/full-disk.c).
+// The disk is full for a while under Kafka, ClickHouse and the example store, under load, with the
+// real stages as processes: what they can't write they don't acknowledge, and when there is room
+// again all goes on and nothing is lost. The disk is that of every process of the rig: writes fail
+// with ENOSPC, some of them in the middle (faults/full-disk.c).
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

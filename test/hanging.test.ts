@@ -1,5 +1,6 @@
-// Transactions that hang: the coordinator takes them for ended, partitions still wait. The next life of their producer ends them as they were
-// recorded, by markers or, where it may write none, by a transaction of its own; those of others are named, and ended on demand.
+// Transactions that hang: the coordinator takes them for ended, partitions still wait. The next
+// life of their producer ends them as they were recorded, by markers or, where it may write none,
+// by a transaction of its own; those of others are named, and ended on demand.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createSweep } from "../connections/kafka/sweep.ts";
 import { createTransactionalProducer } from "../connections/kafka/transactional-producer.ts";

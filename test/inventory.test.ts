@@ -1,5 +1,5 @@
-// Caches at hand on a real system: an arm tells which examples it has caches of, selection prefers those and says so, and what a waiting request
-// will link is fetched from disk before its turn.
+// Caches at hand on a real system: an arm tells which examples it has caches of, selection prefers
+// those and says so, and what a waiting request will link is fetched from disk before its turn.
 import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -124,7 +124,8 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
   test("what a request links is in memory before its turn, though the arm has just been started", async () => {
     const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
     await putDocuments(system.session, [{ tenant: "default", id: "manor", text, title: "The manor", createdAt: 1 }]);
-    // Of a domain without examples: all that these prompts link is the system prompt and the document.
+    // Of a domain without examples: all that these prompts link is the system prompt and the
+    // document.
     const alone = { ...short, domain: "elsewhere" };
     await system.eventually("plan has the document", async () => {
       const { degraded } = await system.ask("Where is the clock?", { ...alone, documents: ["manor"] });

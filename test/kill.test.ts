@@ -1,5 +1,6 @@
-// Every stage in several processes that are killed with -9, frozen past their session and thawed, joined and left, while requests come at a
-// steady rate. Every request must be answered exactly once and stand exactly once in every table. The seed makes the schedule repeatable:
+// Every stage in several processes that are killed with -9, frozen past their session and thawed,
+// joined and left, while requests come at a steady rate. Every request must be answered exactly
+// once and stand exactly once in every table. The seed makes the schedule repeatable:
 // PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -107,7 +108,8 @@ test(
       counts.leave++;
       expect(await workers.terminate(`${stage}-c`)).toBe(0);
     };
-    // Every stage is killed and frozen at least once, in an order that the seed decides; then on until all is issued.
+    // Every stage is killed and frozen at least once, in an order that the seed decides; then on
+    // until all is issued.
     const faults = shuffled(
       [
         ...topics.flatMap((stage) =>

@@ -1,4 +1,5 @@
-// rewards and arm_hours on a real ClickHouse: every way feedback can come, and that recomputing piecemeal equals computing anew. Needs no Kafka.
+// rewards and arm_hours on a real ClickHouse: every way feedback can come, and that recomputing
+// piecemeal equals computing anew. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { splitmix64 } from "../algorithms/random.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -274,7 +275,10 @@ describe("the statistics of an arm and hour", () => {
 
 const prior = { mean: 0.5, variance: 0.25, noise: 0.1 };
 
-/** Random feedback of every kind on random requests, decisions before and after it, repeats and withdrawals, in random portions. */
+/**
+ * Random feedback of every kind on random requests, decisions before and after it, repeats and
+ * withdrawals, in random portions.
+ */
 function randomLog(seed: number) {
   const random = splitmix64(seed);
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;

@@ -1,5 +1,6 @@
-// The learning loop on the real servers: requests, late and doubled feedback, a learner killed, ClickHouse away in the middle. What comes out
-// must be the posterior that the log itself gives, and plan must route by it. ClickHouse is a process of this test's own, so that it can be killed.
+// The learning loop on the real servers: requests, late and doubled feedback, a learner killed,
+// ClickHouse away in the middle. What comes out must be the posterior that the log itself gives,
+// and plan must route by it. ClickHouse is a process of this test's own, so that it can be killed.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -63,7 +64,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The quality that the arms really have: the large one is good, the small one only at even questions. */
+/**
+ * The quality that the arms really have: the large one is good, the small one only at even
+ * questions.
+ */
 const quality = (arm: string, i: number): number => (arm === "large" ? 0.9 : i % 2 === 0 ? 0.7 : 0.2) + (i % 10) / 100;
 
 async function give(...feedback: Feedback[]): Promise<void> {

@@ -1,4 +1,5 @@
-// Samples and choices of linked prefill on a real ClickHouse: what a process of an arm reads back of them, and what people see. Needs no Kafka.
+// Samples and choices of linked prefill on a real ClickHouse: what a process of an arm reads back
+// of them, and what people see. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { memory } from "../algorithms/policy-choice.ts";
 import { createLinkHistory, type OpenLinkHistory } from "../serving/link-history.ts";

@@ -1,4 +1,5 @@
-// Linked prefill on a real system: a document put once and named by requests, its caches on disk, and what was compared with full prefills in ClickHouse.
+// Linked prefill on a real system: a document put once and named by requests, its caches on disk,
+// and what was compared with full prefills in ClickHouse.
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";

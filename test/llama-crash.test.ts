@@ -1,5 +1,6 @@
-// The process of a llama arm killed while a request is in flight through Kafka: every request gets exactly one response, and the
-// stage goes on. Beside it what a response says of its time and its tokens.
+// The process of a llama arm killed while a request is in flight through Kafka: every request gets
+// exactly one response, and the stage goes on. Beside it what a response says of its time and its
+// tokens.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { llamaModelFile } from "../config/assets.ts";
@@ -118,7 +119,8 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
     expect(await response).toMatchObject({ status: "failed", source: "none", error: { code: "model_failed" } });
-    // On a quick machine the second attempt is begun before its process is killed too; on a slow one it never is.
+    // On a quick machine the second attempt is begun before its process is killed too; on a slow
+    // one it never is.
     expect([1, 2]).toContain((await response).attempt);
     await eventually("the stage answers again", async () =>
       (await system.ask("list files")).status === "ok" ? true : undefined,

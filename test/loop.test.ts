@@ -1,4 +1,5 @@
-// The main job, end to end: a request goes in, is planned with examples, answered by an arm and recorded, in one process.
+// The main job, end to end: a request goes in, is planned with examples, answered by an arm and
+// recorded, in one process.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Connections to the broker that are cut again and again (closed, reset, in the middle of an answer, between a request and its answer, silently)
-// while two instances of a stage and a tail are at work: every record's output comes once, and nobody stays away. The seed makes the cuts
+// Connections to the broker that are cut again and again (closed, reset, in the middle of an
+// answer, between a request and its answer, silently) while two instances of a stage and a tail are
+// at work: every record's output comes once, and nobody stays away. The seed makes the cuts
 // repeatable, as far as a network is: PRECEDENT_SEED=7.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";

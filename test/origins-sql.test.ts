@@ -1,5 +1,6 @@
-// Topics that were made again, or are another cluster's, as learn and curate read them out of a real ClickHouse: offsets that begin at 0 again are new, and
-// what was read before is not read twice. Needs no Kafka.
+// Topics that were made again, or are another cluster's, as learn and curate read them out of a
+// real ClickHouse: offsets that begin at 0 again are new, and what was read before is not read
+// twice. Needs no Kafka.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Origin } from "../algorithms/origin.ts";
 import { createCandidates, curateReader } from "../operators/admit/candidates.ts";

@@ -1,5 +1,6 @@
-// Servers that go away under load, on a stack of the test's own: while ClickHouse or the registry is down requests go on being answered, and
-// whatever was down, in the end every request is answered and recorded once. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one.
+// Servers that go away under load, on a stack of the test's own: while ClickHouse or the registry
+// is down requests go on being answered, and whatever was down, in the end every request is
+// answered and recorded once. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// The clients in docs/clients, run as they stand, against a running system: nothing of ours is needed to use it.
+// The clients in docs/clients, run as they stand, against a running system: nothing of ours is
+// needed to use it.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

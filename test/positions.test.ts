@@ -1,5 +1,7 @@
-// Positions that can't be right, on a real broker: a committed offset beyond the end of the log (what a power loss or an unclean election leaves behind), a topic
-// that is deleted and made again under a running stage, and a committed position of another topic. What is acknowledged afterwards is answered.
+// Positions that can't be right, on a real broker: a committed offset beyond the end of the log
+// (what a power loss or an unclean election leaves behind), a topic that is deleted and made again
+// under a running stage, and a committed position of another topic. What is acknowledged afterwards
+// is answered.
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { randomUUID } from "node:crypto";
 import type { Admin } from "kafkajs";

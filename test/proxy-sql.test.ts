@@ -1,4 +1,5 @@
-// Training rows, thresholds and example outcomes on a real ClickHouse, beside the same figures computed in plain TypeScript. Needs no Kafka.
+// Training rows, thresholds and example outcomes on a real ClickHouse, beside the same figures
+// computed in plain TypeScript. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { splitmix64 } from "../algorithms/random.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
@@ -171,7 +172,8 @@ it("a trial gives the transformed outcome around the mean of the other trials, w
 });
 
 it("the estimate of a trial is right on average although routing and the router's prediction know what was shown", async () => {
-  // Shown, the small arm is worth 0.3 more on easy questions and is taken far oftener; on hard ones the example does nothing.
+  // Shown, the small arm is worth 0.3 more on easy questions and is taken far oftener; on hard ones
+  // the example does nothing.
   const random = splitmix64(11n);
   const effects = { easy: 0.3, hard: 0 };
   const served = Array.from({ length: 6_000 }, (_, i): Served => {

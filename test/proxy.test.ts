@@ -1,5 +1,6 @@
-// The helpfulness model and the threshold on the real servers: requests with examples tried on them, rewarded by what was shown; rows, training,
-// publishing, swapping while requests flow, refusing what is broken, and the ways back.
+// The helpfulness model and the threshold on the real servers: requests with examples tried on
+// them, rewarded by what was shown; rows, training, publishing, swapping while requests flow,
+// refusing what is broken, and the ways back.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -154,7 +155,10 @@ async function rewarded(
   return made;
 }
 
-/** Good examples help and bad ones hurt: the one that was tried, where one was, by its being there or not; else those that were shown. */
+/**
+ * Good examples help and bad ones hurt: the one that was tried, where one was, by its being there
+ * or not; else those that were shown.
+ */
 function worthOfShown(decision: Decision, i: number): number {
   const { examples, trial } = chosen(decision);
   const of = (id: string): number => (isGood(id) ? 1 : -1);
@@ -245,7 +249,10 @@ const decidedBy = (version: number): Promise<Decision> =>
     },
     30_000,
   );
-/** Every request of the flow was answered once, and none went without the helpfulness model for want of it. */
+/**
+ * Every request of the flow was answered once, and none went without the helpfulness model for want
+ * of it.
+ */
 async function expectWhole(answered: readonly Response[]): Promise<Set<number>> {
   const made = await Promise.all(answered.map(({ requestId }) => decided(requestId)));
   expect(answered.filter(({ status }) => status !== "ok")).toEqual([]);
@@ -285,7 +292,8 @@ test("rows of trials are those of the log", async () => {
   const { rows, kinds } = await proxyRows(system.session.clickhouse, 10_000);
   expect(kinds.trial).toBe(trials.length);
   expect(kinds.observed).toBeGreaterThan(0);
-  // Numbers are compared as numbers: cut to digits, what lies half-way between two falls to either side.
+  // Numbers are compared as numbers: cut to digits, what lies half-way between two falls to either
+  // side.
   type Row = { features: readonly number[]; effect: number; weight: number };
   const inOrder = (some: readonly Row[]): Row[] =>
     some

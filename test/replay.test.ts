@@ -1,4 +1,5 @@
-// A replay run on a real system: the ranking's top is asked again, better answers take the place of poorer ones, a stopped run goes on, the budget holds.
+// A replay run on a real system: the ranking's top is asked again, better answers take the place of
+// poorer ones, a stopped run goes on, the budget holds.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// Selection on the real stack: what is shown and tried is recorded with its features, and `precedent select` sees what plan sees.
+// Selection on the real stack: what is shown and tried is recorded with its features, and
+// `precedent select` sees what plan sees.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// A broker that answers nothing for longer than a transaction may last, again and again: what a stage has asked its models is committed later, not asked
-// again, and every output is there once. The work is counted where a model would be called.
+// A broker that answers nothing for longer than a transaction may last, again and again: what a
+// stage has asked its models is committed later, not asked again, and every output is there once.
+// The work is counted where a model would be called.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { configSchema } from "../config/schema.ts";
@@ -34,7 +35,10 @@ afterAll(async () => {
   await Promise.all([its.close(), slow.close()]);
 });
 
-/** Runs a stage over so many records while the broker is held up; how often each record was worked on. */
+/**
+ * Runs a stage over so many records while the broker is held up; how often each record was worked
+ * on.
+ */
 async function calls(records: number, holds: readonly number[]): Promise<Map<string, number>> {
   const [input, output] = [await its.topic(partitions), await its.topic(partitions)];
   const producer = its.kafka.plainProducer();

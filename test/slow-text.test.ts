@@ -1,4 +1,5 @@
-// Texts that take longer than they may, beside ordinary ones: everybody is answered, and nobody waits for them.
+// Texts that take longer than they may, beside ordinary ones: everybody is answered, and nobody
+// waits for them.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +9,10 @@ import { putDocuments } from "../cli/documents.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
 const questions = ["show free disk space", "rename all pictures", "mount an iso image", "download a web page"];
-/** The worst found: the splitter looks at every character, the rules of personal data see a name in every word. */
+/**
+ * The worst found: the splitter looks at every character, the rules of personal data see a name in
+ * every word.
+ */
 const slowToSplit = "é@a.".repeat(250_000);
 const slowToRedact = "I'm ".repeat(50_000);
 

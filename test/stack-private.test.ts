@@ -1,4 +1,5 @@
-// The embedded stack keeps to this machine and to its owner: what it listens on, who may read its files, and what another user gets.
+// The embedded stack keeps to this machine and to its owner: what it listens on, who may read its
+// files, and what another user gets.
 import { execFile } from "node:child_process";
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

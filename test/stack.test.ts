@@ -1,5 +1,6 @@
-// The life of a stack of its own: attached to by many, refused twice, every process of it killed with kill -9. What was
-// acknowledged by Kafka, the registry and ClickHouse before a kill must be there after it, on the same ports.
+// The life of a stack of its own: attached to by many, refused twice, every process of it killed
+// with kill -9. What was acknowledged by Kafka, the registry and ClickHouse before a kill must be
+// there after it, on the same ports.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";

@@ -1,4 +1,5 @@
-// The helpfulness model's training job as it is run for real: rows by file, Python, a graph back. Fetches scikit-learn and onnx the first time.
+// The helpfulness model's training job as it is run for real: rows by file, Python, a graph back.
+// Fetches scikit-learn and onnx the first time.
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { HELPFULNESS_FEATURE_NAMES } from "../algorithms/helpfulness-features.ts";

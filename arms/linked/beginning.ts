@@ -1,5 +1,6 @@
-// How a linked prompt begins, before it is run: from caches of its chunks, from the beginning of an earlier prompt, or in full; and what of it is
-// kept for the next. Chunks without a cache are computed as in any prefill and kept from that very prefill.
+// How a linked prompt begins, before it is run: from caches of its chunks, from the beginning of an
+// earlier prompt, or in full; and what of it is kept for the next. Chunks without a cache are
+// computed as in any prefill and kept from that very prefill.
 import { type LinkPolicy, policyName } from "../../algorithms/link-policy.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvEntry, KvStore } from "../../connections/kv/port.ts";
@@ -31,7 +32,10 @@ export interface BeginningsOptions {
   format: string;
   convention: Convention;
   prefixes?: PrefixCache | undefined;
-  /** Whether chunks of prompts that are prefilled in full are kept for those that are linked; not worth it where none are. Default true. */
+  /**
+   * Whether chunks of prompts that are prefilled in full are kept for those that are linked; not
+   * worth it where none are. Default true.
+   */
   keepInFull?: boolean | undefined;
 }
 
@@ -45,7 +49,10 @@ export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortS
 export function createBeginnings(options: BeginningsOptions): Beginnings {
   const { context, store, plans, format, convention, prefixes, keepInFull = true } = options;
 
-  /** Nothing is linked, so that the same prompt is computed in the same way whatever was asked before. */
+  /**
+   * Nothing is linked, so that the same prompt is computed in the same way whatever was asked
+   * before.
+   */
   async function inFull(prompt: KeyedPrompt, policy: LinkPolicy): Promise<Beginning> {
     const plan = await plans.load(prompt, policy);
     const missing = keepInFull ? missingIndices(plan) : [];
@@ -73,7 +80,10 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
     };
   }
 
-  /** Computes the prompt up to the end of its last missing chunk and keeps what was missing, for others may wait for it; the cache of all of that. */
+  /**
+   * Computes the prompt up to the end of its last missing chunk and keeps what was missing, for
+   * others may wait for it; the cache of all of that.
+   */
   async function fill(
     { tokens, chunks }: KeyedPrompt,
     plan: LinkedPlan,
@@ -96,7 +106,10 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
     return { ...result, end };
   }
 
-  /** Puts chunks as they were seen in a prompt; `isPure`: whether nothing before the chunk was linked from elsewhere. */
+  /**
+   * Puts chunks as they were seen in a prompt; `isPure`: whether nothing before the chunk was
+   * linked from elsewhere.
+   */
   async function keepSeen(
     chunks: readonly KeyedChunk[],
     missing: readonly number[],
@@ -105,7 +118,8 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
   ): Promise<void> {
     for (const [order, index] of missing.entries()) {
       const blob = blobs[order];
-      // What was seen behind anything is of no use to an arm that links what was made behind the system prompt, or alone.
+      // What was seen behind anything is of no use to an arm that links what was made behind the
+      // system prompt, or alone.
       const isWanted = index === 0 || (convention !== "alone" && convention !== "system");
       if (blob === undefined || !isWanted) continue;
       // Larger than the store: it is computed again next time.

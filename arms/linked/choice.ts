@@ -1,5 +1,6 @@
-// Which policy a request of an arm gets, and which of its prefills are compared with full ones. What was measured stays here, outside the process of
-// the model, which may die; what other processes of the arm measured comes from history.ts.
+// Which policy a request of an arm gets, and which of its prefills are compared with full ones.
+// What was measured stays here, outside the process of the model, which may die; what other
+// processes of the arm measured comes from history.ts.
 import { addSample, choosePolicy, memory, noRecord, type PolicyRecord } from "../../algorithms/policy-choice.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { Comparison, Sample } from "./idle.ts";
@@ -19,13 +20,19 @@ export interface LinkedChoice {
   /** What is to be compared on this request; null: nothing. */
   compare(request: Pick<Comparison, "requestId" | "tenant">, policy: string): Comparison | null;
   add(sample: PastSample): void;
-  /** What all processes measured, oldest first, stands for all that was known; what was added here and is not among it yet comes behind. */
+  /**
+   * What all processes measured, oldest first, stands for all that was known; what was added here
+   * and is not among it yet comes behind.
+   */
   restore(samples: readonly PastSample[]): void;
   /** What auto uses now; null where the policy is set. */
   chosen(): Chosen | null;
 }
 
-/** What auto chooses from, cheap to expensive; the second to last keeps the quality until something cheaper has proved itself. */
+/**
+ * What auto chooses from, cheap to expensive; the second to last keeps the quality until something
+ * cheaper has proved itself.
+ */
 export const candidates = ["naive", "attnlink-2", "last-1", "last-1+attnlink-2", "last-2", "last-3"] as const;
 const fallback = "last-2";
 /** Samples of a policy before auto believes them. */

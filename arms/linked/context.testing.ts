@@ -1,5 +1,6 @@
-// A context for tests of linked prefill without a model: the row of a computed token is a hash of it and of all rows before it, so that rows are equal
-// exactly where a real model's would be, and what was linked from elsewhere shows.
+// A context for tests of linked prefill without a model: the row of a computed token is a hash of
+// it and of all rows before it, so that rows are equal exactly where a real model's would be, and
+// what was linked from elsewhere shows.
 import { createHash } from "node:crypto";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
 

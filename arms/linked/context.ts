@@ -1,17 +1,25 @@
-// What chunks are prefilled behind where their caches are made beforehand; the first context above all, that of the convention "context". Pure.
+// What chunks are prefilled behind where their caches are made beforehand; the first context above
+// all, that of the convention "context". Pure.
 import type { Convention } from "../../connections/kv/port.ts";
 
 /** Of one to six, two left the least for last-2 to repair, by little (docs/linked-prefill.md). */
 export const contextChunks = 2;
-/** Tokens of them together; of long passages one or two are enough, and all of this is computed once a chunk. */
+/**
+ * Tokens of them together; of long passages one or two are enough, and all of this is computed once
+ * a chunk.
+ */
 export const contextTokens = 512;
 
-/** Chunks of at least so many tokens are cached behind the system prompt alone as well: passages gain by it, examples do not (docs/measurements.md). */
+/**
+ * Chunks of at least so many tokens are cached behind the system prompt alone as well: passages
+ * gain by it, examples do not (docs/measurements.md).
+ */
 export const longTokens = 128;
 
 /**
- * Of the prompt that a chunk was first seen in, the chunks nearest before it, and where those are fewer, the nearest behind it: their indices in the
- * order in which they are to stand, the nearest last. At least one where there is one, however long. `chunks[0]` is the system prompt and never
+ * Of the prompt that a chunk was first seen in, the chunks nearest before it, and where those are
+ * fewer, the nearest behind it: their indices in the order in which they are to stand, the nearest
+ * last. At least one where there is one, however long. `chunks[0]` is the system prompt and never
  * among them; `index` >= 1. Empty: there is no other.
  */
 export function firstContext(chunks: readonly { tokens: number }[], index: number): number[] {
@@ -32,16 +40,20 @@ export function firstContext(chunks: readonly { tokens: number }[], index: numbe
   return [...behind, ...before.reverse()];
 }
 
-/** What a chunk's cache is made behind: indices of chunks in the order in which they stand there. */
+/**
+ * What a chunk's cache is made behind: indices of chunks in the order in which they stand there.
+ */
 export interface WantedPrefix {
   convention: Convention;
   prefix: number[];
 }
 
 /**
- * The caches that an arm of this convention makes beforehand of a chunk of a prompt, the more useful first. `context` wants two of a long
- * one: in its first context it stands best behind others, and where it stands first itself the one from behind the system prompt alone is exact.
- * Nothing for the system prompt, `chunks[0]`, and by conventions that take caches from the prefills that come.
+ * The caches that an arm of this convention makes beforehand of a chunk of a prompt, the more
+ * useful first. `context` wants two of a long one: in its first context it stands best behind
+ * others, and where it stands first itself the one from behind the system prompt alone is exact.
+ * Nothing for the system prompt, `chunks[0]`, and by conventions that take caches from the prefills
+ * that come.
  */
 export function wantedPrefixes(
   chunks: readonly { tokens: number }[],

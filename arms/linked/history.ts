@@ -1,12 +1,16 @@
-// Keeps the processes of an arm, one after the other and beside each other, of one mind about what `auto` should use: what any of them measured is
-// read back from the history, again and again, and stands for what each knew by itself. While the history can't be asked a process goes by its own
+// Keeps the processes of an arm, one after the other and beside each other, of one mind about what
+// `auto` should use: what any of them measured is read back from the history, again and again, and
+// stands for what each knew by itself. While the history can't be asked a process goes by its own
 // samples, which is said once.
 import type { Logger } from "pino";
 import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
 import { candidates, mostPast } from "./choice.ts";
 import type { Sample } from "./idle.ts";
 
-/** What samples are comparable with: another model, or caches made in another way, have another curve. */
+/**
+ * What samples are comparable with: another model, or caches made in another way, have another
+ * curve.
+ */
 export interface CurveOf {
   /** SHA-256 of the model file, hex. */
   model: string;

@@ -1,5 +1,6 @@
-// What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks that were seen, and compares linked prefills
-// with full ones. Both queues are bounded; what does not fit is forgotten, for there will be more.
+// What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks
+// that were seen, and compares linked prefills with full ones. Both queues are bounded; what does
+// not fit is forgotten, for there will be more.
 import { parsePolicy } from "../../algorithms/link-policy.ts";
 import { compareLogits } from "../../algorithms/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
@@ -64,7 +65,10 @@ export function createIdleWork({ model, context, store, format, convention, voca
   const wanted = new Map<string, Wanted>();
   const comparisons: { prompt: KeyedPrompt; answer: Int32Array; what: Comparison }[] = [];
 
-  /** One of a kind is enough; where an arm takes what was seen, that is as good behind the system prompt alone as made there. */
+  /**
+   * One of a kind is enough; where an arm takes what was seen, that is as good behind the system
+   * prompt alone as made there.
+   */
   const isThere = (chunk: KeyedChunk, made: Convention): boolean => {
     const isSame = (one: KvListed): boolean =>
       made !== convention && one.convention === "seen" && one.prefix.length === 1;

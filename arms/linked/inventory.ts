@@ -1,5 +1,6 @@
-// Which examples and document pieces an arm's store has caches of. The store knows chunks by their tokens alone, so their names are kept here, from
-// the prompts that they were seen in, and in a file beside the caches: a process that is started again knows what it has. A help and no more:
+// Which examples and document pieces an arm's store has caches of. The store knows chunks by their
+// tokens alone, so their names are kept here, from the prompts that they were seen in, and in a
+// file beside the caches: a process that is started again knows what it has. A help and no more:
 // names that are lost come back with the next prompts.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -29,7 +29,10 @@ export interface AnswerOptions {
 
 export interface Answered {
   result: RunResult;
-  /** Tokens of the prompt, together all of it: linked, computed although a cache was there, computed for there was none. */
+  /**
+   * Tokens of the prompt, together all of it: linked, computed although a cache was there, computed
+   * for there was none.
+   */
   linked: number;
   recomputed: number;
   prefilled: number;

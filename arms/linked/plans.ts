@@ -1,5 +1,6 @@
-// Plans of linked prompts: which cache stands for each chunk and which tokens are computed again, with the caches loaded; and who computes what is
-// missing, so that of several requests only one does.
+// Plans of linked prompts: which cache stands for each chunk and which tokens are computed again,
+// with the caches loaded; and who computes what is missing, so that of several requests only one
+// does.
 import { type Run, planRecompute, tokensIn } from "../../algorithms/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
@@ -28,8 +29,8 @@ export interface LinkPlans {
   /** As things are now. */
   load(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan>;
   /**
-   * The plan, and the promise to compute what it misses: `done` must be called in the end. What others compute is waited for first, for one of
-   * us is enough.
+   * The plan, and the promise to compute what it misses: `done` must be called in the end. What
+   * others compute is waited for first, for one of us is enough.
    */
   claim(prompt: KeyedPrompt, policy: LinkPolicy, signal: AbortSignal): Promise<Claimed>;
 }
@@ -71,7 +72,8 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
         await Promise.race([Promise.all(others), aborted(signal)]);
         continue;
       }
-      // Somebody may have finished while the caches were loaded. From here on nothing is awaited until all is claimed.
+      // Somebody may have finished while the caches were loaded. From here on nothing is awaited
+      // until all is claimed.
       const now = chooseVariants(prompt.chunks, store.variants, convention).filter(({ variant }) => variant === null);
       if (now.length < missing.length && !signal.aborted) continue;
       let done = (): void => undefined;

@@ -1,5 +1,7 @@
-// Fetches the caches that waiting requests will link from the slow tier into memory, one request after the other in the order in which they came, and
-// keeps them there until the request is over. A request whose caches find no room waits for one that is over; nothing here is an error of a request.
+// Fetches the caches that waiting requests will link from the slow tier into memory, one request
+// after the other in the order in which they came, and keeps them there until the request is over.
+// A request whose caches find no room waits for one that is over; nothing here is an error of a
+// request.
 import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/link-policy.ts";
@@ -15,7 +17,10 @@ export interface PrefetcherOptions {
 }
 
 export interface Prefetcher {
-  /** Resolves when `over` is aborted, or there is nothing to keep. `prompt` is made when its turn comes. */
+  /**
+   * Resolves when `over` is aborted, or there is nothing to keep. `prompt` is made when its turn
+   * comes.
+   */
   waiting(prompt: () => KeyedPrompt, policy: LinkPolicy, over: AbortSignal): Promise<void>;
 }
 

@@ -1,9 +1,13 @@
-// Beginnings of prompts that were answered lately, kept as they stood: the next request of a conversation has all of it but its last turn before
-// it (prefix caching). Only where no examples are shown, for those change with every question.
+// Beginnings of prompts that were answered lately, kept as they stood: the next request of a
+// conversation has all of it but its last turn before it (prefix caching). Only where no examples
+// are shown, for those change with every question.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 
-/** A prompt, and where the turns of its conversation end: ascending positions, the first behind everything that stands before the conversation. */
+/**
+ * A prompt, and where the turns of its conversation end: ascending positions, the first behind
+ * everything that stands before the conversation.
+ */
 export interface Conversation {
   tokens: Int32Array;
   turnEnds: readonly number[];
@@ -16,7 +20,10 @@ export interface Prefix {
 }
 
 export interface PrefixCache {
-  /** The longest beginning that is kept; `how` tells apart what was computed in different ways, such as the policy. */
+  /**
+   * The longest beginning that is kept; `how` tells apart what was computed in different ways, such
+   * as the policy.
+   */
   longest(prompt: Conversation, how: string): Prefix | null;
   keep(prompt: Conversation, how: string, prefix: Prefix): void;
 }

@@ -1,5 +1,6 @@
-// A prompt in pieces to tokens, cut where a chunk ends that can be cached: the system prompt, each document piece, each example. A chunk has the
-// same tokens in every prompt; where the model's template mixes messages nothing is cut, and so nothing linked.
+// A prompt in pieces to tokens, cut where a chunk ends that can be cached: the system prompt, each
+// document piece, each example. A chunk has the same tokens in every prompt; where the model's
+// template mixes messages nothing is cut, and so nothing linked.
 import type { ChatTokens, createChat } from "../../connections/llama/chat.ts";
 import type { Range } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";
@@ -15,7 +16,10 @@ export interface ChunkedPrompt {
   tokens: Int32Array;
   /** From position 0 on, each behind the other; what follows them is the conversation. */
   chunks: PromptChunk[];
-  /** Where the turns of the conversation end, as far as the next request of it may begin with the same tokens: none where examples are shown. */
+  /**
+   * Where the turns of the conversation end, as far as the next request of it may begin with the
+   * same tokens: none where examples are shown.
+   */
   turnEnds: number[];
 }
 
@@ -42,12 +46,14 @@ export function chunkPrompt(pieces: readonly Piece[], chat: ReturnType<typeof cr
   for (const [index, { parts }] of messages.entries()) {
     for (const [at, { piece }] of parts.entries()) {
       const range = texts?.[index]?.[at];
-      // Chunks stand at the beginning: what an example is shown behind the question for can't be told without it.
+      // Chunks stand at the beginning: what an example is shown behind the question for can't be
+      // told without it.
       if (range === undefined || piece.kind === "turn" || piece.kind === "guidance")
         return { tokens, chunks, turnEnds };
       const { kind, id } = piece;
       const open = chunks.at(-1);
-      // The two turns of an example are one chunk, and so are all system texts; each piece of a document is its own.
+      // The two turns of an example are one chunk, and so are all system texts; each piece of a
+      // document is its own.
       if (open !== undefined && previous?.kind === kind && kind !== "document" && previous.id === id)
         open.end = range.end;
       else chunks.push({ kind, id, ...range });

@@ -1,4 +1,5 @@
-// Has a worker do its idle work while no request is under way: at once as long as there is more, else now and then.
+// Has a worker do its idle work while no request is under way: at once as long as there is more,
+// else now and then.
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Upkeep {

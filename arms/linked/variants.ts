@@ -1,4 +1,5 @@
-// Which stored cache stands for each chunk of a prompt, and how good it is there (Cache-Craft, section 3.3). Pure.
+// Which stored cache stands for each chunk of a prompt, and how good it is there (Cache-Craft,
+// section 3.3). Pure.
 import { reusabilityScore } from "../../algorithms/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/link-plan.ts";
 import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
@@ -16,10 +17,16 @@ export interface ChosenVariant extends PlannedChunk {
   score: number;
 }
 
-/** No scoring pass looks at chunks that are served: a prefix matters as its tokens do, and about as much as the chunk itself. */
+/**
+ * No scoring pass looks at chunks that are served: a prefix matters as its tokens do, and about as
+ * much as the chunk itself.
+ */
 const assumedImpact = 0.75;
 
-/** Caches that may be used where an arm wants this convention; what was made behind the very prefix is always welcome. */
+/**
+ * Caches that may be used where an arm wants this convention; what was made behind the very prefix
+ * is always welcome.
+ */
 const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
   alone: ["alone"],
   system: ["system"],
@@ -30,8 +37,8 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
 };
 
 /**
- * Only where nothing else is there, or they are exact: behind the system prompt alone a chunk looks like the first one, and does so wherever it
- * stands, which CCI does not see.
+ * Only where nothing else is there, or they are exact: behind the system prompt alone a chunk looks
+ * like the first one, and does so wherever it stands, which CCI does not see.
  */
 const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
 

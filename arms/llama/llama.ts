@@ -1,6 +1,7 @@
-// A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own. Greedy unless asked otherwise.
-// When its worker dies or hangs another is started, after a pause that grows; what was under way is tried once more there, and
-// fails with model_failed when that fails too.
+// A model on this machine: a GGUF file through llama.cpp on the CPU, in a process of its own.
+// Greedy unless asked otherwise. When its worker dies or hangs another is started, after a pause
+// that grows; what was under way is tried once more there, and fails with model_failed when that
+// fails too.
 import { createHash } from "node:crypto";
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// What a llama arm's process holds: one model in our addon, one context for all requests, the store of chunk caches, what is done while nobody waits.
+// What a llama arm's process holds: one model in our addon, one context for all requests, the store
+// of chunk caches, what is done while nobody waits.
 import { destination, pino } from "pino";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { formatKey } from "../../connections/kv/keys.ts";
@@ -20,7 +21,9 @@ export interface LoadedLlama {
   name: string;
   /** SHA-256 of the file, hex. */
   fingerprint: string;
-  /** Why the model's caches can't be moved; its prompts are then prefilled in full. Null: they can. */
+  /**
+   * Why the model's caches can't be moved; its prompts are then prefilled in full. Null: they can.
+   */
   unlinkable: string | null;
   /** Without chunks where they can't be linked. */
   chunked(pieces: readonly Piece[]): ChunkedPrompt;

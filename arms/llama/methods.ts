@@ -22,7 +22,10 @@ export interface LlamaInput {
     fingerprint: string | null;
     memoryBytes: number;
     diskBytes: number;
-    /** Whether chunks of prompts that are prefilled in full are kept: not by an arm that links nothing unless a request asks for it. */
+    /**
+     * Whether chunks of prompts that are prefilled in full are kept: not by an arm that links
+     * nothing unless a request asks for it.
+     */
     keepInFull: boolean;
   };
 }
@@ -56,7 +59,10 @@ export interface Generate {
   compare: Comparison | null;
 }
 
-/** What the worker sends while it generates: the answer in parts, where they are wanted, and now and then that it moves on. */
+/**
+ * What the worker sends while it generates: the answer in parts, where they are wanted, and now and
+ * then that it moves on.
+ */
 export type LlamaEvent = { kind: "text"; text: string } | { kind: "progress" };
 
 export type Generated =
@@ -64,7 +70,10 @@ export type Generated =
       kind: "done";
       text: string;
       finishReason: "stop" | "length";
-      /** Tokens of the prompt; of them those linked from caches, computed although a cache was there, and computed; and those generated. */
+      /**
+       * Tokens of the prompt; of them those linked from caches, computed although a cache was
+       * there, and computed; and those generated.
+       */
       prompt: number;
       linked: number;
       recomputed: number;
@@ -80,9 +89,15 @@ export interface LlamaMethods {
   load(argument: null): Promise<LlamaFacts>;
   /** Never more at a time than there are sequences. */
   generate(argument: Generate): Promise<Generated>;
-  /** Does one thing that nobody waits for; `more`: there is something else to do. Aborting ends it, to be done later. */
+  /**
+   * Does one thing that nobody waits for; `more`: there is something else to do. Aborting ends it,
+   * to be done later.
+   */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
-  /** Has what a request that waits will link in memory until it is aborted; resolves earlier where there is nothing to keep. */
+  /**
+   * Has what a request that waits will link in memory until it is aborted; resolves earlier where
+   * there is nothing to keep.
+   */
   prefetch(argument: { pieces: readonly Piece[]; policy: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
 }

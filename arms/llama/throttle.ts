@@ -1,4 +1,5 @@
-// Progress reports of a model's process: often enough for the watchdog, rarely enough to cost nothing.
+// Progress reports of a model's process: often enough for the watchdog, rarely enough to cost
+// nothing.
 
 const intervalMs = 250;
 

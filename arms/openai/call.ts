@@ -1,4 +1,5 @@
-// One chat completion call, streamed or not. It resolves with a complete answer or throws; an answer that lacks its end is never returned.
+// One chat completion call, streamed or not. It resolves with a complete answer or throws; an
+// answer that lacks its end is never returned.
 import type OpenAI from "openai";
 import type { ChatCompletionCreateParamsBase, ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { z } from "zod";
@@ -50,7 +51,10 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Bo
   };
 }
 
-/** Throws what the client throws, CutShort or NotACompletion; rejects promptly when the signal is aborted. */
+/**
+ * Throws what the client throws, CutShort or NotACompletion; rejects promptly when the signal is
+ * aborted.
+ */
 export async function callOnce(
   client: OpenAI,
   body: Body,

@@ -1,7 +1,10 @@
 // How fast an arm may call: a token bucket. Pure but for its own count; the clock is passed in.
 
 export interface RateLimit {
-  /** Takes the next free place. Milliseconds to wait for it, from `now`; null when that would be more than `longest`, and no place is taken. */
+  /**
+   * Takes the next free place. Milliseconds to wait for it, from `now`; null when that would be
+   * more than `longest`, and no place is taken.
+   */
   take(now: number, longest: number): number | null;
   /** Gives a place back that was taken and not used. */
   giveBack(): void;

@@ -1,5 +1,6 @@
-// Reads a log of answers: JSON Lines of {request, response | responses[], arm?, model?, usage?, cost?}.
-// The whole file is checked when it is loaded, so that a bad line is found at start and not by a request.
+// Reads a log of answers: JSON Lines of {request, response | responses[], arm?, model?, usage?,
+// cost?}. The whole file is checked when it is loaded, so that a bad line is found at start and not
+// by a request.
 import { open } from "node:fs/promises";
 import { z } from "zod";
 import { messageOf } from "../../algorithms/errors.ts";
@@ -28,8 +29,9 @@ export interface RecordedAnswer {
 }
 
 /**
- * Answers by canonical request, in the order of the file; lines of other arms are left out, lines without an arm are everybody's.
- * Rejects with file and line number on the first line that is not what it should be.
+ * Answers by canonical request, in the order of the file; lines of other arms are left out, lines
+ * without an arm are everybody's. Rejects with file and line number on the first line that is not
+ * what it should be.
  */
 export async function readRecordedLog(file: string, arm: string): Promise<Map<string, RecordedAnswer[]>> {
   const answers = new Map<string, RecordedAnswer[]>();

@@ -1,5 +1,6 @@
-// Answers from a log, looked up by canonical last user turn: a large model without its price, and every benchmark's fixed point.
-// The same request gets the same answer in every run and after every crash.
+// Answers from a log, looked up by canonical last user turn: a large model without its price, and
+// every benchmark's fixed point. The same request gets the same answer in every run and after every
+// crash.
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalText } from "../../algorithms/canonical.ts";
@@ -54,7 +55,10 @@ export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm>
   };
 }
 
-/** Which of several answers: the seed-th, or one fixed by the request's id, so that a repeated call gets the same. */
+/**
+ * Which of several answers: the seed-th, or one fixed by the request's id, so that a repeated call
+ * gets the same.
+ */
 function pick(request: ArmRequest, count: number): number {
   const { seed } = request.params;
   const n = seed === null ? hash(request.requestId) : Math.abs(seed);

@@ -1,4 +1,5 @@
-// Every fault that the soak knows, by the group that --only takes. What each does is in test/faults/.
+// Every fault that the soak knows, by the group that --only takes. What each does is in
+// test/faults/.
 import type { Random } from "../../algorithms/random.ts";
 import {
   brokenVectors,

@@ -1,5 +1,6 @@
-// bench -- faults: the broker is killed and started again under load, by kill -9 at moments that a seed chooses. Stages are processes of their own on
-// a stack of this benchmark's own, which goes away with it. The harness is that of the tests and the soak (test/faults/).
+// bench -- faults: the broker is killed and started again under load, by kill -9 at moments that a
+// seed chooses. Stages are processes of their own on a stack of this benchmark's own, which goes
+// away with it. The harness is that of the tests and the soak (test/faults/).
 import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { check } from "../../test/faults/checks.ts";
@@ -10,7 +11,10 @@ import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { figuresOf, type Stint } from "./figures.ts";
 
 interface Plan {
-  /** Each on a stack of its own, so that a run that was broken off goes on behind the last whole one. */
+  /**
+   * Each on a stack of its own, so that a run that was broken off goes on behind the last whole
+   * one.
+   */
   stints: number;
   kills: number;
   /** Instances of plan and of generate. */

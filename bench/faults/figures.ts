@@ -14,7 +14,8 @@ export function figuresOf(stints: readonly Stint[]): Figures {
   const recoveries = stints.flatMap((stint) => stint.recoveries);
   const sum = (of: (outcome: Outcome) => number): number =>
     stints.reduce((total, { outcome }) => total + of(outcome), 0);
-  // One that never came back took at least as long as the longest: it must not make the figures look better.
+  // One that never came back took at least as long as the longest: it must not make the figures
+  // look better.
   const times = recoveries.map(({ recovery_s }) => recovery_s ?? Infinity);
   const at = (q: number): number | null => {
     const value = times.length === 0 ? Infinity : quantile(times, q);

@@ -1,4 +1,5 @@
-// Memory and handles of every process of a run, and ClickHouse's parts, looked at every few seconds: what grows without end shows as a slope.
+// Memory and handles of every process of a run, and ClickHouse's parts, looked at every few
+// seconds: what grows without end shows as a slope.
 import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Rig } from "../../test/faults/rig.ts";
@@ -20,7 +21,10 @@ export interface Resources {
   violations: string[];
 }
 
-/** Above these something is not bounded that should be: several times what a run of half an hour needs. */
+/**
+ * Above these something is not bounded that should be: several times what a run of half an hour
+ * needs.
+ */
 export const bounds = { rss_mib: 3_000, handles: 1_500, parts: 1_000 };
 
 interface Sample {

@@ -1,4 +1,5 @@
-// One soak: the rig, one fault after the other with its recovery, the checks at the end, and a report of it all.
+// One soak: the rig, one fault after the other with its recovery, the checks at the end, and a
+// report of it all.
 import { setTimeout as sleep } from "node:timers/promises";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { checkAggregates } from "../../test/faults/aggregates.ts";

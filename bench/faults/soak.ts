@@ -1,5 +1,6 @@
-// npm run soak: a system under a steady load to which one fault after the other is done, in an order that a seed chooses; how soon it goes on after each,
-// and at the end whether everything holds that must. Exit code 1 when anything does not.
+// npm run soak: a system under a steady load to which one fault after the other is done, in an
+// order that a seed chooses; how soon it goes on after each, and at the end whether everything
+// holds that must. Exit code 1 when anything does not.
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";

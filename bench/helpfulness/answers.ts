@@ -1,6 +1,7 @@
-// What SmolLM2 answers to a request with given examples: greedy, one line, examples as chat turns with the best last, one at a time and with nothing
-// linked, so that an answer depends on its prompt alone. Every answer is kept on disk under a hash of the whole prompt, as soon as it is there: what was
-// broken off goes on, and no prompt is run twice.
+// What SmolLM2 answers to a request with given examples: greedy, one line, examples as chat turns
+// with the best last, one at a time and with nothing linked, so that an answer depends on its
+// prompt alone. Every answer is kept on disk under a hash of the whole prompt, as soon as it is
+// there: what was broken off goes on, and no prompt is run twice.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { appendFile } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// nl2bash for the helpfulness benchmark: the training pairs as the pool, a fixed random sample of training requests that the helpfulness model learns
-// from, a fixed random sample of development requests that everything is measured on, and the nearest candidates of both.
+// nl2bash for the helpfulness benchmark: the training pairs as the pool, a fixed random sample of
+// training requests that the helpfulness model learns from, a fixed random sample of development
+// requests that everything is measured on, and the nearest candidates of both.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,7 +25,10 @@ export interface Question {
   request: string;
   references: string[];
   vector: Float32Array;
-  /** The nearest of the pool, nearest first; never the pair that the question was taken from, nor one of the same request. */
+  /**
+   * The nearest of the pool, nearest first; never the pair that the question was taken from, nor
+   * one of the same request.
+   */
   candidates: Neighbour[];
 }
 
@@ -34,7 +38,10 @@ export interface HelpfulnessData {
   vectors: Float32Array[];
   /** In their fixed random order; what the helpfulness model learns from. */
   train: Question[];
-  /** Training requests too, those that come after `train` in that order: the helpfulness model never sees them. */
+  /**
+   * Training requests too, those that come after `train` in that order: the helpfulness model never
+   * sees them.
+   */
   unseen: Question[];
   dev: Question[];
 }
@@ -44,7 +51,10 @@ export const candidateCount = 32;
 const seed = 20_261_121;
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The first `train` and `dev` of the samples, and `unseen` (none) more of the training set; throws when the data is not there. */
+/**
+ * The first `train` and `dev` of the samples, and `unseen` (none) more of the training set; throws
+ * when the data is not there.
+ */
 export async function loadHelpfulnessData(
   context: Pick<BenchContext, "folder" | "progress" | "data">,
   count: { train: number; dev: number; unseen?: number },

@@ -1,6 +1,7 @@
-// bench -- helpfulness: what choosing by predicted helpfulness is worth beside random examples, the nearest by similarity, none at all, and copying
-// an answer; nl2bash, SmolLM2, token F1 against the references. The helpfulness model learns from training requests alone; the development requests are
-// asked once. Answers are kept: a run that was broken off goes on.
+// bench -- helpfulness: what choosing by predicted helpfulness is worth beside random examples, the
+// nearest by similarity, none at all, and copying an answer; nl2bash, SmolLM2, token F1 against the
+// references. The helpfulness model learns from training requests alone; the development requests
+// are asked once. Answers are kept: a run that was broken off goes on.
 import { createHelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { Rated } from "../../operators/select/choose.ts";
@@ -28,7 +29,9 @@ export const helpfulness: Benchmark = {
 type Prompts = Record<(typeof ways)[number], Prompt[]>;
 const ways = ["similar", "two_stage", "random"] as const;
 
-/** Two-stage with its tokens limited request by request, or by one budget (tokens) for all requests. */
+/**
+ * Two-stage with its tokens limited request by request, or by one budget (tokens) for all requests.
+ */
 interface Compared {
   count: number;
   budget: number;

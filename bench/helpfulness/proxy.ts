@@ -1,5 +1,6 @@
-// The helpfulness model of the helpfulness benchmark: labels by the real model (the same request with one example and without any), rows by the features that
-// are served, training by the job that `precedent proxy train` runs. What came out is kept under a hash of the rows.
+// The helpfulness model of the helpfulness benchmark: labels by the real model (the same request
+// with one example and without any), rows by the features that are served, training by the job that
+// `precedent proxy train` runs. What came out is kept under a hash of the rows.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";

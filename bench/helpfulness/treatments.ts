@@ -1,4 +1,5 @@
-// What is asked of the model besides two-stage selection: single examples for the helpfulness model's labels, and the ways to choose that it is compared with.
+// What is asked of the model besides two-stage selection: single examples for the helpfulness
+// model's labels, and the ways to choose that it is compared with.
 import { splitmix64 } from "../../algorithms/random.ts";
 import { shuffled } from "../support/samples.ts";
 import type { Prompt } from "./answers.ts";
@@ -8,7 +9,10 @@ export const exampleCounts = [1, 3, 5] as const;
 const nearestLabelled = 2;
 const othersLabelled = 4;
 
-/** Candidates of a training question that get a label: the two nearest, and four at random of the rest. */
+/**
+ * Candidates of a training question that get a label: the two nearest, and four at random of the
+ * rest.
+ */
 export const labelled = ({ candidates }: Question, i: number): Neighbour[] => [
   ...candidates.slice(0, nearestLabelled),
   ...shuffled(candidates.slice(nearestLabelled), i + 1).slice(0, othersLabelled),

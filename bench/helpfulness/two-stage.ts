@@ -1,5 +1,7 @@
-// Both stages as plan runs them: the 32 nearest, their features, the helpfulness model, the chooser. At equal token cost, in two ways: request by request (the
-// examples may have no more tokens together, as selection estimates them, than those that similarity alone shows) or in the mean over all requests.
+// Both stages as plan runs them: the 32 nearest, their features, the helpfulness model, the
+// chooser. At equal token cost, in two ways: request by request (the examples may have no more
+// tokens together, as selection estimates them, than those that similarity alone shows) or in the
+// mean over all requests.
 import type { CandidateFacts, HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
@@ -11,7 +13,10 @@ import { arm, factsOf } from "./proxy.ts";
 
 /** tau until one is learnt: neither helps nor hurts. */
 const threshold = 0.5;
-/** The defaults of the configuration: chosen on training requests that the helpfulness model had not seen, never on those that are measured. */
+/**
+ * The defaults of the configuration: chosen on training requests that the helpfulness model had not
+ * seen, never on those that are measured.
+ */
 const settings = { nearDuplicate: 0.99, relevance: 1 };
 const budgetStep = 5;
 const largestBudgetPerExample = 200;
@@ -45,7 +50,10 @@ export async function rateCandidates(
   }));
 }
 
-/** `rated`: of this question; the budget is for the examples together, by default what the `count` nearest have. */
+/**
+ * `rated`: of this question; the budget is for the examples together, by default what the `count`
+ * nearest have.
+ */
 export function chooseTwoStage(
   { candidates }: Question,
   rated: readonly Rated[],
@@ -63,8 +71,9 @@ export function chooseTwoStage(
 }
 
 /**
- * One budget for all requests: the largest, in steps of 5 tokens up to 200 an example, with which `questions` (of the training set, never seen by the helpfulness model)
- * are shown no more tokens in the mean than their `count` nearest examples have.
+ * One budget for all requests: the largest, in steps of 5 tokens up to 200 an example, with which
+ * `questions` (of the training set, never seen by the helpfulness model) are shown no more tokens
+ * in the mean than their `count` nearest examples have.
  */
 export function budgetInTheMean(questions: readonly { rated: readonly Rated[] }[], count: number): number {
   const allowed = mean(questions.map(({ rated }) => nearestTokens(rated, count)));

@@ -1,5 +1,6 @@
-// nl2bash for the learning benchmark: a fixed random sample of the development requests, the training pairs as the pool, and what SmolLM2 answers
-// with the nearest five as examples. Embeddings and answers are kept on disk: only the first run has to wait for them.
+// nl2bash for the learning benchmark: a fixed random sample of the development requests, the
+// training pairs as the pool, and what SmolLM2 answers with the nearest five as examples.
+// Embeddings and answers are kept on disk: only the first run has to wait for them.
 import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -1,6 +1,8 @@
-// bench -- learning: what the loop earns and costs beside fixed choices, and what the way through Kafka and ClickHouse costs it.
-// Part 1, nl2bash: the small model with examples (its answers kept) and the recorded references at a price; reward is token F1, so the large arm
-// always earns 1. Part 2, a synthetic bandit with known truth on the same loop, beside the same algorithm in memory, where nothing is late.
+// bench -- learning: what the loop earns and costs beside fixed choices, and what the way through
+// Kafka and ClickHouse costs it. Part 1, nl2bash: the small model with examples (its answers kept)
+// and the recorded references at a price; reward is token F1, so the large arm always earns 1. Part
+// 2, a synthetic bandit with known truth on the same loop, beside the same algorithm in memory,
+// where nothing is late.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { dot } from "../../algorithms/matrix.ts";
@@ -18,7 +20,10 @@ interface Plan {
   items: number;
   requests: number;
   synthetic: number;
-  /** Requests a second, of nl2bash and of the synthetic bandit: what the delay costs is the delay times the rate. */
+  /**
+   * Requests a second, of nl2bash and of the synthetic bandit: what the delay costs is the delay
+   * times the rate.
+   */
   rate: number;
   syntheticRate: number;
   seeds: number;
@@ -175,7 +180,10 @@ function quarters(rounds: readonly Round[], chosen: readonly number[]) {
   });
 }
 
-/** Truth: for each arm fixed weights on the context; reward = theta . x + noise. Regret is that of the expected reward. */
+/**
+ * Truth: for each arm fixed weights on the context; reward = theta . x + noise. Regret is that of
+ * the expected reward.
+ */
 async function syntheticDelay(context: BenchContext, plan: Plan, stack: string, items: readonly Item[]) {
   const random = splitmix64(23);
   const theta = arms.map((_, arm) =>

@@ -1,5 +1,6 @@
-// The router's algorithm without the system around it: the same scores, the same posterior, but every reward is learnt from before the next
-// request. What the real loop loses against it is the price of the delay. Pure: the random source is passed in.
+// The router's algorithm without the system around it: the same scores, the same posterior, but
+// every reward is learnt from before the next request. What the real loop loses against it is the
+// price of the delay. Pure: the random source is passed in.
 import { constantPrior, emptyStatistics, observe, priorPosterior, solvePosterior } from "../../algorithms/bandit.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { RouteArm } from "../../operators/route/arms.ts";
@@ -104,8 +105,9 @@ export function regretCurve(
 }
 
 /**
- * Share of calls of the large arm saved against a random mix of the two arms that has the same mean reward; null where such a mix does not exist
- * (the arms are equally good, or the choices did worse than always the small arm). Negative when a random mix would have been cheaper.
+ * Share of calls of the large arm saved against a random mix of the two arms that has the same mean
+ * reward; null where such a mix does not exist (the arms are equally good, or the choices did worse
+ * than always the small arm). Negative when a random mix would have been cheaper.
  */
 export function savedShare(
   reward: number,

@@ -1,5 +1,6 @@
-// The real loop under measurement: all that learning needs in this process (plan, generate, record, learn) on the embedded stack, recorded
-// arms, requests at a steady rate, and the reward of every answer given as feedback at once. The delay is the system's own.
+// The real loop under measurement: all that learning needs in this process (plan, generate, record,
+// learn) on the embedded stack, recorded arms, requests at a steady rate, and the reward of every
+// answer given as feedback at once. The delay is the system's own.
 import { randomBytes } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";

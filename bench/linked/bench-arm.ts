@@ -1,5 +1,6 @@
-// A llama arm's inside, in this process, for what is measured of its caches: the model, the store and the prefetcher as arms/llama/load.ts puts them
-// together, for one request at a time on one thread.
+// A llama arm's inside, in this process, for what is measured of its caches: the model, the store
+// and the prefetcher as arms/llama/load.ts puts them together, for one request at a time on one
+// thread.
 import { loadLlama, type LoadedLlama } from "../../arms/llama/load.ts";
 import type { ConversationPrompt } from "../../arms/linked/beginning.ts";
 import { type LinkPolicy, parsePolicy } from "../../algorithms/link-policy.ts";
@@ -29,7 +30,10 @@ export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }:
   });
 
 export interface Answered {
-  /** Milliseconds from the call to the first token: on the clock, and of CPU in all threads of this process. */
+  /**
+   * Milliseconds from the call to the first token: on the clock, and of CPU in all threads of this
+   * process.
+   */
   ttftMs: number;
   ttftCpuMs: number;
   /** Of ttftMs, until the caches were there and the model began. */

@@ -1,4 +1,5 @@
-// What was measured of the bonus for caches at hand to rows: one for each bonus, beside none on the same requests. Pure.
+// What was measured of the bonus for caches at hand to rows: one for each bonus, beside none on the
+// same requests. Pure.
 import { splitmix64 } from "../../algorithms/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";
@@ -20,11 +21,17 @@ export interface BonusRow {
   /** Means: they add up over a stream, and medians hide the prompts that miss a chunk. */
   ttft_ms: number;
   ttft_cpu_ms: number;
-  /** CPU time to the first token less that without bonus, mean over requests, 95 % by paired bootstrap; null: without. */
+  /**
+   * CPU time to the first token less that without bonus, mean over requests, 95 % by paired
+   * bootstrap; null: without.
+   */
   ttft_cpu_difference: number | null;
   ttft_cpu_low: number | null;
   ttft_cpu_high: number | null;
-  /** Of an example shown, mean; and how much less than without bonus: mean over requests, and of the request that lost most. */
+  /**
+   * Of an example shown, mean; and how much less than without bonus: mean over requests, and of the
+   * request that lost most.
+   */
   helpfulness_mean: number;
   given_up: number;
   given_up_most: number;

@@ -1,5 +1,6 @@
-// What the bonus for examples with caches at hand gains and costs: a stream of requests of a few topics goes through selection and a llama arm, once
-// with every bonus, each with an arm of its own that has the caches of what it was shown. Everything but the bonus is the same.
+// What the bonus for examples with caches at hand gains and costs: a stream of requests of a few
+// topics goes through selection and a llama arm, once with every bonus, each with an arm of its own
+// that has the caches of what it was shown. Everything but the bonus is the same.
 import { mayContain } from "../../algorithms/bloom.ts";
 import { dot } from "../../algorithms/embedding.ts";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
@@ -29,7 +30,10 @@ export interface BonusPlan {
 export interface BonusAsked extends Answered {
   bonus: number;
   request: number;
-  /** Examples shown, those of them whose caches were at hand, and their predicted helpfulness together. */
+  /**
+   * Examples shown, those of them whose caches were at hand, and their predicted helpfulness
+   * together.
+   */
   shown: number;
   atHand: number;
   helpfulness: number;
@@ -76,7 +80,10 @@ export async function measureBonus(options: BonusOptions): Promise<BonusAsked[]>
   return asked;
 }
 
-/** Pairs of the pool as requests: those nearest to a development request, of a few of these, in random order. */
+/**
+ * Pairs of the pool as requests: those nearest to a development request, of a few of these, in
+ * random order.
+ */
 export function streamOf({ pool, dev }: HelpfulnessData, { topics, requests }: BonusPlan): number[] {
   const chosen = dev.slice(0, topics).flatMap(({ candidates }) => {
     const seen = new Set<string>();

@@ -1,4 +1,5 @@
-// What --only caches measures. The policies are those advised for such prompts (docs/linked-prefill.md). Memory holds between a quarter and a half of the caches of a stream.
+// What --only caches measures. The policies are those advised for such prompts
+// (docs/linked-prefill.md). Memory holds between a quarter and a half of the caches of a stream.
 import type { BonusPlan } from "./bonus.ts";
 import type { StreamPlan } from "./prefetch.ts";
 

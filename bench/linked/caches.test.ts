@@ -6,7 +6,10 @@ const part = (first: number, length: number) => Int32Array.from({ length }, (_, 
 const [system, own, other] = [part(1, 2), part(10, 3), part(20, 4)];
 const [one, two, three] = [part(30, 5), part(40, 5), part(50, 5)];
 
-/** The system prompt, a chunk that was first seen behind three others, and one that was first seen before all. */
+/**
+ * The system prompt, a chunk that was first seen behind three others, and one that was first seen
+ * before all.
+ */
 const item: Item = {
   tokens: Int32Array.of(...system, ...own, ...other, 99),
   chunks: [

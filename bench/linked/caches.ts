@@ -1,5 +1,6 @@
-// The chunk caches of a prompt under a convention, made as an arm makes them, and what a scoring pass says of them. What several conventions need
-// (a chunk behind the system prompt) is computed once; nothing outlives its prompt but the system prompt's own cache.
+// The chunk caches of a prompt under a convention, made as an arm makes them, and what a scoring
+// pass says of them. What several conventions need (a chunk behind the system prompt) is computed
+// once; nothing outlives its prompt but the system prompt's own cache.
 import { reusabilityScore } from "../../algorithms/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/link-plan.ts";
 import { firstContext } from "../../arms/linked/context.ts";
@@ -9,8 +10,9 @@ import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/
 import type { Item } from "./prompts.ts";
 
 /**
- * `context-1` is what `context` would be with one chunk; `seen`: all that stood before the chunk, as the prefill that it was first seen in has it;
- * `context+system`: as `context`, but what stands first here has its cache from behind the system prompt alone, as arms of `context` have it.
+ * `context-1` is what `context` would be with one chunk; `seen`: all that stood before the chunk,
+ * as the prefill that it was first seen in has it; `context+system`: as `context`, but what stands
+ * first here has its cache from behind the system prompt alone, as arms of `context` have it.
  */
 export const conventions = ["alone", "system", "context", "context+system", "context-1", "seen"] as const;
 export type Convention = (typeof conventions)[number];

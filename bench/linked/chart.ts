@@ -1,4 +1,5 @@
-// The curve of quality against recomputed share as an SVG: a panel for each workload and convention, a line for each policy. Pure.
+// The curve of quality against recomputed share as an SVG: a panel for each workload and
+// convention, a line for each policy. Pure.
 import type { Row } from "./figures.ts";
 
 const panel = { width: 290, height: 200, left: 46, top: 30, right: 12, bottom: 34 };

@@ -18,7 +18,9 @@ export async function drawChart({ all, passages }: { all?: readonly Row[]; passa
   await writeFile(file("docs/linked-prefill.svg"), chartOf(rows, titles));
 }
 
-/** A panel of one chart is of one run: where passages were asked more often, all of it is theirs. */
+/**
+ * A panel of one chart is of one run: where passages were asked more often, all of it is theirs.
+ */
 export function panelsOf(all: readonly Row[], passages: readonly Row[]): Row[] {
   const panel = ({ workload, convention }: Row): string => `${workload} ${convention}`;
   const own = new Set(passages.filter(({ convention }) => convention !== null).map(panel));

@@ -137,7 +137,10 @@ export function klDifferences(
   });
 }
 
-/** The least KL among what recomputes at most a quarter and was asked of every request; undefined when nothing was measured. */
+/**
+ * The least KL among what recomputes at most a quarter and was asked of every request; undefined
+ * when nothing was measured.
+ */
 export function bestOf(rows: readonly Row[], workload: string): Row | undefined {
   const own = rows.filter((row) => row.workload === workload);
   const all = Math.max(0, ...own.map(({ n }) => n));

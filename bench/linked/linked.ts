@@ -1,5 +1,6 @@
-// bench -- linked: what linked prefill saves and what it costs in quality, beside full prefill and prefix caching, with SmolLM2 on one thread.
-// Every request is measured by itself and kept; a run that is cut short gives the figures of what it has.
+// bench -- linked: what linked prefill saves and what it costs in quality, beside full prefill and
+// prefix caching, with SmolLM2 on one thread. Every request is measured by itself and kept; a run
+// that is cut short gives the figures of what it has.
 import type { BenchContext, Benchmark, Measured as Outcome } from "../benchmark.ts";
 import { significant } from "../support/statistics.ts";
 import { drawChart } from "./drawing.ts";

@@ -1,5 +1,6 @@
-// What a chunk's cache costs from disk against computing it again (docs/design/linked-prefill.md, The store: T_load / T_prefill), and how many layers would have to be there
-// before computing could begin, were they loaded one by one.
+// What a chunk's cache costs from disk against computing it again (docs/design/linked-prefill.md,
+// The store: T_load / T_prefill), and how many layers would have to be there before computing could
+// begin, were they loaded one by one.
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { preloadDepth } from "../../arms/linked/research/focus.ts";
@@ -15,7 +16,10 @@ export interface Loading {
   /** Of a chunk, mean. */
   tokens: number;
   bytes: number;
-  /** Milliseconds a chunk: read with its checksum verified, and prefilled behind the system prompt; medians. */
+  /**
+   * Milliseconds a chunk: read with its checksum verified, and prefilled behind the system prompt;
+   * medians.
+   */
   load_ms: number;
   prefill_ms: number;
   /** load_ms / prefill_ms. */

@@ -1,4 +1,5 @@
-// Measures what a plan says, request by request, each kept when it is done; a plan that is cut short leaves what there is.
+// Measures what a plan says, request by request, each kept when it is done; a plan that is cut
+// short leaves what there is.
 import { llamaModelFile } from "../../config/assets.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";

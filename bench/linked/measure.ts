@@ -1,5 +1,6 @@
-// One request: prefilled in full, behind its longest common prefix, and linked under every convention and policy, one after the other, so that all
-// of them share the machine's mood. Times are CPU milliseconds of this process, one thread, one request at a time.
+// One request: prefilled in full, behind its longest common prefix, and linked under every
+// convention and policy, one after the other, so that all of them share the machine's mood. Times
+// are CPU milliseconds of this process, one thread, one request at a time.
 import { tokensIn } from "../../algorithms/link-plan.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { compareLogits } from "../../algorithms/teacher-forced.ts";

@@ -1,4 +1,5 @@
-// bench -- linked --only caches: what prefetch and the bonus for caches at hand change, on arms of SmolLM2 in this process.
+// bench -- linked --only caches: what prefetch and the bonus for caches at hand change, on arms of
+// SmolLM2 in this process.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../algorithms/errors.ts";

@@ -1,5 +1,6 @@
-// bench -- linked --only passages: long passages alone, of more requests than the whole run has time for, so that the aim for them (at most 5 % computed
-// again, mean KL at most .04) is answered by an interval and not by luck.
+// bench -- linked --only passages: long passages alone, of more requests than the whole run has
+// time for, so that the aim for them (at most 5 % computed again, mean KL at most .04) is answered
+// by an interval and not by luck.
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { drawChart } from "./drawing.ts";
 import { klDifferences, rowsOf } from "./figures.ts";

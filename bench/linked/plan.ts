@@ -1,4 +1,5 @@
-// What is measured, in order of importance: a run that is cut short has the figures that matter most, and a bit of all.
+// What is measured, in order of importance: a run that is cut short has the figures that matter
+// most, and a bit of all.
 import type { Convention } from "./caches.ts";
 import type { Policies } from "./measure.ts";
 
@@ -12,7 +13,10 @@ export interface ThroughputPart {
   /** So many of the parts. */
   after: number;
   workload: string;
-  /** Different requests; each number in flight answers all of them, and at least as many as it is, some then twice. */
+  /**
+   * Different requests; each number in flight answers all of them, and at least as many as it is,
+   * some then twice.
+   */
   count: number;
   convention: Convention;
   policies: readonly string[];
@@ -22,7 +26,10 @@ export interface ThroughputPart {
 export interface Plan {
   parts: Part[];
   throughput: ThroughputPart[];
-  /** Workloads of whose first request the caches are loaded from disk, after everything else of it was measured. */
+  /**
+   * Workloads of whose first request the caches are loaded from disk, after everything else of it
+   * was measured.
+   */
   loading: string[];
   /** Whether requests are also prefilled behind the prefix that they share; default true. */
   prefix?: boolean;
@@ -33,9 +40,15 @@ const cheapPolicies = ["naive", "attnlink-4", "last-1", "last-2", "last-3", "las
 const expensivePolicies = ["attnlink-16", "blend-15", "craft-0.4", "craft-0.4+focus", "random-20", "attended-20"];
 const lasts = ["naive", "last-1", "last-2", "last-3"];
 const passages = ["naive", "attnlink-4", "attnlink-8", "last-1"];
-/** With the first passage as it stands there nothing is repaired at its boundary, and the last tokens are what counts. */
+/**
+ * With the first passage as it stands there nothing is repaired at its boundary, and the last
+ * tokens are what counts.
+ */
 const behindSystem = ["naive", "attnlink-4", "prefix-2", "prefix-5", "last-1"];
-/** The convention and the policies that an arm has by default, and their neighbours: of every request, for the interval of the F1 difference. */
+/**
+ * The convention and the policies that an arm has by default, and their neighbours: of every
+ * request, for the interval of the F1 difference.
+ */
 const ofEvery: Policies = { context: lasts };
 /** All others, of every third. */
 const ofThird: Policies = {

@@ -1,4 +1,5 @@
-// What was measured of prefetch to rows: without and with it, by workload and by where the files of the caches lay. Pure.
+// What was measured of prefetch to rows: without and with it, by workload and by where the files of
+// the caches lay. Pure.
 import { splitmix64 } from "../../algorithms/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, quantile, significant } from "../support/statistics.ts";
@@ -21,7 +22,10 @@ export interface PrefetchRow {
   /** Whole process, a request. */
   cpu_ms: number;
   wall_ms: number;
-  /** Time to the first token less that of the same request without prefetch, mean and 95 %; null: without. */
+  /**
+   * Time to the first token less that of the same request without prefetch, mean and 95 %; null:
+   * without.
+   */
   ttft_difference: number | null;
   ttft_low: number | null;
   ttft_high: number | null;

@@ -1,5 +1,7 @@
-// What it is worth to fetch the caches of waiting requests into memory: a stream of requests over a pool of chunks larger than memory, so that their
-// caches lie on disk, one request at a time and others in line behind it. Rounds with and without prefetch take turns, in the same order of requests.
+// What it is worth to fetch the caches of waiting requests into memory: a stream of requests over a
+// pool of chunks larger than memory, so that their caches lie on disk, one request at a time and
+// others in line behind it. Rounds with and without prefetch take turns, in the same order of
+// requests.
 import { execFile } from "node:child_process";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +13,10 @@ import { shuffled } from "../support/samples.ts";
 import { answer, type Answered, type BenchArm, openArm, policyNamed } from "./bench-arm.ts";
 import type { Item } from "./prompts.ts";
 
-/** Where the files of caches lie when a round begins: in the page cache of the system, or on the device alone. */
+/**
+ * Where the files of caches lie when a round begins: in the page cache of the system, or on the
+ * device alone.
+ */
 export type Files = "page cache" | "device";
 
 export interface StreamPlan {
@@ -125,7 +130,10 @@ interface Streaming {
   signal: AbortSignal;
 }
 
-/** Clients that ask again at once when they were answered, as many as keep `waiting` in line; what waits is told as in arms/calls.ts. */
+/**
+ * Clients that ask again at once when they were answered, as many as keep `waiting` in line; what
+ * waits is told as in arms/calls.ts.
+ */
 async function stream(
   llama: LoadedLlama,
   prompts: readonly ConversationPrompt[],

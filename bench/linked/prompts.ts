@@ -1,4 +1,5 @@
-// A request of this benchmark as tokens: its chunks, and the earlier prompt that each of them was first seen in.
+// A request of this benchmark as tokens: its chunks, and the earlier prompt that each of them was
+// first seen in.
 import { chunkPrompt } from "../../arms/linked/prompt.ts";
 import type { createChat } from "../../connections/llama/chat.ts";
 import type { Range } from "../../connections/llama/port.ts";
@@ -30,7 +31,10 @@ export interface Material {
   kind: "example" | "document";
   /** Pieces of each chunk behind the system prompt, as they stand in the prompt. */
   chunks: readonly (readonly Piece[])[];
-  /** For each of them the prompt that it was first seen in: chunks behind the system prompt, and which of them it is. */
+  /**
+   * For each of them the prompt that it was first seen in: chunks behind the system prompt, and
+   * which of them it is.
+   */
   earlier: readonly { chunks: readonly (readonly Piece[])[]; at: number }[];
   question: string;
   references: string[];

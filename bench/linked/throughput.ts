@@ -1,4 +1,5 @@
-// Requests a CPU second with several in flight: their answers are decoded together, their prompts one after the other. Caches are there before.
+// Requests a CPU second with several in flight: their answers are decoded together, their prompts
+// one after the other. Caches are there before.
 import { planRecompute } from "../../algorithms/link-plan.ts";
 import { parsePolicy } from "../../algorithms/link-policy.ts";
 import type { LlamaContext, Prompt } from "../../connections/llama/port.ts";
@@ -25,7 +26,10 @@ export interface ThroughputOptions {
   signal: AbortSignal;
 }
 
-/** Each number in flight answers every item, and again from the first until there were as many as are in flight. */
+/**
+ * Each number in flight answers every item, and again from the first until there were as many as
+ * are in flight.
+ */
 export async function measureThroughput(options: ThroughputOptions): Promise<Throughput[]> {
   const { items, convention, context, signal, maxTokens } = options;
   const caches: Caches[] = [];

@@ -1,5 +1,6 @@
-// What is asked: nl2bash with similar examples, musique with passages of two sizes, and ever longer prompts of long passages. Every item is made
-// from a fixed random sample, so that a longer run begins with the shorter one.
+// What is asked: nl2bash with similar examples, musique with passages of two sizes, and ever longer
+// prompts of long passages. Every item is made from a fixed random sample, so that a longer run
+// begins with the shorter one.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -129,12 +130,16 @@ function withExamples({ pool, vectors, dev }: HelpfulnessData, count: number, in
     chat,
   );
 
-  /** Where an example was seen first another request was asked: one of the ten training requests nearest to it, with its own nearest examples. */
+  /**
+   * Where an example was seen first another request was asked: one of the ten training requests
+   * nearest to it, with its own nearest examples.
+   */
   function seenIn(example: number) {
     const askers = nearestOf(example, 10);
     const asker = askers[Math.floor(random() * askers.length)]!;
     const own = nearestOf(asker, count).reverse();
-    // Not always is it among the nearest of its nearest: then it stands for the one that is least so.
+    // Not always is it among the nearest of its nearest: then it stands for the one that is least
+    // so.
     const chunks = own.includes(example) ? own : [example, ...own.slice(1)];
     return { chunks: chunks.map(piecesOf), at: chunks.indexOf(example) };
   }

@@ -1,4 +1,5 @@
-// A process under measurement: started, waited for until it says that it runs, stopped by SIGTERM. Its log is kept in a file.
+// A process under measurement: started, waited for until it says that it runs, stopped by SIGTERM.
+// Its log is kept in a file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";

@@ -1,5 +1,6 @@
-// A closed loop from outside: so many requests in flight, each produced on its own as a client would, the next one when its
-// response is read. It looks at nothing but keys while it measures: the same little work for the real loop and for the floor.
+// A closed loop from outside: so many requests in flight, each produced on its own as a client
+// would, the next one when its response is read. It looks at nothing but keys while it measures:
+// the same little work for the real loop and for the floor.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kafka } from "../../connections/kafka/port.ts";
 

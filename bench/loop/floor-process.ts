@@ -1,5 +1,6 @@
-// The floor, in a process like the real one's: two exactly-once stages of the same runtime whose operators do nothing
-// (requests -> work and decisions -> responses), so that what remains is Kafka, transactions and the runtime. Started by loop.ts.
+// The floor, in a process like the real one's: two exactly-once stages of the same runtime whose
+// operators do nothing (requests -> work and decisions -> responses), so that what remains is
+// Kafka, transactions and the runtime. Started by loop.ts.
 import { once } from "node:events";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
 import { untilReachable } from "../../connections/kafka/retry.ts";

@@ -1,5 +1,5 @@
-// The data of the loop benchmark: some thousand examples made from the sample pairs, and few distinct questions with recorded
-// answers. Embeddings are computed once and kept.
+// The data of the loop benchmark: some thousand examples made from the sample pairs, and few
+// distinct questions with recorded answers. Embeddings are computed once and kept.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -94,7 +94,10 @@ export async function loadHistory(context: Pick<BenchContext, "folder" | "progre
   };
 }
 
-/** Vectors as little-endian floats, from the file that an earlier run left when it is of these texts and this model. */
+/**
+ * Vectors as little-endian floats, from the file that an earlier run left when it is of these texts
+ * and this model.
+ */
 export async function embeddings(
   texts: readonly string[],
   { folder, progress }: Pick<BenchContext, "folder" | "progress">,

@@ -1,5 +1,6 @@
-// bench -- loop: how much the loop costs beyond Kafka itself. Requests go through all stages of `precedent up` (two recorded arms
-// without latency, questions embedded before, some thousand examples), and in turn through a floor of empty operators on the same broker.
+// bench -- loop: how much the loop costs beyond Kafka itself. Requests go through all stages of
+// `precedent up` (two recorded arms without latency, questions embedded before, some thousand
+// examples), and in turn through a floor of empty operators on the same broker.
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +46,8 @@ export const loop: Benchmark = {
 
 async function run(context: BenchContext): Promise<Measured> {
   const folder = join(context.folder, "..", "stack");
-  // Topics and tables of earlier runs would only be in the way: every run starts with an empty broker, unless it is shared.
+  // Topics and tables of earlier runs would only be in the way: every run starts with an empty
+  // broker, unless it is shared.
   const { running } = await stackStatus(folder);
   if (!running) await rm(stackFolder(folder).data, { recursive: true, force: true });
   context.note("starting the stack");

@@ -1,5 +1,5 @@
-// What each operator of plan took, by the median: exactly, from the decisions recorded since a moment; compose, which ends after the
-// decision is written, from the histogram of /metrics.
+// What each operator of plan took, by the median: exactly, from the decisions recorded since a
+// moment; compose, which ends after the decision is written, from the histogram of /metrics.
 import { histogramQuantile, significant, type Bucket } from "../support/statistics.ts";
 import type { RealLoop } from "./system.ts";
 

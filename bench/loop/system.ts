@@ -1,5 +1,5 @@
-// The real loop as its users run it: `precedent up` with all stages in a process of its own, on the embedded stack, with a pool of
-// examples and two recorded arms that answer at once.
+// The real loop as its users run it: `precedent up` with all stages in a process of its own, on the
+// embedded stack, with a pool of examples and two recorded arms that answer at once.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

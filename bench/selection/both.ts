@@ -1,5 +1,6 @@
-// Both stages on a pool of n examples: nearest of the domain from the index, vectors and texts from the store, features, one call of an ONNX
-// proxy for two arms, each arm's choice. Everything that select does for a request but its embedding, which others measure.
+// Both stages on a pool of n examples: nearest of the domain from the index, vectors and texts from
+// the store, features, one call of an ONNX proxy for two arms, each arm's choice. Everything that
+// select does for a request but its embedding, which others measure.
 import { join } from "node:path";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
@@ -154,7 +155,10 @@ async function fillPool(
   return (files.n - from) / ((performance.now() - began) / 1_000);
 }
 
-/** Whether its indexes were restored: one that was built here from the store was swapped in, or is too small for clusters and for a file. */
+/**
+ * Whether its indexes were restored: one that was built here from the store was swapped in, or is
+ * too small for clusters and for a file.
+ */
 const fromFile = (pool: ExamplePool): boolean =>
   pool.figures().indexes.every(({ figures }) => figures.swaps === 0 && figures.kind === "ivf");
 
@@ -183,7 +187,10 @@ function exampleOf({ request, response }: Pair, i: number, vector: Float32Array)
   };
 }
 
-/** Something for a helpfulness model to learn, so that the one that is timed has the size of a learnt one: effects that no single feature tells. */
+/**
+ * Something for a helpfulness model to learn, so that the one that is timed has the size of a
+ * learnt one: effects that no single feature tells.
+ */
 function proxyRows(): ProxyRow[] {
   const random = splitmix64(5);
   return Array.from({ length: 2_400 }, (_, i) => {

@@ -1,6 +1,8 @@
-// Vectors that lie as those of texts do: topics of some twenty texts, topics in wider fields, all of them with a common part, coordinates
-// of falling variance, spreads that overlap. The constants were set so that a query's similarity to its 1st, 10th, 32nd, 100th and 1,000th
-// neighbour of 11,249 (.83 .73 .64 .56 .40) is that of NL2Bash requests under all-MiniLM-L6-v2 (.86 .68 .60 .52 .39). Kept as files.
+// Vectors that lie as those of texts do: topics of some twenty texts, topics in wider fields, all
+// of them with a common part, coordinates of falling variance, spreads that overlap. The constants
+// were set so that a query's similarity to its 1st, 10th, 32nd, 100th and 1,000th neighbour of
+// 11,249 (.83 .73 .64 .56 .40) is that of NL2Bash requests under all-MiniLM-L6-v2 (.86 .68 .60 .52
+// .39). Kept as files.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { open, readFile, rename, stat, writeFile } from "node:fs/promises";
@@ -14,7 +16,10 @@ const perTopic = 20;
 const decay = 0.5;
 const weights = { common: 0.8, field: 1, topic: 1, text: 1.2 };
 
-/** Uniform in [0, 1), 32 bits a draw: a billion draws are needed, and splitmix64's big integers would take minutes. */
+/**
+ * Uniform in [0, 1), 32 bits a draw: a billion draws are needed, and splitmix64's big integers
+ * would take minutes.
+ */
 function mulberry32(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -25,7 +30,10 @@ function mulberry32(seed: number): () => number {
   };
 }
 
-/** Gives the next vector of a collection of n, of unit length, into `out` at an offset. Repeatable from the seed. */
+/**
+ * Gives the next vector of a collection of n, of unit length, into `out` at an offset. Repeatable
+ * from the seed.
+ */
 export function clusteredVectors(n: number, seed: number): (out: Float32Array, at: number) => void {
   const random = mulberry32(seed);
   // Four uniform draws are normal enough, and quick.

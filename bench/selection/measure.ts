@@ -1,4 +1,5 @@
-// Everything about one collection of vectors: build, restore, then all indexes in turn, round by round, on the same queries.
+// Everything about one collection of vectors: build, restore, then all indexes in turn, round by
+// round, on the same queries.
 import { join } from "node:path";
 import { WorkerCallError } from "../../connections/worker/rpc.ts";
 import type { BenchContext } from "../benchmark.ts";

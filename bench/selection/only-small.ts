@@ -1,5 +1,6 @@
-// bench -- selection --only small: the three adapters of the VectorIndex port on small pools, as a stage uses them: faiss-node and the
-// exact index in this thread, our addon in a process of its own. Turn by turn on the same vectors and queries.
+// bench -- selection --only small: the three adapters of the VectorIndex port on small pools, as a
+// stage uses them: faiss-node and the exact index in this thread, our addon in a process of its
+// own. Turn by turn on the same vectors and queries.
 import { createExactIndexes } from "../../store/vectors/exact.ts";
 import { createFaissIndexes } from "../../store/vectors/faiss.ts";
 import { createFlatIndexes } from "../../store/vectors/flat.ts";

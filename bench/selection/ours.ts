@@ -1,5 +1,5 @@
-// Our index through its port: built from nothing under searches, saved, restored, added to. Its process is another, so that every time
-// has the message to it and back in it.
+// Our index through its port: built from nothing under searches, saved, restored, added to. Its
+// process is another, so that every time has the message to it and back in it.
 import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +14,9 @@ const addAtOnce = 5_000;
 export const k = 32;
 
 export interface BuildFigures {
-  /** From an empty index until the last build of clusters is over; searches went on all the time. */
+  /**
+   * From an empty index until the last build of clusters is over; searches went on all the time.
+   */
   build_s: number;
   /** Until everything could be found. */
   load_s: number;
@@ -181,7 +183,10 @@ export async function throughputOurs(
   return count / ((performance.now() - began) / 1_000);
 }
 
-/** Additions and removals a second, in calls of 500, to the index as it stands; it is as before afterwards. */
+/**
+ * Additions and removals a second, in calls of 500, to the index as it stands; it is as before
+ * afterwards.
+ */
 export async function changesOurs(
   index: VectorIndex,
   files: VectorFiles,

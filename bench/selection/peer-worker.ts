@@ -92,7 +92,10 @@ const loaded = (): Peer => {
   return peer;
 };
 
-/** One process builds a file: at a million that takes long, and two would take twice as long. Fails with code being_built. */
+/**
+ * One process builds a file: at a million that takes long, and two would take twice as long. Fails
+ * with code being_built.
+ */
 async function claim(kept: string): Promise<void> {
   const owner = Number(await readFile(`${kept}.pid`, "utf8").catch(() => "0"));
   if (owner > 0 && existsSync(`/proc/${owner}`))

@@ -1,5 +1,6 @@
-// With --only ours the peers have no figures in the run: those that the result file has from an earlier run go along in it, under that run's
-// name, so that they are neither lost nor taken for figures of this one.
+// With --only ours the peers have no figures in the run: those that the result file has from an
+// earlier run go along in it, under that run's name, so that they are neither lost nor taken for
+// figures of this one.
 import { readFile } from "node:fs/promises";
 
 /** What was measured of the peers by an earlier run, and by which. */

@@ -1,5 +1,6 @@
-// bench -- selection: the index of stage 1 beside exact search in FAISS, hnswlib and usearch on the same vectors and queries, and both stages
-// of selection on a pool of as many examples. Generated vectors that lie as those of texts do (data.ts), and real ones where nl2bash is there.
+// bench -- selection: the index of stage 1 beside exact search in FAISS, hnswlib and usearch on the
+// same vectors and queries, and both stages of selection on a pool of as many examples. Generated
+// vectors that lie as those of texts do (data.ts), and real ones where nl2bash is there.
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -52,7 +53,9 @@ async function run(context: BenchContext): Promise<Measured> {
   return { figures: { ...rows.at(-1), rows, ...(recorded_peers && { recorded_peers }) }, reasons };
 }
 
-/** Its training requests, asked for by its development requests; null where the data is not there. */
+/**
+ * Its training requests, asked for by its development requests; null where the data is not there.
+ */
 async function nl2bash({ folder, progress }: BenchContext): Promise<VectorFiles | null> {
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const data = process.env["PRECEDENT_DATA"] ?? resolve(root, "../shared/data");

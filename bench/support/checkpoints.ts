@@ -1,10 +1,12 @@
-// Finished parts of a long benchmark, kept so that a run that was broken off goes on where it was. What was kept under other
-// settings (another commit, other data) does not count.
+// Finished parts of a long benchmark, kept so that a run that was broken off goes on where it was.
+// What was kept under other settings (another commit, other data) does not count.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 export interface Checkpoints {
-  /** The kept result of a part, or what `compute` gives, which is kept. Results must survive JSON. */
+  /**
+   * The kept result of a part, or what `compute` gives, which is kept. Results must survive JSON.
+   */
   part<T>(name: string, compute: () => Promise<T>): Promise<T>;
   /** Parts that are there already. */
   count(): number;

@@ -1,8 +1,12 @@
-// How long garbage collection held this thread: what a figure of latency has in its tail when too much is allocated.
+// How long garbage collection held this thread: what a figure of latency has in its tail when too
+// much is allocated.
 import { PerformanceObserver } from "node:perf_hooks";
 import { setImmediate as turn } from "node:timers/promises";
 
-/** Milliseconds of each collection from now on, given by the function that ends the watching. Only one of the thread that calls. */
+/**
+ * Milliseconds of each collection from now on, given by the function that ends the watching. Only
+ * one of the thread that calls.
+ */
 export function watchCollections(): () => Promise<number[]> {
   const pauses: number[] = [];
   const observer = new PerformanceObserver((list) => {

@@ -8,7 +8,10 @@ export interface Machine {
   cores: number;
   memory_gib: number;
   node: string;
-  /** Load average of the last minute, our own load included: far above `cores`, others were at work and times are worth little. */
+  /**
+   * Load average of the last minute, our own load included: far above `cores`, others were at work
+   * and times are worth little.
+   */
   load: number;
 }
 

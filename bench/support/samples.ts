@@ -1,5 +1,5 @@
-// Reads lines of JSON and puts them in a fixed random order: a benchmark's sample is the same in every run, and a larger one begins with the
-// smaller one.
+// Reads lines of JSON and puts them in a fixed random order: a benchmark's sample is the same in
+// every run, and a larger one begins with the smaller one.
 import { readFile } from "node:fs/promises";
 import { splitmix64 } from "../../algorithms/random.ts";
 

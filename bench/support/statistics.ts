@@ -6,7 +6,10 @@ export interface Spread {
   maximum: number;
 }
 
-/** Quantile by linear interpolation between the order statistics (type 7, as in R and NumPy); q in [0, 1]. Throws RangeError for no values. */
+/**
+ * Quantile by linear interpolation between the order statistics (type 7, as in R and NumPy); q in
+ * [0, 1]. Throws RangeError for no values.
+ */
 export function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) throw new RangeError("no values: no quantile");
   if (!(q >= 0 && q <= 1)) throw new RangeError(`a quantile lies in [0, 1], not at ${q}`);
@@ -35,7 +38,10 @@ export interface Bucket {
   count: number;
 }
 
-/** Quantile of a histogram, linear within the bucket (as PromQL's histogram_quantile); NaN when it is empty. Buckets ascend. */
+/**
+ * Quantile of a histogram, linear within the bucket (as PromQL's histogram_quantile); NaN when it
+ * is empty. Buckets ascend.
+ */
 export function histogramQuantile(buckets: readonly Bucket[], q: number): number {
   const total = buckets.at(-1)?.count ?? 0;
   if (total === 0) return Number.NaN;

@@ -9,7 +9,10 @@ const armBase = {
   examples: z.boolean().default(true),
   /** Tokens that examples may add to its prompts; absent: selection.tokenBudget. */
   tokenBudget: z.number().int().min(0).optional(),
-  /** How examples stand in a prompt: as chat turns before the question (can be linked), or as guidance in the question's own turn, which stands before and after it. */
+  /**
+   * How examples stand in a prompt: as chat turns before the question (can be linked), or as
+   * guidance in the question's own turn, which stands before and after it.
+   */
   template: z.enum(["chat-turns", "guided"]).default("chat-turns"),
   maxTokens: z.number().int().positive().default(256),
   /** Stop strings where the request has none; not part of the answer. */
@@ -35,7 +38,10 @@ const openaiArm = z.strictObject({
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });
 const linked = z.strictObject({
-  /** What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K, prefix-R, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md). */
+  /**
+   * What of a linked prompt is computed again: full (nothing is linked), naive, attnlink-K,
+   * prefix-R, last-M, last-M+ANOTHER, or auto (docs/linked-prefill.md).
+   */
   policy: z
     .string()
     .superRefine((name, context) => {
@@ -44,7 +50,10 @@ const linked = z.strictObject({
       if ("problem" in policy) context.addIssue({ code: "custom", message: `${policy.problem}, or auto` });
     })
     .default("last-2"),
-  /** What chunks are prefilled behind when they are cached: nothing, the system prompt, that and the two chunks next to them in the prompt that brought them, or all that stood before them there. */
+  /**
+   * What chunks are prefilled behind when they are cached: nothing, the system prompt, that and the
+   * two chunks next to them in the prompt that brought them, or all that stood before them there.
+   */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
   /** Caches of chunks, and a quarter of it the beginnings of conversations. */
   memoryBytes: z
@@ -58,7 +67,10 @@ const linked = z.strictObject({
     .int()
     .positive()
     .default(2_048 * 1_048_576),
-  /** Share of the requests whose linked prefill is compared with a full one while nobody waits; [0, 1]. */
+  /**
+   * Share of the requests whose linked prefill is compared with a full one while nobody waits;
+   * [0, 1].
+   */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: mean divergence from a full prefill that is allowed, in nats. */
   maxKl: z.number().positive().default(0.1),
@@ -68,7 +80,10 @@ const llamaArm = z.strictObject({
   type: z.literal("llama"),
   /** A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. */
   model: z.string().optional(),
-  /** A file with the model's chat template (Jinja), where the GGUF has none or one that does not work. */
+  /**
+   * A file with the model's chat template (Jinja), where the GGUF has none or one that does not
+   * work.
+   */
   chatTemplate: z.string().optional(),
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
@@ -86,7 +101,9 @@ const recordedArm = z.strictObject({
   model: z.string().default("recorded"),
   /** Simulated time of an answer. */
   latencyMs: z.number().min(0).default(0),
-  /** Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order. */
+  /**
+   * Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order.
+   */
   latencySpreadMs: z.number().min(0).default(0),
 });
 export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm]);

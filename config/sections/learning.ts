@@ -12,29 +12,45 @@ export const routing = z.strictObject({
   priorVariance: z.number().positive().default(0.25),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
-  /** Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an arm (routing.md). */
+  /**
+   * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
+   * arm (routing.md).
+   */
   load: z
     .strictObject({
-      /** L*: utilisation of the more expensive arms from which it presses; 1 is as many requests as they take at a time. */
+      /**
+       * L*: utilisation of the more expensive arms from which it presses; 1 is as many requests as
+       * they take at a time.
+       */
       threshold: z.number().min(0).default(0.8),
       /** How steeply it rises from there. */
       gamma: z.number().positive().default(3),
-      /** lambda0: quality that a full unit of cost loses at the most; absent: so much that the cheapest arm wins surely; 0 turns it off. */
+      /**
+       * lambda0: quality that a full unit of cost loses at the most; absent: so much that the
+       * cheapest arm wins surely; 0 turns it off.
+       */
       weight: z.number().min(0).optional(),
     })
     .prefault({}),
   /** What an arm loses for its own utilisation, the cheapest too (routing.md). */
   saturation: z
     .strictObject({
-      /** Utilisation of an arm from which it loses; 2: as many requests wait as it takes at a time. */
+      /**
+       * Utilisation of an arm from which it loses; 2: as many requests wait as it takes at a time.
+       */
       threshold: z.number().min(0).default(2),
       /** How steeply it rises from there. */
       gamma: z.number().positive().default(1),
-      /** Quality that it loses at the most; absent: so much that an idle arm wins surely, whatever both are worth and cost; 0 turns it off. */
+      /**
+       * Quality that it loses at the most; absent: so much that an idle arm wins surely, whatever
+       * both are worth and cost; 0 turns it off.
+       */
       weight: z.number().min(0).optional(),
     })
     .prefault({}),
-  /** Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback. */
+  /**
+   * Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback.
+   */
   askShare: z.number().min(0).max(1).default(0.01),
 });
 
@@ -45,7 +61,10 @@ export const learn = z.strictObject({
   halfLifeHours: z.number().positive().default(168),
   /** Rewarded requests before anything is published. */
   minimumRewards: z.number().int().min(1).default(1),
-  /** What changes less than a hundredth of the rewards is published only when the newest version is this old, in milliseconds. */
+  /**
+   * What changes less than a hundredth of the rewards is published only when the newest version is
+   * this old, in milliseconds.
+   */
   settleMs: z.number().int().min(0).default(60_000),
   /** The model of which examples help. */
   proxy: z
@@ -63,7 +82,10 @@ export const learn = z.strictObject({
     .strictObject({
       /** Time between two looks at how the thresholds do. */
       everyMs: milliseconds.default(60_000),
-      /** Rewarded requests under a threshold, and under the one in force, before it can take its place. */
+      /**
+       * Rewarded requests under a threshold, and under the one in force, before it can take its
+       * place.
+       */
       minimumRequests: z.number().int().min(2).default(200),
       /** Price of 1,000 tokens of examples, in quality. */
       tokenPrice: z.number().min(0).default(0.05),

@@ -1,4 +1,5 @@
-// What a prompt is made of besides the request: how texts become vectors, which examples are shown, how documents are cut.
+// What a prompt is made of besides the request: how texts become vectors, which examples are shown,
+// how documents are cut.
 import { z } from "zod";
 
 export const embedder = z.strictObject({
@@ -7,7 +8,10 @@ export const embedder = z.strictObject({
   threads: z.number().int().min(1).max(16).default(1),
   maxBatch: z.number().int().min(1).max(256).default(8),
   cacheEntries: z.number().int().min(0).default(50_000),
-  /** Texts of requests that may wait for the model; a request that finds more goes on without examples and says so. */
+  /**
+   * Texts of requests that may wait for the model; a request that finds more goes on without
+   * examples and says so.
+   */
   maxWaiting: z.number().int().min(1).max(16_384).default(1_024),
 });
 
@@ -16,39 +20,66 @@ export const selection = z.strictObject({
   examples: z.number().int().min(0).max(64).default(5),
   /** Candidates found by similarity. */
   candidates: z.number().int().min(1).max(1024).default(32),
-  /** Less similar ones are no candidates; until a helpfulness model is learnt also the threshold of helpfulness. */
+  /**
+   * Less similar ones are no candidates; until a helpfulness model is learnt also the threshold of
+   * helpfulness.
+   */
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
   /** Tokens that examples may add to a prompt, unless the arm says otherwise. */
   tokenBudget: z.number().int().min(0).default(1500),
   /** Cosine from which an example says the same as one already taken, and is left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
-  /** Lambda of maximal marginal relevance: 1 goes by helpfulness alone, less shuns what resembles an example already taken. */
+  /**
+   * Lambda of maximal marginal relevance: 1 goes by helpfulness alone, less shuns what resembles an
+   * example already taken.
+   */
   relevance: z.number().min(0).max(1).default(1),
-  /** Added to the helpfulness of an example whose cache the arm has at hand, to choose between near-equals; 0: none. Never lets one pass the threshold. */
+  /**
+   * Added to the helpfulness of an example whose cache the arm has at hand, to choose between
+   * near-equals; 0: none. Never lets one pass the threshold.
+   */
   cachedBonus: z.number().min(0).max(0.1).default(0.02),
   /** Requests from which selection learns; one is in at most one of the shares. */
   explore: z
     .strictObject({
-      /** Share on which one candidate, drawn evenly, is forced into the prompt or kept out of it, by equal chance. */
+      /**
+       * Share on which one candidate, drawn evenly, is forced into the prompt or kept out of it, by
+       * equal chance.
+       */
       trials: z.number().min(0).max(0.5).default(0.02),
-      /** Share that is served under another threshold of helpfulness, drawn evenly from the grid; once a helpfulness model is learnt. */
+      /**
+       * Share that is served under another threshold of helpfulness, drawn evenly from the grid;
+       * once a helpfulness model is learnt.
+       */
       thresholds: z.number().min(0).max(0.5).default(0.02),
       /** The thresholds that are tried. */
       grid: z.array(z.number().min(0).max(1)).min(1).max(16).default([0.4, 0.45, 0.5, 0.55, 0.6]),
     })
     .prefault({}),
-  /** How nearest examples are searched: clustered, in a process of its own (any size), or flat, every one compared in the stage's own thread (up to some thousand). */
+  /**
+   * How nearest examples are searched: clustered, in a process of its own (any size), or flat,
+   * every one compared in the stage's own thread (up to some thousand).
+   */
   index: z.enum(["clustered", "flat"]).default("clustered"),
-  /** Where examples are held: all of them by every plan process (global), those of its partitions (shared), or shared above shareAbove (auto). */
+  /**
+   * Where examples are held: all of them by every plan process (global), those of its partitions
+   * (shared), or shared above shareAbove (auto).
+   */
   pool: z.enum(["auto", "global", "shared"]).default("auto"),
   /** Examples from which on each plan process holds only what its partitions need. */
   shareAbove: z.number().int().min(0).default(100_000),
-  /** Shared: examples of a partition that went to another process are kept up to date for so long, in ms; rebalances return it. */
+  /**
+   * Shared: examples of a partition that went to another process are kept up to date for so long,
+   * in ms; rebalances return it.
+   */
   graceMs: z.number().int().min(0).default(60_000),
 });
 
 export const documents = z.strictObject({
-  /** Where a document is cut into pieces that are cached each on its own: at paragraphs, lines and sentences, or wherever a piece is full. */
+  /**
+   * Where a document is cut into pieces that are cached each on its own: at paragraphs, lines and
+   * sentences, or wherever a piece is full.
+   */
   split: z.enum(["meaning", "size"]).default("meaning"),
   /** Estimated tokens that a piece has at most. */
   chunkTokens: z.number().int().min(16).max(8192).default(512),

@@ -22,11 +22,15 @@ export const kafka = z.strictObject({
   partitions: z.number().int().min(1).max(1024).default(8),
   /** Copies of each topic that is made; absent: one a broker, at most 3. */
   replicationFactor: z.number().int().min(1).max(32_767).optional(),
-  /** Copies that must have a record before it is acknowledged; absent: 2 where there are 3 copies or more, else 1. */
+  /**
+   * Copies that must have a record before it is acknowledged; absent: 2 where there are 3 copies or
+   * more, else 1.
+   */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
   /**
-   * How long a transaction may stay open. It bounds how long readers wait behind one whose process died and was not started again, and
-   * how long the brokers may take for a commit: below a few seconds a slow broker has its commits undone and repeated.
+   * How long a transaction may stay open. It bounds how long readers wait behind one whose process
+   * died and was not started again, and how long the brokers may take for a commit: below a few
+   * seconds a slow broker has its commits undone and repeated.
    */
   transactionTimeoutMs: milliseconds.min(1_000).max(900_000).default(5_000),
   /** A process that is silent for so long loses its partitions to others. */

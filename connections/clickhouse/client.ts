@@ -1,5 +1,6 @@
-// The ClickHouse port over @clickhouse/client and HTTP: the same code for a server, a cluster and the embedded facade.
-// Every call ends within its time limit and rejects with ClickHouseUnavailable (try again) or ClickHouseRejected (never will).
+// The ClickHouse port over @clickhouse/client and HTTP: the same code for a server, a cluster and
+// the embedded facade. Every call ends within its time limit and rejects with ClickHouseUnavailable
+// (try again) or ClickHouseRejected (never will).
 import { createClient } from "@clickhouse/client";
 import { classify } from "./errors.ts";
 import type { ClickHouse } from "./port.ts";
@@ -75,7 +76,10 @@ const shortened = (sql: string): string => {
   return line.length > 120 ? `${line.slice(0, 120)}...` : line;
 };
 
-/** Errors reach the caller, who logs them with what they meant; the client's own lines would only repeat them. */
+/**
+ * Errors reach the caller, who logs them with what they meant; the client's own lines would only
+ * repeat them.
+ */
 class SilentLogger {
   trace(): void {}
   debug(): void {}

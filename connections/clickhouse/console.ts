@@ -1,5 +1,6 @@
-// One reading statement over ClickHouse's HTTP interface, in whatever output format a person asked for; the port (port.ts)
-// is for programs, which want rows. The server is told to refuse everything that writes.
+// One reading statement over ClickHouse's HTTP interface, in whatever output format a person asked
+// for; the port (port.ts) is for programs, which want rows. The server is told to refuse everything
+// that writes.
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
 export interface ConsoleTarget {
@@ -9,7 +10,10 @@ export interface ConsoleTarget {
   database: string;
 }
 
-/** The output as it comes. Rejects with ClickHouseRejected (the statement is wrong, or writes) or ClickHouseUnavailable. */
+/**
+ * The output as it comes. Rejects with ClickHouseRejected (the statement is wrong, or writes) or
+ * ClickHouseUnavailable.
+ */
 export async function readOnlyQuery(
   { url, username, password, database }: ConsoleTarget,
   sql: string,

@@ -1,8 +1,12 @@
-// Which errors of ClickHouse pass by themselves (wait and try again) and which never will (the statement or its rows are wrong).
+// Which errors of ClickHouse pass by themselves (wait and try again) and which never will (the
+// statement or its rows are wrong).
 import { messageOf } from "../../algorithms/errors.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
-/** Codes of a server that is overloaded, starting, or cut off from its own dependencies: the same statement may succeed later. */
+/**
+ * Codes of a server that is overloaded, starting, or cut off from its own dependencies: the same
+ * statement may succeed later.
+ */
 const passing: Readonly<Record<string, string>> = {
   "3": "UNEXPECTED_END_OF_FILE",
   "159": "TIMEOUT_EXCEEDED",
@@ -26,13 +30,17 @@ const passing: Readonly<Record<string, string>> = {
   "999": "KEEPER_EXCEPTION",
 };
 
-/** What @clickhouse/client threw, as one of the port's two errors; `what` says what was being done. */
+/**
+ * What @clickhouse/client threw, as one of the port's two errors; `what` says what was being done.
+ */
 export function classify(cause: unknown, what: string): ClickHouseUnavailable | ClickHouseRejected {
   const message = messageOf(cause);
-  // The client's own errors, Node's system errors and aborted requests all carry a string code; ClickHouse's are digits.
+  // The client's own errors, Node's system errors and aborted requests all carry a string code;
+  // ClickHouse's are digits.
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   if (/^\d+$/.test(code) && !(code in passing))
     return new ClickHouseRejected(`ClickHouse refused ${what}: ${message} (code ${code})`, code);
-  // Without a code of ClickHouse: refused or reset connections, timeouts, a proxy's 502. All of them may pass.
+  // Without a code of ClickHouse: refused or reset connections, timeouts, a proxy's 502. All of
+  // them may pass.
   return new ClickHouseUnavailable(`ClickHouse could not do ${what}: ${message}${code ? ` (${code})` : ""}`, { cause });
 }

@@ -1,6 +1,7 @@
-// Brings a database to the state of schemas/clickhouse: numbered files, each applied once, in order, recorded with its checksum.
-// Safe to run from several processes at once and to be killed anywhere: every statement can be repeated (IF NOT EXISTS, OR REPLACE), a file is
-// recorded after its last statement, and rows of the same version merge.
+// Brings a database to the state of schemas/clickhouse: numbered files, each applied once, in
+// order, recorded with its checksum. Safe to run from several processes at once and to be killed
+// anywhere: every statement can be repeated (IF NOT EXISTS, OR REPLACE), a file is recorded after
+// its last statement, and rows of the same version merge.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +13,9 @@ export interface Migration {
   version: number;
   name: string;
   sql: string;
-  /** sha256 of the file, placeholders as they stand: the configuration may change, a file may not. */
+  /**
+   * sha256 of the file, placeholders as they stand: the configuration may change, a file may not.
+   */
   checksum: string;
 }
 
@@ -22,7 +25,9 @@ export class MigrationError extends Error {
 
 const folder = fileURLToPath(new URL("../../schemas/clickhouse", import.meta.url));
 
-/** The files of a folder in order. Throws MigrationError when a number is missing or taken twice. */
+/**
+ * The files of a folder in order. Throws MigrationError when a number is missing or taken twice.
+ */
 export async function readMigrations(path: string = folder): Promise<Migration[]> {
   const names = (await readdir(path)).filter((name) => name.endsWith(".sql")).sort();
   return await Promise.all(
@@ -39,9 +44,10 @@ export async function readMigrations(path: string = folder): Promise<Migration[]
 }
 
 /**
- * Applies what is missing and returns the names of what it applied; also brings the tables' TTL to options.ttlDays.
- * The client may have any default database: ours is created first. Versions that the database has and we do not (a newer release ran here)
- * are left alone. Throws MigrationError when an applied file has changed; rejects as the port does.
+ * Applies what is missing and returns the names of what it applied; also brings the tables' TTL to
+ * options.ttlDays. The client may have any default database: ours is created first. Versions that
+ * the database has and we do not (a newer release ran here) are left alone. Throws MigrationError
+ * when an applied file has changed; rejects as the port does.
  */
 export async function migrate(
   clickhouse: Pick<ClickHouse, "command" | "query">,
@@ -91,7 +97,10 @@ async function createBook(clickhouse: Pick<ClickHouse, "command">, options: Rend
   );
 }
 
-/** clickhouse.ttlDays may change after a table was made; parts are rewritten as they merge, not at once. */
+/**
+ * clickhouse.ttlDays may change after a table was made; parts are rewritten as they merge, not at
+ * once.
+ */
 async function applyTtl(
   clickhouse: Pick<ClickHouse, "command" | "query">,
   options: RenderOptions,

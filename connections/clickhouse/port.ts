@@ -1,16 +1,23 @@
-// ClickHouse as the system needs it. One implementation (client.ts, @clickhouse/client over HTTP) for the server and the embedded facade alike.
+// ClickHouse as the system needs it. One implementation (client.ts, @clickhouse/client over HTTP)
+// for the server and the embedded facade alike.
 
 export interface ClickHouse {
   /** Rows of a query, typed by the caller. Parameters are bound as {name:Type}. */
   query<Row>(sql: string, parameters?: Record<string, unknown>): Promise<Row[]>;
-  /** One INSERT; either all rows are there when it resolves, or it rejects and some may be (identity makes a repeat harmless). */
+  /**
+   * One INSERT; either all rows are there when it resolves, or it rejects and some may be (identity
+   * makes a repeat harmless).
+   */
   insert(table: string, rows: readonly object[]): Promise<void>;
   command(sql: string, parameters?: Record<string, unknown>): Promise<void>;
   ping(): Promise<boolean>;
   close(): Promise<void>;
 }
 
-/** The server is down or overloaded: the same call may succeed later. Everything else is a ClickHouseRejected, which will not. */
+/**
+ * The server is down or overloaded: the same call may succeed later. Everything else is a
+ * ClickHouseRejected, which will not.
+ */
 export class ClickHouseUnavailable extends Error {
   override name = "ClickHouseUnavailable";
 }

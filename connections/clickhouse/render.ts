@@ -1,12 +1,14 @@
-// Migrations are SQL with a few placeholders, so that the same file serves one server and a cluster. Without a cluster a table is a
-// ReplacingMergeTree; with one, {table:x} becomes x_local, replicated on every shard, and {distributed:x:key} puts the Distributed table x
-// over it, sharded by a key that all rows of one identity share (FINAL merges within a shard only).
+// Migrations are SQL with a few placeholders, so that the same file serves one server and a
+// cluster. Without a cluster a table is a ReplacingMergeTree; with one, {table:x} becomes x_local,
+// replicated on every shard, and {distributed:x:key} puts the Distributed table x over it, sharded
+// by a key that all rows of one identity share (FINAL merges within a shard only).
 //   {database}                    the configured database
 //   {on_cluster}                  ON CLUSTER, or nothing
 //   {table:name}                  database.name, or database.name_local on a cluster
 //   {replacing:column}            ReplacingMergeTree(column), or its replicated form
 //   {distributed:name:key}        a statement of its own: the Distributed table, or nothing
-//   {columns:name:ADD COLUMN ...} a statement of its own: ALTER TABLE with these actions, on a cluster of the Distributed table as well
+//   {columns:name:ADD COLUMN ...} a statement of its own: ALTER TABLE with these actions, on a
+//                                 cluster of the Distributed table as well
 //   {ttl:column}                  TTL by clickhouse.ttlDays, or nothing where that is 0
 //   {colocated}                   at the end of a view that joins tables sharded by the same key
 // Names in the configuration are checked there; what a file writes is ours.
@@ -38,7 +40,10 @@ function replacingEngine(argument: string, { cluster }: RenderOptions): string {
 export const ttlExpression = (column: string, ttlDays: number): string =>
   `toDateTime(${column}) + toIntervalDay(${ttlDays})`;
 
-/** The statements of a migration, placeholders replaced, in order. Throws on a placeholder that it does not know. */
+/**
+ * The statements of a migration, placeholders replaced, in order. Throws on a placeholder that it
+ * does not know.
+ */
 export function renderMigration(sql: string, options: RenderOptions): string[] {
   return statements(sql)
     .flatMap((statement) => alterations(statement, options))
@@ -97,7 +102,9 @@ function distributed(name: string, key: string, options: RenderOptions): string 
   );
 }
 
-/** Tables whose rows expire by clickhouse.ttlDays, with the column that their age is counted from. */
+/**
+ * Tables whose rows expire by clickhouse.ttlDays, with the column that their age is counted from.
+ */
 export function expiringTables(sql: string): { name: string; column: string }[] {
   return statements(sql).flatMap((statement) => {
     const name = /\{table:([^{}:]+)\}/.exec(statement)?.[1];

@@ -1,5 +1,6 @@
-// Documents in LMDB: memory-mapped, so that gigabytes of texts cost the heap nothing. Only a cache of the topic: it is emptied at the start (a
-// document whose tombstone was compacted away must not come back) and may lose its last writes in a crash.
+// Documents in LMDB: memory-mapped, so that gigabytes of texts cost the heap nothing. Only a cache
+// of the topic: it is emptied at the start (a document whose tombstone was compacted away must not
+// come back) and may lose its last writes in a crash.
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { open } from "lmdb";

@@ -1,4 +1,5 @@
-// The documents that requests name: put once, split once, read for every prompt that has them. Texts stand off the heap.
+// The documents that requests name: put once, split once, read for every prompt that has them.
+// Texts stand off the heap.
 
 export interface HeldDocument {
   tenant: string;

@@ -1,6 +1,7 @@
-// From single texts to batches: what waits while the model is busy goes together (queue.ts), what was seen is answered from a cache, the same
-// text asked twice at once is computed once, and what nobody waits for any more is not computed at all. The queue of requests is bounded:
-// a text that finds it full is refused at once, instead of waiting for a vector that would come too late.
+// From single texts to batches: what waits while the model is busy goes together (queue.ts), what
+// was seen is answered from a cache, the same text asked twice at once is computed once, and what
+// nobody waits for any more is not computed at all. The queue of requests is bounded: a text that
+// finds it full is refused at once, instead of waiting for a vector that would come too late.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../../algorithms/errors.ts";

@@ -1,4 +1,5 @@
-// An embedder without a model, for unit tests only: words hashed into a vector, so that texts that share words are near.
+// An embedder without a model, for unit tests only: words hashed into a vector, so that texts that
+// share words are near.
 import { createHash } from "node:crypto";
 import type { Embedder } from "./port.ts";
 

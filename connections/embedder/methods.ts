@@ -1,6 +1,9 @@
 // What the embedding worker can do.
 export interface EmbedMethods {
-  /** Vectors of unit length, one after the other (texts.length x dimension). A vector that is not finite is left as it is. */
+  /**
+   * Vectors of unit length, one after the other (texts.length x dimension). A vector that is not
+   * finite is left as it is.
+   */
   embed(texts: readonly string[]): Float32Array;
 }
 

@@ -1,4 +1,5 @@
-// The real embedder: a sentence encoder in an ONNX file, run by onnxruntime in a worker thread that is started again when it crashes.
+// The real embedder: a sentence encoder in an ONNX file, run by onnxruntime in a worker thread that
+// is started again when it crashes.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Logger } from "pino";
@@ -26,7 +27,10 @@ export interface OnnxEmbedderOptions {
   pause?: Waits;
 }
 
-/** Rejects with EmbedderError embedder_unavailable when the folder, the model or its vectors are not what they must be. */
+/**
+ * Rejects with EmbedderError embedder_unavailable when the folder, the model or its vectors are not
+ * what they must be.
+ */
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
   const { folder, threads, log } = options;
   const model = basename(resolve(folder));

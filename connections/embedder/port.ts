@@ -4,7 +4,10 @@ export interface EmbedderFigures {
   /** Texts of requests, and of the background, that wait for the model. */
   waiting: number;
   background: number;
-  /** Since the start: texts that the model computed, that the cache had, and that found the queue full. */
+  /**
+   * Since the start: texts that the model computed, that the cache had, and that found the queue
+   * full.
+   */
   computed: number;
   cached: number;
   refused: number;
@@ -15,8 +18,9 @@ export interface Embedder {
   readonly model: string;
   readonly dimension: number;
   /**
-   * One vector of unit length, for a request: what waits is batched, what was seen is cached by the hash of the text. Rejects with EmbedderError,
-   * at once when the queue is full; with the signal's reason when nobody waits for it any more, and then it is not computed either.
+   * One vector of unit length, for a request: what waits is batched, what was seen is cached by the
+   * hash of the text. Rejects with EmbedderError, at once when the queue is full; with the signal's
+   * reason when nobody waits for it any more, and then it is not computed either.
    */
   embed(text: string, signal?: AbortSignal): Promise<Float32Array>;
   /** For what has time: requests go first. */

@@ -1,6 +1,8 @@
-// What waits for the model: texts of requests, and texts of the background (imports, examples embedded again), which have time. The next batch
-// is the oldest text with those nearest to it in length, for padding is wasted work. The background gets what requests leave, and one batch
-// in sixteen, so that it ends some day; while requests come, its batches are small, for a request waits for the one under way.
+// What waits for the model: texts of requests, and texts of the background (imports, examples
+// embedded again), which have time. The next batch is the oldest text with those nearest to it in
+// length, for padding is wasted work. The background gets what requests leave, and one batch in
+// sixteen, so that it ends some day; while requests come, its batches are small, for a request
+// waits for the one under way.
 
 export interface Waiting {
   text: string;
@@ -18,7 +20,9 @@ export interface EmbedQueue<T extends Waiting> {
   clear(): T[];
 }
 
-/** The oldest goes with its neighbours in length among this many batches' worth of waiting texts. */
+/**
+ * The oldest goes with its neighbours in length among this many batches' worth of waiting texts.
+ */
 const windowBatches = 8;
 /** Every so manieth batch is the background's, when both wait. */
 const backgroundTurn = 16;

@@ -1,4 +1,5 @@
-// A model for the tests of onnx.ts: two numbers a text, and texts that crash the worker or give NaN.
+// A model for the tests of onnx.ts: two numbers a text, and texts that crash the worker or give
+// NaN.
 import { serveCalls, workerInput } from "../worker/rpc.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";
 

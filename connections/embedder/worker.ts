@@ -1,6 +1,7 @@
-// The embedding worker: texts to token ids to vectors. One thread owns the session; session.run blocks it, and only it.
-// Takes any sentence encoder with input_ids and attention_mask: one that pools itself (output [batch, dimension]) or one that
-// gives token vectors ([batch, tokens, dimension]), which are then averaged here, as sentence-transformers do.
+// The embedding worker: texts to token ids to vectors. One thread owns the session; session.run
+// blocks it, and only it. Takes any sentence encoder with input_ids and attention_mask: one that
+// pools itself (output [batch, dimension]) or one that gives token vectors ([batch, tokens,
+// dimension]), which are then averaged here, as sentence-transformers do.
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -8,7 +9,8 @@ import { InferenceSession, Tensor } from "onnxruntime-node";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
 import { maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
 
-// By require: the package's type files leave out extensions, so that an import of it would be typed as nothing at all.
+// By require: the package's type files leave out extensions, so that an import of it would be typed
+// as nothing at all.
 const { Tokenizer } = createRequire(import.meta.url)("@huggingface/tokenizers") as {
   Tokenizer: new (tokenizer: object, config: object) => SentenceTokenizer;
 };
@@ -17,7 +19,8 @@ interface SentenceTokenizer {
   encode(text: string): { ids: number[] };
 }
 
-// Tokenising a megabyte to keep 256 tokens of it would stall everybody; real words never need this many characters.
+// Tokenising a megabyte to keep 256 tokens of it would stall everybody; real words never need this
+// many characters.
 const maxCharacters = 32 * maxTokens;
 
 const { folder, threads } = workerInput<EmbedWorkerInput>();

@@ -1,4 +1,5 @@
-// What Kafka says of its topics, groups and transactions, and the little that is done about them. All of it rejects while a broker that must answer is away.
+// What Kafka says of its topics, groups and transactions, and the little that is done about them.
+// All of it rejects while a broker that must answer is away.
 import type { Origin } from "../../algorithms/origin.ts";
 import type { Reach } from "./producer-port.ts";
 
@@ -11,7 +12,10 @@ export interface PartitionSpan {
 
 export interface PartitionEnds {
   partition: number;
-  /** The last stable offset: from here on a transaction is open, and read-committed readers see nothing. */
+  /**
+   * The last stable offset: from here on a transaction is open, and read-committed readers see
+   * nothing.
+   */
   stable: number;
   /** Behind the last record that is replicated. */
   high: number;
@@ -31,13 +35,22 @@ export interface TopicSafety extends Durability {
   segmentBytes: number;
 }
 
-/** Where to look for transactions that hang: in the topics whosever they are, in the groups' offsets those of our producers. */
+/**
+ * Where to look for transactions that hang: in the topics whosever they are, in the groups' offsets
+ * those of our producers.
+ */
 export interface HangingSearch extends Reach {
-  /** What the transactional ids of our producers begin with: one partition holds the offsets of many groups. */
+  /**
+   * What the transactional ids of our producers begin with: one partition holds the offsets of many
+   * groups.
+   */
   idPrefix: string;
 }
 
-/** A transaction that is open in a partition and that its coordinator will not end: readers and positions wait for ever. */
+/**
+ * A transaction that is open in a partition and that its coordinator will not end: readers and
+ * positions wait for ever.
+ */
 export interface HangingTransaction {
   topic: string;
   partition: number;
@@ -82,7 +95,10 @@ export interface KafkaTopics {
 export interface KafkaGroups {
   /** Names of all consumer groups that the broker shows us. */
   groups(): Promise<string[]>;
-  /** Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the broker is away. */
+  /**
+   * Processes that are in a consumer group now; 0 for a group that there is not. Rejects while the
+   * broker is away.
+   */
   members(group: string): Promise<number>;
   /** End offset and, with a group, committed offset of every partition of a topic. */
   lag(
@@ -95,10 +111,15 @@ export interface KafkaGroups {
 export interface KafkaSafety {
   /** Copies of existing topics, and those that would be made now. */
   durability(topics: readonly string[]): Promise<{ wanted: Durability; found: ReadonlyMap<string, TopicSafety> }>;
-  /** What is known against the brokers, in a line; undefined: nothing. Rejects while one is away. */
+  /**
+   * What is known against the brokers, in a line; undefined: nothing. Rejects while one is away.
+   */
   brokerProblem(): Promise<string | undefined>;
   /** Rejects while a leader or a coordinator is away. */
   hangingTransactions(search: HangingSearch): Promise<HangingTransaction[]>;
-  /** Ends those whose outcome is on record, with that outcome; the others are refused. Needs ClusterAction. */
+  /**
+   * Ends those whose outcome is on record, with that outcome; the others are refused. Needs
+   * ClusterAction.
+   */
   endTransactions(hanging: readonly HangingTransaction[]): Promise<EndedTransaction[]>;
 }

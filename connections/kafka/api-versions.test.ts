@@ -1,4 +1,5 @@
-// The codec against bytes written by hand from Kafka's message definitions (ApiVersionsRequest.json, ApiVersionsResponse.json).
+// The codec against bytes written by hand from Kafka's message definitions
+// (ApiVersionsRequest.json, ApiVersionsResponse.json).
 import { expect, test } from "vitest";
 import { decodeFeatures, encodeApiVersions } from "./api-versions.ts";
 import { describeAffected, levelOf } from "./lost-markers.ts";

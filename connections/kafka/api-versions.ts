@@ -1,6 +1,7 @@
-// ApiVersions v3, which kafkajs does not speak: beside the versions of requests it names the broker's features and the levels
-// that it supports. metadata.version rises with every release line, so that it tells Kafka 4.3 from 4.2 without a version string.
-// A broker that does not know v3 answers with an error in the format of v0: it names no features.
+// ApiVersions v3, which kafkajs does not speak: beside the versions of requests it names the
+// broker's features and the levels that it supports. metadata.version rises with every release
+// line, so that it tells Kafka 4.3 from 4.2 without a version string. A broker that does not know
+// v3 answers with an error in the format of v0: it names no features.
 import { internals, type DecoderLike, type RawRequest } from "./kafkajs-internals.ts";
 
 export interface Feature {

@@ -1,5 +1,6 @@
-// Partition assignment of our own: by partition index over all co-partitioned topics, sorted by the stable instance id and
-// sticky, so that a join or a restart moves as little as can be (docs/design/delivery.md, Assignment).
+// Partition assignment of our own: by partition index over all co-partitioned topics, sorted by the
+// stable instance id and sticky, so that a join or a restart moves as little as can be
+// (docs/design/delivery.md, Assignment).
 import type { PartitionAssigner } from "kafkajs";
 import { internals } from "./kafkajs-internals.ts";
 
@@ -10,7 +11,10 @@ export interface AssignableMember {
   owned: readonly number[];
 }
 
-/** Gives every index in [0, partitions) to exactly one member; shares differ by at most one. Pure and deterministic. */
+/**
+ * Gives every index in [0, partitions) to exactly one member; shares differ by at most one. Pure
+ * and deterministic.
+ */
 export function assignIndexes(members: readonly AssignableMember[], partitions: number): Map<string, number[]> {
   const sorted = [...members].sort((a, b) =>
     a.instance < b.instance ? -1 : a.instance > b.instance ? 1 : a.memberId < b.memberId ? -1 : 1,

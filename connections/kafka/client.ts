@@ -6,7 +6,10 @@ import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
 import { Kafka, logLevel } from "./kafkajs.ts";
 
-/** The default retry sleeps 300 ms at CONCURRENT_TRANSACTIONS: 3 transactions a second. These give hundreds. */
+/**
+ * The default retry sleeps 300 ms at CONCURRENT_TRANSACTIONS: 3 transactions a second. These give
+ * hundreds.
+ */
 const retry: RetryOptions = { initialRetryTime: 2, maxRetryTime: 100, factor: 0.2, multiplier: 1.5, retries: 60 };
 
 export interface KafkaClientOptions {
@@ -16,7 +19,10 @@ export interface KafkaClientOptions {
   log: Logger;
 }
 
-/** Partitions that are added are read, and written to by key, so soon: kafkajs asks for them every five minutes. */
+/**
+ * Partitions that are added are read, and written to by key, so soon: kafkajs asks for them every
+ * five minutes.
+ */
 const metadataMaxAge = 10_000;
 
 export function createKafkaClient({ brokers, clientId, config, log }: KafkaClientOptions): KafkaClient {

@@ -1,4 +1,5 @@
-// Consuming in a group: records of the partitions that a member was assigned, and where the group is.
+// Consuming in a group: records of the partitions that a member was assigned, and where the group
+// is.
 import type { Origin } from "../../algorithms/origin.ts";
 import type { RawRecord, TopicPartition } from "./record-port.ts";
 
@@ -35,7 +36,10 @@ export interface BatchSpan {
 }
 
 export interface GroupHandlers {
-  /** Called synchronously on every join, before anything of the new assignment is delivered. All partitions are paused. */
+  /**
+   * Called synchronously on every join, before anything of the new assignment is delivered. All
+   * partitions are paused.
+   */
   onJoin(member: GroupMember, partitions: TopicPartition[]): void;
   /** Delivered records in order; awaited. isStale: the partition was lost or sought meanwhile. */
   onBatch(
@@ -45,15 +49,24 @@ export interface GroupHandlers {
     span: BatchSpan,
     isStale: () => boolean,
   ): void | Promise<void>;
-  /** Everything in [first, next) of a partition is control markers or aborted records: true whoever asks, and never delivered. */
+  /**
+   * Everything in [first, next) of a partition is control markers or aborted records: true whoever
+   * asks, and never delivered.
+   */
   onMarkers?(topic: string, partition: number, first: number, next: number): void;
-  /** The broker does not have the offset that was asked for. The partition is paused, and nothing is fetched of it before the next seek. */
+  /**
+   * The broker does not have the offset that was asked for. The partition is paused, and nothing is
+   * fetched of it before the next seek.
+   */
   onOutOfRange?(topic: string, partition: number): void;
   /** Records that wait in the broker behind what was fetched, after every batch. */
   onLag?(topic: string, partition: number, records: number): void;
 }
 
-/** How long the broker gathers records before it answers. The default is for low latency: an answer at the first record. */
+/**
+ * How long the broker gathers records before it answers. The default is for low latency: an answer
+ * at the first record.
+ */
 export interface FetchPatience {
   minBytes: number;
   /** It answers after this long in any case; a consumer that stops or is resumed waits as long. */
@@ -62,27 +75,45 @@ export interface FetchPatience {
 
 /** Where a group is, and who its members are. */
 export interface GroupPositions {
-  /** Committed offsets once no transaction of the group is open on them; rejects while one is, and while the broker is away. */
+  /**
+   * Committed offsets once no transaction of the group is open on them; rejects while one is, and
+   * while the broker is away.
+   */
   committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
-  /** The same partition by partition: what can be told now, and what can't. Rejects while the broker is away. */
+  /**
+   * The same partition by partition: what can be told now, and what can't. Rejects while the broker
+   * is away.
+   */
   committedNow(partitions: readonly TopicPartition[]): Promise<Positions>;
   /** Plain commits, outside transactions. */
   commit(positions: readonly (TopicPartition & { offset: number })[]): Promise<void>;
   /** What has the topics' names now. Rejects while the broker is away. */
   origins(topics: readonly string[]): Promise<ReadonlyMap<string, Origin>>;
-  /** Other living members of the group under the same instance id, one line each; undefined while the group is being reassigned. */
+  /**
+   * Other living members of the group under the same instance id, one line each; undefined while
+   * the group is being reassigned.
+   */
   rivals(): Promise<readonly string[] | undefined>;
 }
 
 /** One member of a group; it is told where it is by GroupPositions. */
 export interface GroupConsumer extends GroupPositions {
-  /** Resolves when the group was joined for the first time; joins again by itself after every trouble. */
+  /**
+   * Resolves when the group was joined for the first time; joins again by itself after every
+   * trouble.
+   */
   run(handlers: GroupHandlers): Promise<void>;
-  /** pause and resume do nothing while the group is not joined: every join begins with all partitions paused. */
+  /**
+   * pause and resume do nothing while the group is not joined: every join begins with all
+   * partitions paused.
+   */
   pause(partitions: readonly TopicPartition[]): void;
   resume(partitions: readonly TopicPartition[]): void;
   seek(partition: TopicPartition, offset: number): void;
-  /** Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end then, too. */
+  /**
+   * Leaves the group, or gives up after a few seconds while the broker is away. run() is at its end
+   * then, too.
+   */
   stop(): Promise<void>;
 }
 
@@ -102,7 +133,9 @@ export interface SinkPosition extends TopicPartition {
 export interface SinkHandlers {
   /** Asked on every join, for all partitions held; rejects to be asked again. */
   onAssigned(partitions: readonly SinkPartition[]): Promise<readonly SinkPosition[]>;
-  /** Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's. */
+  /**
+   * Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's.
+   */
   onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
   onLag?(topic: string, partition: number, records: number): void;
 }
@@ -115,7 +148,10 @@ export interface SinkSource {
 
 /** How far a partition is; undefined of one that is assigned and not adopted yet. */
 export interface PartitionProgress {
-  /** The position as last committed, and how many records beyond it are finished and committed as well. */
+  /**
+   * The position as last committed, and how many records beyond it are finished and committed as
+   * well.
+   */
   committed: number;
   finished: number;
   /** Offset behind the last record that was fetched. */

@@ -1,5 +1,6 @@
-// How many copies of a record there are, and how many must have it before it is acknowledged: what the configuration says, or what is safe on
-// the brokers that there are. Reads what existing topics have, for whoever wants to compare.
+// How many copies of a record there are, and how many must have it before it is acknowledged: what
+// the configuration says, or what is safe on the brokers that there are. Reads what existing topics
+// have, for whoever wants to compare.
 import type { Admin, ITopicMetadata } from "kafkajs";
 import { ConfigResourceTypes } from "./kafkajs.ts";
 import type { Durability, TopicSafety } from "./port.ts";

@@ -1,9 +1,11 @@
-// What a Kafka error means for a stage. kafkajs mixes protocol errors, connection errors and wrapped ones: one place sorts them.
+// What a Kafka error means for a stage. kafkajs mixes protocol errors, connection errors and
+// wrapped ones: one place sorts them.
 import { messageOf } from "../../algorithms/errors.ts";
 
 /**
- * fenced: the group goes on without this member, it must join again; producer-lost: the transactional id is another's or forgotten, the producer
- * must be initialised again; retriable: the broker is away or busy; fatal: a bug or a refusal.
+ * fenced: the group goes on without this member, it must join again; producer-lost: the
+ * transactional id is another's or forgotten, the producer must be initialised again; retriable:
+ * the broker is away or busy; fatal: a bug or a refusal.
  */
 export type KafkaErrorClass = "fenced" | "producer-lost" | "retriable" | "fatal";
 
@@ -54,13 +56,19 @@ export function classifyKafkaError(error: unknown): KafkaErrorClass {
   return "fatal";
 }
 
-/** Whether another producer with the same transactional id, or the end of a transaction's time, is what came between. */
+/**
+ * Whether another producer with the same transactional id, or the end of a transaction's time, is
+ * what came between.
+ */
 export function isFencing(error: unknown): boolean {
   const type = kafkaErrorType(error);
   return type === "PRODUCER_FENCED" || type === "INVALID_PRODUCER_EPOCH";
 }
 
-/** A transaction that was surely rolled back: nothing of it is visible, the same records may be sent again. */
+/**
+ * A transaction that was surely rolled back: nothing of it is visible, the same records may be sent
+ * again.
+ */
 export class TransactionAborted extends Error {
   override name = "TransactionAborted";
   constructor(
@@ -72,7 +80,10 @@ export class TransactionAborted extends Error {
   }
 }
 
-/** EndTxn was sent but not acknowledged: the records may or may not be there. Read the committed offsets again. */
+/**
+ * EndTxn was sent but not acknowledged: the records may or may not be there. Read the committed
+ * offsets again.
+ */
 export class TransactionOutcomeUnknown extends Error {
   override name = "TransactionOutcomeUnknown";
   constructor(override readonly cause: unknown) {
@@ -81,8 +92,8 @@ export class TransactionOutcomeUnknown extends Error {
 }
 
 /**
- * A record names a partition that its topic does not have, by the brokers' metadata read anew. Nothing of its batch was sent. A topic that is not
- * there at all is none of this: that may pass.
+ * A record names a partition that its topic does not have, by the brokers' metadata read anew.
+ * Nothing of its batch was sent. A topic that is not there at all is none of this: that may pass.
  */
 export class NoSuchPartition extends Error {
   override name = "NoSuchPartition";
@@ -98,7 +109,10 @@ export class NoSuchPartition extends Error {
   }
 }
 
-/** Some records were not acknowledged in time. A plain producer's others are there; a transaction must be aborted. */
+/**
+ * Some records were not acknowledged in time. A plain producer's others are there; a transaction
+ * must be aborted.
+ */
 export class SendIncomplete extends Error {
   override name = "SendIncomplete";
   readonly retriable = true;

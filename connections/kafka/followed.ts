@@ -1,8 +1,9 @@
-// How far each followed partition was read, who waits for it to be read to its end, and what it means when nothing more comes.
-// Two things look the same from a consumer: a tail that compaction or retention emptied, which never comes, and a transaction that
-// is open, behind which everything is kept from read-committed readers. The broker tells them apart: while the last stable offset
-// lies before the end that is waited for, there is more to come, however long it takes; only once it has reached that end may
-// fetches that bring nothing count as the end.
+// How far each followed partition was read, who waits for it to be read to its end, and what it
+// means when nothing more comes. Two things look the same from a consumer: a tail that compaction
+// or retention emptied, which never comes, and a transaction that is open, behind which everything
+// is kept from read-committed readers. The broker tells them apart: while the last stable offset
+// lies before the end that is waited for, there is more to come, however long it takes; only once
+// it has reached that end may fetches that bring nothing count as the end.
 import type { Logger } from "pino";
 import type { PartitionEnds, StuckPartition } from "./port.ts";
 
@@ -74,7 +75,10 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     settle(state);
   };
 
-  /** Of a partition that has been quiet: whether a transaction holds it, whether its rest is gone, or whether all is read. */
+  /**
+   * Of a partition that has been quiet: whether a transaction holds it, whether its rest is gone,
+   * or whether all is read.
+   */
   const judge = (partition: number, state: Followed, { stable, high }: PartitionEnds): void => {
     const now = Date.now();
     state.lookedAt = now;
@@ -152,7 +156,9 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
         news(state);
       };
     },
-    /** Partitions of which a transaction has held what is behind it since the last look at least. */
+    /**
+     * Partitions of which a transaction has held what is behind it since the last look at least.
+     */
     stuck: (): StuckPartition[] =>
       [...followed].flatMap(([partition, state]) =>
         state.stuck === undefined

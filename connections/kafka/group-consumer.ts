@@ -1,5 +1,6 @@
-// A group member that reads committed records and never commits by itself. Every join pauses all partitions and tells the
-// runtime, synchronously, which ones it has now; the runtime seeks and resumes them. It joins again by itself after any trouble.
+// A group member that reads committed records and never commits by itself. Every join pauses all
+// partitions and tells the runtime, synchronously, which ones it has now; the runtime seeks and
+// resumes them. It joins again by itself after any trouble.
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -73,7 +74,10 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       partitions: partitions.filter((p) => p.topic === topic).map(({ partition }) => partition),
     }));
 
-  /** Between a crash and the restart kafkajs throws; there is nothing to pause then, and the next join pauses everything. */
+  /**
+   * Between a crash and the restart kafkajs throws; there is nothing to pause then, and the next
+   * join pauses everything.
+   */
   const ifRunning = (action: () => void): void => {
     try {
       action();
@@ -109,7 +113,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       partitionsConsumedConcurrently: 4,
       eachBatch: async ({ batch, isStale: sought, heartbeat }) => {
         if (sought()) return;
-        // A handler that waits (for ClickHouse, say) must not cost us the membership; told to rejoin, it has to let go.
+        // A handler that waits (for ClickHouse, say) must not cost us the membership; told to
+        // rejoin, it has to let go.
         let rejoin = false;
         const isStale = (): boolean => rejoin || stopped || sought();
         const beat = setInterval(() => {
@@ -178,7 +183,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
         const { topic, partition, batchSize, firstOffset, lastOffset, highWatermark } = payload;
         const next = Number(lastOffset) + 1;
-        // Without a first offset compaction has removed what was asked for: that one offset is passed.
+        // Without a first offset compaction has removed what was asked for: that one offset is
+        // passed.
         if (batchSize === 0) handlers.onMarkers?.(topic, partition, Number(firstOffset ?? lastOffset), next);
         handlers.onLag?.(topic, partition, Number(highWatermark) - next);
       });

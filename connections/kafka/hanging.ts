@@ -1,12 +1,16 @@
-// Finds transactions that hang in any of our partitions, whoever's they are, and ends those whose outcome is on record. One that its coordinator
-// will end by itself (its producer is at work, its timeout has not come, a leader is away) is left alone: it is no finding.
+// Finds transactions that hang in any of our partitions, whoever's they are, and ends those whose
+// outcome is on record. One that its coordinator will end by itself (its producer is at work, its
+// timeout has not come, a leader is away) is left alone: it is no finding.
 import { abortCommand, isClaimed, recordedOutcome, type OpenTransaction } from "./open-transactions.ts";
 import type { EndedTransaction, HangingSearch, HangingTransaction } from "./port.ts";
 import type { TransactionDescription } from "./protocol/describe-transactions.ts";
 import { internalTopics } from "./wire.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** A broker's longest transaction, by default: what has no known holder may belong to an id that we may not see. */
+/**
+ * A broker's longest transaction, by default: what has no known holder may belong to an id that we
+ * may not see.
+ */
 const longestMs = 900_000;
 
 export async function findHanging(
@@ -41,7 +45,10 @@ export async function findHanging(
   return suspects.length === 0 ? [] : stillOpen(transactions, suspects);
 }
 
-/** Kafka's own program can only abort, which may take back what was committed: it is for what has no record any more. */
+/**
+ * Kafka's own program can only abort, which may take back what was committed: it is for what has no
+ * record any more.
+ */
 function endOf(
   transaction: OpenTransaction,
   known: TransactionDescription | undefined,
@@ -54,7 +61,10 @@ function endOf(
   };
 }
 
-/** What was open before its coordinator was asked and is open after it, with nothing on record in between, has nobody to end it. */
+/**
+ * What was open before its coordinator was asked and is open after it, with nothing on record in
+ * between, has nobody to end it.
+ */
 async function stillOpen(
   transactions: Transactions,
   suspects: readonly HangingTransaction[],

@@ -1,4 +1,5 @@
-// Kafka behind the port: one client and one admin connection a process, everything else made on demand and closed together.
+// Kafka behind the port: one client and one admin connection a process, everything else made on
+// demand and closed together.
 import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -88,7 +89,8 @@ export function createKafka({ brokers, clientId, config, holders, log }: KafkaOp
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, ends, watched, log }, onRecord),
     async ensureTopics(arms) {
       const connected = await admin();
-      // A broker that is too old for exactly-once is refused here, not when the first partition is to be adopted.
+      // A broker that is too old for exactly-once is refused here, not when the first partition is
+      // to be adopted.
       await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
       await ensureTopics(connected, config, arms, log);
     },
@@ -127,7 +129,10 @@ export function createKafka({ brokers, clientId, config, holders, log }: KafkaOp
     },
   };
 
-  /** Of every partition at a moment when no transaction is open on it; a busy group needs several looks. */
+  /**
+   * Of every partition at a moment when no transaction is open on it; a busy group needs several
+   * looks.
+   */
   async function committedOffsets(
     connected: Admin,
     group: string,

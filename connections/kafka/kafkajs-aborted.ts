@@ -1,6 +1,6 @@
-// kafkajs 2.2.4 delivers aborted records when two aborted transactions overlap in a partition: its filter walks the broker's
-// list in the order received and takes at most one entry a message. This filter sorts the list and takes all that are due.
-// Regression test: test/delivery.test.ts.
+// kafkajs 2.2.4 delivers aborted records when two aborted transactions overlap in a partition: its
+// filter walks the broker's list in the order received and takes at most one entry a message. This
+// filter sorts the list and takes all that are due. Regression test: test/delivery.test.ts.
 import { createRequire } from "node:module";
 import { replaceModule } from "./kafkajs-internals.ts";
 
@@ -18,7 +18,10 @@ interface AbortedTransaction {
 /** Key of the control record that ends an aborted transaction: version 0, type 0. */
 const abortMarker = Buffer.from([0, 0, 0, 0]);
 
-/** Messages that took part in no aborted transaction; control records stay (kafkajs drops them itself). */
+/**
+ * Messages that took part in no aborted transaction; control records stay (kafkajs drops them
+ * itself).
+ */
 export function withoutAborted<M extends Message>(options: {
   messages: M[];
   abortedTransactions?: AbortedTransaction[] | null;

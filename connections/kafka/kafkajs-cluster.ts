@@ -1,5 +1,6 @@
-// Asks single brokers what kafkajs' admin client cannot: through a cluster object of our own, made by the client with its
-// addresses, TLS and SASL. It connects at the first question, and anew after it was found cut.
+// Asks single brokers what kafkajs' admin client cannot: through a cluster object of our own, made
+// by the client with its addresses, TLS and SASL. It connects at the first question, and anew after
+// it was found cut.
 import type { Kafka as KafkaClient } from "kafkajs";
 import { internals, type BrokerLike, type QueryClusterLike, type RawRequest } from "./kafkajs-internals.ts";
 

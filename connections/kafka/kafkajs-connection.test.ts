@@ -1,4 +1,5 @@
-// kafkajs' connection against a server that answers by script: what a former socket brings must not reach the one after it.
+// kafkajs' connection against a server that answers by script: what a former socket brings must not
+// reach the one after it.
 import net from "node:net";
 import { createRequire } from "node:module";
 import { afterEach, expect, test } from "vitest";
@@ -26,7 +27,10 @@ afterEach(() => {
   for (const one of open.splice(0)) one.close();
 });
 
-/** A server that does with every request what it is told, and a connection to it; one that is not welcome hears goodbye in the middle of its handshake. */
+/**
+ * A server that does with every request what it is told, and a connection to it; one that is not
+ * welcome hears goodbye in the middle of its handshake.
+ */
 async function setUp(onRequest: (asked: Asked) => void, welcome: (which: number) => boolean = () => true) {
   const sockets: net.Socket[] = [];
   // It says goodbye when it is told to, as a busy one does it late.

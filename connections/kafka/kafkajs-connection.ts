@@ -1,8 +1,11 @@
-// kafkajs 2.2.4 has one Connection object for all the sockets that follow each other to a broker, and mixes them up. What a former socket still
-// tells belongs to nobody, but there it ends the requests of its successor: a client that was closed and connects again at once has its new
-// connection cut by the old one's goodbye, gives up, connects again, and so on for as long as a busy broker says goodbye late. And the first half
-// of an answer that was cut off is put before the answers of the next connection, of which none is understood any more, until the process ends.
-// Here a connection forgets its former socket, and what that has brought, before it makes another; and it makes one at a time.
+// kafkajs 2.2.4 has one Connection object for all the sockets that follow each other to a broker,
+// and mixes them up. What a former socket still tells belongs to nobody, but there it ends the
+// requests of its successor: a client that was closed and connects again at once has its new
+// connection cut by the old one's goodbye, gives up, connects again, and so on for as long as a
+// busy broker says goodbye late. And the first half of an answer that was cut off is put before the
+// answers of the next connection, of which none is understood any more, until the process ends.
+// Here a connection forgets its former socket, and what that has brought, before it makes another;
+// and it makes one at a time.
 import { internals, type ConnectionLike } from "./kafkajs-internals.ts";
 
 /** Bytes of a length, which every answer begins with. */
@@ -22,8 +25,9 @@ function forgetFormer(connection: ConnectionLike): void {
 }
 
 /**
- * Rejects when the socket closes. A broker that says goodbye before a connection is made (in the middle of a TLS handshake) makes kafkajs stop its
- * clock and settle nothing, and all who share the attempt would wait for ever.
+ * Rejects when the socket closes. A broker that says goodbye before a connection is made (in the
+ * middle of a TLS handshake) makes kafkajs stop its clock and settle nothing, and all who share the
+ * attempt would wait for ever.
  */
 const closed = ({ socket }: ConnectionLike): Promise<never> =>
   new Promise((_, reject) => {

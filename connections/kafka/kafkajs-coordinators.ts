@@ -1,6 +1,7 @@
-// kafkajs 2.2.4 asks the broker who the coordinator is before every request of a transaction: four of its nine round trips. Here the
-// answer is remembered for a moment, for the connections of transactional producers only. A coordinator that has moved since answers
-// NOT_COORDINATOR: the transaction fails, and its producer is replaced together with what it remembered.
+// kafkajs 2.2.4 asks the broker who the coordinator is before every request of a transaction: four
+// of its nine round trips. Here the answer is remembered for a moment, for the connections of
+// transactional producers only. A coordinator that has moved since answers NOT_COORDINATOR: the
+// transaction fails, and its producer is replaced together with what it remembered.
 import { internals, type ClusterLike, type CoordinatorQuestion } from "./kafkajs-internals.ts";
 
 /** CoordinatorType of FindCoordinator. */
@@ -12,7 +13,10 @@ interface Remembered {
   answer: Promise<unknown>;
 }
 
-/** Wraps findGroupCoordinatorMetadata; a cluster that never asked for a transaction's coordinator (a consumer's) is left alone. */
+/**
+ * Wraps findGroupCoordinatorMetadata; a cluster that never asked for a transaction's coordinator (a
+ * consumer's) is left alone.
+ */
 export function rememberingCoordinators(
   find: (this: ClusterLike, question: CoordinatorQuestion) => Promise<unknown>,
   now: () => number,

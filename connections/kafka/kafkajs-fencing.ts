@@ -1,10 +1,14 @@
-// Teaches kafkajs 2.2.4 what exactly-once by generation needs (KIP-447): TxnOffsetCommit v3, which carries member and
-// generation so that the broker fences a zombie, and OffsetFetch v7 with require_stable, which waits for open transactions.
-// Lower versions are taken away: a broker without these is refused with a clear error instead of served unsafely.
+// Teaches kafkajs 2.2.4 what exactly-once by generation needs (KIP-447): TxnOffsetCommit v3, which
+// carries member and generation so that the broker fences a zombie, and OffsetFetch v7 with
+// require_stable, which waits for open transactions. Lower versions are taken away: a broker
+// without these is refused with a clear error instead of served unsafely.
 import { internals, type DecoderLike } from "./kafkajs-internals.ts";
 import type { GroupMember, OffsetToCommit } from "./port.ts";
 
-/** Topics of one TxnOffsetCommit; the member travels as a property, because kafkajs passes the array through untouched. */
+/**
+ * Topics of one TxnOffsetCommit; the member travels as a property, because kafkajs passes the array
+ * through untouched.
+ */
 export type FencedTopics = { topic: string; partitions: OffsetToCommit[] }[] & { member?: GroupMember };
 
 const { Encoder, Decoder, errors } = internals;
@@ -147,7 +151,8 @@ function offsetFetchV7({ groupId, topics }: OffsetFetch): unknown {
         throwOnFailure(data.errorCode);
         for (const { partitions } of data.responses)
           for (const partition of partitions) {
-            // Only these partitions have to wait: on a busy group there is nearly always some partition with an open transaction.
+            // Only these partitions have to wait: on a busy group there is nearly always some
+            // partition with an open transaction.
             if (partition.errorCode === unstableOffsetCommit) partition.offset = unstableOffset;
             else throwOnFailure(partition.errorCode);
           }

@@ -1,4 +1,5 @@
-// Somebody else has loaded kafkajs before us: it works for both, patched for us alone where modules were replaced.
+// Somebody else has loaded kafkajs before us: it works for both, patched for us alone where modules
+// were replaced.
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { expect, test } from "vitest";
@@ -21,7 +22,8 @@ test("kafkajs that was loaded before stays as it was, and ours has every patch",
   expect(Kafka).not.toBe(theirs.Kafka);
   expect([load("producer/sendMessages"), load("consumer/filterAbortedMessages")]).toEqual([createSend, withoutAborted]);
   expect(before.send).not.toBe(createSend);
-  // What is built on a replaced module is ours; what is not, errors and connections among it, there is once.
+  // What is built on a replaced module is ours; what is not, errors and connections among it, there
+  // is once.
   expect(load("consumer/batch")).not.toBe(before.batch);
   expect(load("cluster")).toBe(shared);
   for (const client of [new Kafka({ brokers: ["localhost:1"] }), new theirs.Kafka({ brokers: ["localhost:1"] })])

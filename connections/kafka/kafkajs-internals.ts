@@ -1,4 +1,5 @@
-// The only module that reads kafkajs' internals. They are stable only because the version is pinned: any other version is refused.
+// The only module that reads kafkajs' internals. They are stable only because the version is
+// pinned: any other version is refused.
 import Module, { createRequire } from "node:module";
 import type { Socket } from "node:net";
 
@@ -18,8 +19,9 @@ export function assertKafkajsVersion(): void {
 }
 
 /**
- * Puts `exports` in the place of a CommonJS module, for all who ask for it or for what is built on it from now on. Whoever loaded kafkajs
- * before keeps what they have: modules of kafkajs that use the replaced one are loaded anew for us, all others are shared.
+ * Puts `exports` in the place of a CommonJS module, for all who ask for it or for what is built on
+ * it from now on. Whoever loaded kafkajs before keeps what they have: modules of kafkajs that use
+ * the replaced one are loaded anew for us, all others are shared.
  */
 export function replaceModule(from: NodeJS.Require, name: string, exports: unknown): void {
   const path = from.resolve(name);
@@ -154,7 +156,10 @@ export interface ConnectionLike {
   isConnected(): boolean;
   connect(): Promise<unknown>;
 }
-/** The member of a group that a consumer is between two crashes; the cluster object is the consumer's own, and stays. */
+/**
+ * The member of a group that a consumer is between two crashes; the cluster object is the
+ * consumer's own, and stays.
+ */
 export interface ConsumerGroupLike {
   cluster: object;
   memberId: string | null;

@@ -10,7 +10,10 @@ const silent = { namespace: () => silent, debug() {}, info() {}, warn() {}, erro
 
 const protocolError = (type: string): Error => Object.assign(new Error(type), { type, retriable: true });
 
-/** A cluster with one coordinator that gives new members their names; `refuse` is thrown by the next call of that name. */
+/**
+ * A cluster with one coordinator that gives new members their names; `refuse` is thrown by the next
+ * call of that name.
+ */
 function setUp() {
   const joined: string[] = [];
   const refuse = new Map<string, Error>();

@@ -1,4 +1,5 @@
-// What of kafkajs 2.2.4 a send needs: its cluster, its bookkeeping of a producer, and its request Produce, of which it shows all that was answered.
+// What of kafkajs 2.2.4 a send needs: its cluster, its bookkeeping of a producer, and its request
+// Produce, of which it shows all that was answered.
 import { internals } from "./kafkajs-internals.ts";
 import type { Batch, Message, ProduceResponse, TopicMessages } from "./unacknowledged.ts";
 
@@ -59,7 +60,10 @@ export function byTopic(batches: readonly Batch[]): TopicData[] {
   return [...topics.values()];
 }
 
-/** kafkajs throws at the first error of an answer, and what that acknowledges besides is lost: here the errors are left to the send. */
+/**
+ * kafkajs throws at the first error of an answer, and what that acknowledges besides is lost: here
+ * the errors are left to the send.
+ */
 export function patchProduce(): void {
   const produce = internals.requests<object>("produce");
   const original = produce.protocol;

@@ -1,4 +1,5 @@
-// Sends on brokers that are played: what kafkajs 2.2.4 loses (its own send is run beside, so that these tests mean something), and sequence numbers.
+// Sends on brokers that are played: what kafkajs 2.2.4 loses (its own send is run beside, so that
+// these tests mean something), and sequence numbers.
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -23,7 +24,9 @@ interface Played {
   transactional?: boolean;
 }
 
-/** Brokers that take what they lead, once by sequence number where the producer is transactional. */
+/**
+ * Brokers that take what they lead, once by sequence number where the producer is transactional.
+ */
 function play(cluster: Played) {
   const { transactional = true } = cluster;
   cluster.believed ??= { ...cluster.leaders };
@@ -121,7 +124,10 @@ const record = (partition: number): string => `responses/${partition}: record ${
 const send = (played: ReturnType<typeof play>, ...partitions: number[]) =>
   createSend(played.dependencies)({ acks: -1, timeout: 5_000, topicMessages: to(...partitions) });
 
-/** kafkajs' own, which nothing has replaced in this process. Its brokers throw at the first error of an answer. */
+/**
+ * kafkajs' own, which nothing has replaced in this process. Its brokers throw at the first error of
+ * an answer.
+ */
 async function ownSend(played: ReturnType<typeof play>, ...partitions: number[]): Promise<unknown> {
   const require = createRequire(import.meta.url);
   type Send = (what: object) => Promise<unknown>;
@@ -145,7 +151,8 @@ async function ownSend(played: ReturnType<typeof play>, ...partitions: number[])
 }
 
 describe("a leader that moves between two brokers in the middle of a send", () => {
-  // Broker 1 has answered for partition 0 when broker 2, restarted, refuses partition 1: broker 1 leads both by then.
+  // Broker 1 has answered for partition 0 when broker 2, restarted, refuses partition 1: broker 1
+  // leads both by then.
   const moving = (): Played => {
     const cluster: Played = { leaders: { 0: 1, 1: 2 } };
     cluster.onProduce = async (node) => {
@@ -240,7 +247,8 @@ describe("what a broker answers", () => {
     };
     const played = play(cluster);
     await send(played, 0, 1);
-    // The records of partition 1 were there in spite of what the broker said: it knows them by their number.
+    // The records of partition 1 were there in spite of what the broker said: it knows them by
+    // their number.
     expect(played.written).toEqual([record(0), record(1)]);
     expect(played.requests.map(({ topicData }) => topicData[0]?.partitions.map((p) => p.firstSequence))).toEqual([
       [0, 0],

@@ -1,8 +1,11 @@
-// kafkajs 2.2.4 calls a send a success when records are missing: it leaves out partitions that its metadata lacks, and when a leader moves during
-// a send, brokers that have answered already are left out of the retry, with what has moved to them. Here every partition's records are sent until
-// its leader has acknowledged them with an offset (unacknowledged.ts); anything else is an error, and a transaction is aborted. A retry
-// sends the same records under the same sequence number, so that the broker of an idempotent producer drops what it has already. Numbers are
-// never taken back: after an error nobody knows which of them the brokers have counted, and a transactional producer starts a new epoch.
+// kafkajs 2.2.4 calls a send a success when records are missing: it leaves out partitions that its
+// metadata lacks, and when a leader moves during a send, brokers that have answered already are
+// left out of the retry, with what has moved to them. Here every partition's records are sent until
+// its leader has acknowledged them with an offset (unacknowledged.ts); anything else is an error,
+// and a transaction is aborted. A retry sends the same records under the same sequence number, so
+// that the broker of an idempotent producer drops what it has already. Numbers are never taken
+// back: after an error nobody knows which of them the brokers have counted, and a transactional
+// producer starts a new epoch.
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
@@ -12,10 +15,15 @@ import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafka
 import { batchesOf, compare, refuseMissing, type Batch, type PartitionResponse } from "./unacknowledged.ts";
 
 const defaultTimeoutMs = 30_000;
-/** A broker that has not answered by then is asked no longer; its partitions may be led by others. */
+/**
+ * A broker that has not answered by then is asked no longer; its partitions may be led by others.
+ */
 const answerWithinMs = 10_000;
 const waitMs = { first: 2, limit: 100 };
-/** How often the metadata are asked for a partition that they lack: a new one takes a moment to be known to every broker. */
+/**
+ * How often the metadata are asked for a partition that they lack: a new one takes a moment to be
+ * known to every broker.
+ */
 const missing = { looks: 5, firstWaitMs: 50 };
 const leaderNotAvailable = 5;
 /** While one of these stands among the topics asked for, kafkajs gets no metadata at all. */
@@ -29,7 +37,10 @@ const protocolError = (code: number, { topic, partition }: Batch): Error => {
 const doubtful = ({ topic, partition }: Batch): Error =>
   new Error(`${topic}, partition ${partition}: the broker's answer does not say where the records are`);
 
-/** Takes the place of kafkajs' sendMessages: resolves to the answer of every partition, when all of them are acknowledged. */
+/**
+ * Takes the place of kafkajs' sendMessages: resolves to the answer of every partition, when all of
+ * them are acknowledged.
+ */
 export function createSend({ logger, cluster, partitioner, eosManager }: SendDependencies) {
   let last: Promise<unknown> = Promise.resolve();
 
@@ -100,7 +111,10 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
       if (pending.size > 0) throw new Error("a partition was left out of a send: this is a bug");
     };
 
-    /** Gets the metadata and the connections right for another attempt; what fails here fails that attempt, too. */
+    /**
+     * Gets the metadata and the connections right for another attempt; what fails here fails that
+     * attempt, too.
+     */
     const recover = async (error: unknown): Promise<void> => {
       const { name, host, port } = error as { name?: string; host?: string; port?: number };
       if (name === "KafkaJSConnectionClosedError" && host !== undefined && port !== undefined)
@@ -133,7 +147,10 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
     }
   }
 
-  /** Sequence numbers must reach a partition in order: an idempotent producer sends one batch after the other. */
+  /**
+   * Sequence numbers must reach a partition in order: an idempotent producer sends one batch after
+   * the other.
+   */
   return (send: Send): ReturnType<typeof sendAll> => {
     if (!eosManager.isInitialized()) return sendAll(send);
     const next = last.then(() => sendAll(send));
@@ -142,7 +159,9 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
   };
 }
 
-/** Rejects, to be tried again, when nothing has come for so long; what comes later is left alone. */
+/**
+ * Rejects, to be tried again, when nothing has come for so long; what comes later is left alone.
+ */
 async function limited<T>(work: Promise<T>, withinMs: number, who: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

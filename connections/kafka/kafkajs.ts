@@ -1,4 +1,5 @@
-// kafkajs as this project uses it: version asserted, patched, then loaded. Nobody imports kafkajs but through this file.
+// kafkajs as this project uses it: version asserted, patched, then loaded. Nobody imports kafkajs
+// but through this file.
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { patchAbortedFilter } from "./kafkajs-aborted.ts";

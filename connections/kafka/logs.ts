@@ -1,5 +1,6 @@
-// What the brokers have of topics: their origin (origin.ts), and where each partition begins and truly ends, records of open transactions included. An
-// end that read-committed readers see may lie in front of what they have read before: after a power loss, when a transaction's marker is gone.
+// What the brokers have of topics: their origin (origin.ts), and where each partition begins and
+// truly ends, records of open transactions included. An end that read-committed readers see may lie
+// in front of what they have read before: after a power loss, when a transaction's marker is gone.
 import type { Kafka as KafkaClient } from "kafkajs";
 import { metadata, metadataKey, metadataVersions, type TopicIds } from "./protocol/metadata.ts";
 import { shortCluster, type Origin } from "../../algorithms/origin.ts";
@@ -40,7 +41,10 @@ interface Cluster {
 const readUncommitted = 0;
 const disconnectMs = 2_000;
 
-/** kafkajs' clients make one for each consumer, producer and admin, none of which lets us choose the isolation of offsets. */
+/**
+ * kafkajs' clients make one for each consumer, producer and admin, none of which lets us choose the
+ * isolation of offsets.
+ */
 function clusterOf(client: KafkaClient): Cluster {
   const name = Object.getOwnPropertySymbols(client).find((s) => s.description === "private:Kafka:createCluster");
   const make = (client as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[name ?? Symbol()];

@@ -1,6 +1,7 @@
-// Which brokers lose transaction markers after an unclean restart (KAFKA-20734): a partition without a leader for a moment is
-// taken for a deleted one, its marker is dropped, and the transaction hangs on it for good. 4.3.0, 4.3.1 and 4.4.0 do so
-// (measured on 4.3.1: 11 stalls in 22 kills; on 4.2.0 and 4.2.2: none in 52). No release that is mended is known to us.
+// Which brokers lose transaction markers after an unclean restart (KAFKA-20734): a partition
+// without a leader for a moment is taken for a deleted one, its marker is dropped, and the
+// transaction hangs on it for good. 4.3.0, 4.3.1 and 4.4.0 do so (measured on 4.3.1: 11 stalls in
+// 22 kills; on 4.2.0 and 4.2.2: none in 52). No release that is mended is known to us.
 import { apiVersionsV3, type Feature } from "./api-versions.ts";
 import { ask, type Cluster } from "./kafkajs-cluster.ts";
 

@@ -1,6 +1,8 @@
-// Transactions that are open in a partition though their coordinator has nothing to do with them any more: a broker forgot their markers
-// (Kafka 4.3.0 and 4.3.1 do, KAFKA-20734), or a producer wrote what its transaction was never told of. Nothing ends them by itself: offsets stay
-// unstable, and read-committed readers stop in front of them. What the coordinator recorded says how they end. Pure.
+// Transactions that are open in a partition though their coordinator has nothing to do with them
+// any more: a broker forgot their markers (Kafka 4.3.0 and 4.3.1 do, KAFKA-20734), or a producer
+// wrote what its transaction was never told of. Nothing ends them by itself: offsets stay unstable,
+// and read-committed readers stop in front of them. What the coordinator recorded says how they
+// end. Pure.
 import type { ProducerState } from "./protocol/describe-producers.ts";
 import type { TransactionDescription } from "./protocol/describe-transactions.ts";
 
@@ -32,12 +34,16 @@ export function recordedOutcome(
   const { state } = recorded;
   const outcome = state.endsWith("Commit") ? "commit" : state.endsWith("Abort") ? "abort" : undefined;
   if (epoch === recorded.epoch) return outcome;
-  // The end may have raised the epoch: an abort at the timeout always does, and any end of a client that speaks transaction version 2.
+  // The end may have raised the epoch: an abort at the timeout always does, and any end of a client
+  // that speaks transaction version 2.
   if (epoch !== recorded.epoch - 1) return undefined;
   return outcome === "abort" || lastTimestamp >= recorded.startedAt - clockSlackMs ? outcome : undefined;
 }
 
-/** Whether the coordinator will end it: at its producer's word, at its timeout, or as soon as the partition's leader answers. */
+/**
+ * Whether the coordinator will end it: at its producer's word, at its timeout, or as soon as the
+ * partition's leader answers.
+ */
 export const isClaimed = (
   { topic, partition, epoch }: Pick<OpenTransaction, "topic" | "partition" | "epoch">,
   recorded: RecordedTransaction,

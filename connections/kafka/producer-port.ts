@@ -26,8 +26,8 @@ export interface Reach {
 
 export interface TransactionalProducer<T extends string = string> {
   /**
-   * Fences a predecessor with the same id and ends its open transaction, and whatever else of it is open within the reach; also the way back
-   * after an unknown outcome.
+   * Fences a predecessor with the same id and ends its open transaction, and whatever else of it is
+   * open within the reach; also the way back after an unknown outcome.
    */
   initialise(): Promise<void>;
   /** Rejects with TransactionAborted or TransactionOutcomeUnknown (errors.ts). One at a time. */

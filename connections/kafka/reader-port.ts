@@ -8,23 +8,34 @@ export interface TopicReader {
 }
 
 export interface FollowHandlers {
-  /** Awaited; in the order of a partition. `next` is the offset behind them; isStale: nobody follows the partition from there any more. */
+  /**
+   * Awaited; in the order of a partition. `next` is the offset behind them; isStale: nobody follows
+   * the partition from there any more.
+   */
   onRecords(
     records: RawRecord[],
     at: { partition: number; next: number; isStale: () => boolean },
   ): void | Promise<void>;
-  /** The broker did not know the offset any more and the partition is read from its beginning: what it brought is void. */
+  /**
+   * The broker did not know the offset any more and the partition is read from its beginning: what
+   * it brought is void.
+   */
   onRewound?(partition: number): void | Promise<void>;
 }
 
-/** Some partitions of a topic; those come and go. Nothing here waits for the broker but caughtUp. */
+/**
+ * Some partitions of a topic; those come and go. Nothing here waits for the broker but caughtUp.
+ */
 export interface TopicFollower {
   /** From this offset on, whether it was followed before or not. */
   follow(partition: number, from: number): void;
   unfollow(partition: number): void;
   /** Offset behind what was handed over, control markers included; undefined: not followed. */
   position(partition: number): number | undefined;
-  /** Resolves when the partition was read to the end that it had at this call, or is not followed any more. */
+  /**
+   * Resolves when the partition was read to the end that it had at this call, or is not followed
+   * any more.
+   */
   caughtUp(partition: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -42,11 +53,17 @@ export interface StuckPartition {
 
 /** Held: full names of the topics that its user may read whole. */
 export interface KafkaReaders<Held extends string = string> {
-  /** Reads whole topics without a group of their own and follows them; onRecords is awaited, records keep their partition's order. */
+  /**
+   * Reads whole topics without a group of their own and follows them; onRecords is awaited, records
+   * keep their partition's order.
+   */
   readTopic: (topic: Held, onRecords: (records: RawRecord[], partition: number) => void | Promise<void>) => TopicReader;
   /** Follows a set of a topic's partitions that may change; none at first. */
   followTopic: (topic: Held, handlers: FollowHandlers) => TopicFollower;
-  /** Follows a topic from now on; resolves once every record produced from this moment on will be seen. */
+  /**
+   * Follows a topic from now on; resolves once every record produced from this moment on will be
+   * seen.
+   */
   tailTopic: (
     topic: Held,
     onRecord: (record: RawRecord, partition: number) => void,

@@ -1,12 +1,16 @@
-// The input of a sink that keeps its positions where its rows are: on every join it asks where to go on, seeks there and only
-// then lets records through. Commits to Kafka are for the eyes of lag monitors alone.
+// The input of a sink that keeps its positions where its rows are: on every join it asks where to
+// go on, seeks there and only then lets records through. Commits to Kafka are for the eyes of lag
+// monitors alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../../algorithms/backoff.ts";
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { GroupConsumer, PartitionProgress, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
-/** How far a partition was read: control markers take up offsets, and an idle group must show no lag for them. */
+/**
+ * How far a partition was read: control markers take up offsets, and an idle group must show no lag
+ * for them.
+ */
 interface Progress extends TopicPartition {
   /** Position after the last record handed over, and after the control markers that follow it. */
   handed: number;
@@ -75,8 +79,9 @@ export function createSinkSource(
             onReset("another_topic");
           }
           const known = kafka.find((p) => p.topic === topic && p.partition === partition);
-          // Beyond the end stands what the store has of a topic that was deleted and made again, or of a log that lost its end: of this one it may lack
-          // everything. What is stored again is the same row.
+          // Beyond the end stands what the store has of a topic that was deleted and made again, or
+          // of a log that lost its end: of this one it may lack everything. What is stored again is
+          // the same row.
           const beyond = offset !== undefined && known !== undefined && offset > known.end;
           if (beyond) {
             onReset("truncated");
@@ -109,7 +114,9 @@ export function createSinkSource(
     void adopt(++joins, assigned, handlers);
   };
 
-  /** A topic that was made again may have grown past our position already: then no fetch says so. */
+  /**
+   * A topic that was made again may have grown past our position already: then no fetch says so.
+   */
   const compare = async (handlers: SinkHandlers): Promise<void> => {
     const held = [...progress.values()];
     const join = joins;

@@ -1,7 +1,8 @@
-// Ends what a producer's former lives left open, each transaction as its coordinator recorded it: by a marker where this principal may write one
-// (ClusterAction), else by an empty transaction of the new life with the same outcome. Without this, offsets stay unstable, and the next
-// transaction of the producer would end them with its own outcome: publish what was aborted, or take back what was committed. In the normal case
-// nothing is found, and it costs four round trips.
+// Ends what a producer's former lives left open, each transaction as its coordinator recorded it:
+// by a marker where this principal may write one (ClusterAction), else by an empty transaction of
+// the new life with the same outcome. Without this, offsets stay unstable, and the next transaction
+// of the producer would end them with its own outcome: publish what was aborted, or take back what
+// was committed. In the normal case nothing is found, and it costs four round trips.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../../algorithms/backoff.ts";
@@ -32,7 +33,10 @@ export interface Sweep {
   after(): Promise<void>;
 }
 
-/** Leaders and coordinators that are away are waited for this long; a partition whose leader stays away is not. */
+/**
+ * Leaders and coordinators that are away are waited for this long; a partition whose leader stays
+ * away is not.
+ */
 const patienceMs = 10_000;
 const retryMs = { first: 20, limit: 500 };
 
@@ -42,7 +46,10 @@ interface Leftover {
 }
 
 export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions): Sweep {
-  /** Of the last life that was not swept; kept over attempts that failed, for the coordinator forgets it at the initialisation. */
+  /**
+   * Of the last life that was not swept; kept over attempts that failed, for the coordinator
+   * forgets it at the initialisation.
+   */
   let former: RecordedTransaction | undefined;
   /** What only the new life can end. */
   let left: { outcome: Outcome; places: (OpenTransaction | Unseen)[] }[] = [];
@@ -69,7 +76,9 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
     }
   };
 
-  /** Ends what is open of the former life; what this principal may not end stays for the new one. */
+  /**
+   * Ends what is open of the former life; what this principal may not end stays for the new one.
+   */
   const clear = async (recorded: RecordedTransaction, still: () => Promise<boolean>): Promise<void> => {
     const { open, unseen } = await look();
     const found: Leftover[] = open
@@ -146,7 +155,10 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
       }),
   };
 
-  /** Says what to do about a transaction that not even the new life's could end (its producer id was exhausted). */
+  /**
+   * Says what to do about a transaction that not even the new life's could end (its producer id was
+   * exhausted).
+   */
   async function confirm(places: readonly (OpenTransaction | Unseen)[]): Promise<void> {
     const expected = places.filter((place): place is OpenTransaction => "openSince" in place);
     if (expected.length === 0) return;

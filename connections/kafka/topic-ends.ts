@@ -1,5 +1,6 @@
-// The two ends of every partition: the high watermark, and the last stable offset before which no transaction is open. Records
-// between them are kept from read-committed readers. kafkajs' admin client calls the last stable offset "high".
+// The two ends of every partition: the high watermark, and the last stable offset before which no
+// transaction is open. Records between them are kept from read-committed readers. kafkajs' admin
+// client calls the last stable offset "high".
 import type { BrokerLike } from "./kafkajs-internals.ts";
 import type { Cluster } from "./kafkajs-cluster.ts";
 import type { PartitionEnds } from "./port.ts";
@@ -11,7 +12,8 @@ export async function topicEnds(cluster: Cluster, topic: string): Promise<Partit
   const leaders = await cluster.leaders(topic);
   const found = await Promise.all(
     leaders.map(async ({ broker, partitions }) => {
-      // The stable end last: one that is below the other was so at that moment, and a transaction is open there.
+      // The stable end last: one that is below the other was so at that moment, and a transaction
+      // is open there.
       const high = await endsOf(broker, topic, partitions, 0);
       const stable = await endsOf(broker, topic, partitions, 1);
       return partitions.map((partition) => ({

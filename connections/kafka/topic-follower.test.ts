@@ -1,4 +1,5 @@
-// The follower on a consumer whose events the test makes: when the rest of a partition counts as compacted away, and when it does not.
+// The follower on a consumer whose events the test makes: when the rest of a partition counts as
+// compacted away, and when it does not.
 import { EventEmitter } from "node:events";
 import type { Kafka } from "kafkajs";
 import { pino } from "pino";
@@ -99,7 +100,8 @@ test("behind an open transaction it waits however long, says so, and what comes 
   await vi.advanceTimersByTimeAsync(0);
   expect([...caughtUp]).toEqual([0]);
   expect(stuck().map(({ partition }) => partition)).toEqual([1]);
-  // The rest of the other was emptied while it was held: fetches since it is stable count, those before do not.
+  // The rest of the other was emptied while it was held: fetches since it is stable count, those
+  // before do not.
   await vi.advanceTimersByTimeAsync(60_000);
   expect([...caughtUp]).toEqual([0]);
   await quiet();

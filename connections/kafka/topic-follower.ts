@@ -1,6 +1,8 @@
-// Follows a chosen set of a topic's partitions, each from a given offset, outside any group that matters; partitions come and go while it runs.
-// It is the only member of a group of its own, so all partitions are its own: those that nobody follows are paused.
-// "Caught up" is judged by positions, not by records: a batch of control markers is never delivered, but its end is reported.
+// Follows a chosen set of a topic's partitions, each from a given offset, outside any group that
+// matters; partitions come and go while it runs. It is the only member of a group of its own, so
+// all partitions are its own: those that nobody follows are paused. "Caught up" is judged by
+// positions, not by records: a batch of control markers is never delivered, but its end is
+// reported.
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
@@ -16,7 +18,10 @@ export interface ReaderOptions {
   topic: string;
   /** Of every partition of a topic; rejects while a leader is away. */
   ends: (topic: string) => Promise<PartitionEnds[]>;
-  /** Told of the follower when it begins, and how to ask it what is stuck; returns what is to be called at its end. */
+  /**
+   * Told of the follower when it begins, and how to ask it what is stuck; returns what is to be
+   * called at its end.
+   */
   watched?: (stuck: () => StuckPartition[]) => () => void;
   log: Logger;
   patience?: Partial<Patience>;
@@ -40,7 +45,10 @@ function createReader({ client, topic }: Pick<ReaderOptions, "client" | "topic">
   });
 }
 
-/** kafkajs gives a consumer up for good after some errors (a broker that comes back half, say): a table or a tail must not end with it. */
+/**
+ * kafkajs gives a consumer up for good after some errors (a broker that comes back half, say): a
+ * table or a tail must not end with it.
+ */
 function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
   const revive = (): void => {
     if (stopped()) return;
@@ -71,7 +79,10 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   });
   const forgetMe = options.watched?.(stuck);
 
-  /** Between a crash and the restart kafkajs throws; the next join seeks and resumes what is to be followed then. */
+  /**
+   * Between a crash and the restart kafkajs throws; the next join seeks and resumes what is to be
+   * followed then.
+   */
   const ifRunning = (action: () => void): void => {
     try {
       action();
@@ -82,7 +93,8 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   consumer.on(consumer.events.FETCH, fetched);
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     const state = followed.get(payload.partition);
-    // Of a batch with records its handler has said so already; what it says here could belong to a former position.
+    // Of a batch with records its handler has said so already; what it says here could belong to a
+    // former position.
     if (state === undefined || payload.batchSize > 0) return;
     if (Number(payload.firstOffset ?? payload.lastOffset) <= state.position)
       reach(state, Number(payload.lastOffset) + 1);
@@ -165,7 +177,8 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
         log,
         () => stopped || followed.get(partition) !== state,
       );
-      // The high watermark: what is behind an open transaction was acknowledged, too, and is to be read once that one ends.
+      // The high watermark: what is behind an open transaction was acknowledged, too, and is to be
+      // read once that one ends.
       const end = ends?.find((one) => one.partition === partition)?.high ?? 0;
       if (stopped || followed.get(partition) !== state || state.position >= end) return;
       await new Promise<void>((resolve) => state.waiting.push({ end, resolve }));

@@ -1,4 +1,5 @@
-// The topics: made by us, never by accident (auto.create is off), with limits that let the largest legal record through.
+// The topics: made by us, never by accident (auto.create is off), with limits that let the largest
+// legal record through.
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
 import type { Topic, TopicName } from "../../schemas/records.ts";
@@ -16,7 +17,10 @@ export interface TopicSettings extends DurabilitySettings {
 
 interface Shape {
   partitions?: number;
-  /** Its producers stamp the records, for a copy has the time of what it copies. On all other topics the broker does: no clock but its own counts. */
+  /**
+   * Its producers stamp the records, for a copy has the time of what it copies. On all other topics
+   * the broker does: no clock but its own counts.
+   */
   producerTime?: boolean;
   config: Record<string, string>;
 }
@@ -53,7 +57,10 @@ export function topicName<N extends TopicName | "locks">(prefix: string, topic: 
   return (topic === "work" && arm !== undefined ? `${prefix}work.${arm}` : `${prefix}${topic}`) as Topic<N>;
 }
 
-/** Creates what is missing and leaves what exists as it is; resolves when every new partition has a leader. */
+/**
+ * Creates what is missing and leaves what exists as it is; resolves when every new partition has a
+ * leader.
+ */
 export async function ensureTopics(
   admin: Admin,
   settings: TopicSettings,

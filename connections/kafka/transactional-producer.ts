@@ -1,7 +1,9 @@
-// One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no data written (docs/design/delivery.md, Work outside transactions).
-// kafkajs wedges its producer when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised. It is also replaced
-// after records were refused: nobody knows then which sequence numbers the brokers have counted, and they would refuse what is sent next or drop it
-// as a repeat of what was aborted. A new epoch starts from 0.
+// One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no
+// data written (docs/design/delivery.md, Work outside transactions). kafkajs wedges its producer
+// when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised. It
+// is also replaced after records were refused: nobody knows then which sequence numbers the brokers
+// have counted, and they would refuse what is sent next or drop it as a repeat of what was aborted.
+// A new epoch starts from 0.
 import type { Kafka as KafkaClient, Producer, Transaction as KafkajsTransaction } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
@@ -15,7 +17,10 @@ import type { Sweep } from "./sweep.ts";
 const concurrentRetryMs = 2;
 const concurrentRetries = 2_000;
 
-/** A broker that hangs must not keep us from ending, or from the next producer: what is still under way is of no use. */
+/**
+ * A broker that hangs must not keep us from ending, or from the next producer: what is still under
+ * way is of no use.
+ */
 const disconnect = (producer: Producer): Promise<void> => within(disconnectMs, producer.disconnect());
 const disconnectMs = 2_000;
 
@@ -67,7 +72,8 @@ export function createTransactionalProducer(
     try {
       await next.connect();
       await sweep?.before();
-      // Begin asks for the producer id, which ends a predecessor's transaction at once instead of at its timeout.
+      // Begin asks for the producer id, which ends a predecessor's transaction at once instead of
+      // at its timeout.
       await (await next.transaction()).abort();
       await sweep?.after();
     } catch (error) {

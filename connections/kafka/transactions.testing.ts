@@ -1,4 +1,5 @@
-// Coordinators and partitions for unit tests: what is open, on record and permitted is what the test says.
+// Coordinators and partitions for unit tests: what is open, on record and permitted is what the
+// test says.
 import type { OpenTransaction, Outcome } from "./open-transactions.ts";
 import type { TransactionDescription } from "./protocol/describe-transactions.ts";
 import type { Transactions, Unseen } from "./transactions.ts";

@@ -1,5 +1,5 @@
-// What coordinators and partitions say about transactions, and ending them from outside, in our words. Every method rejects with a retriable
-// error while a coordinator or a leader is away.
+// What coordinators and partitions say about transactions, and ending them from outside, in our
+// words. Every method rejects with a retriable error while a coordinator or a leader is away.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";
@@ -20,7 +20,10 @@ export interface Unseen {
 
 export interface Look {
   open: OpenTransaction[];
-  /** Partitions that can't be looked at. The offsets of a group that we may not even locate have partition -1. */
+  /**
+   * Partitions that can't be looked at. The offsets of a group that we may not even locate have
+   * partition -1.
+   */
   unseen: Unseen[];
 }
 
@@ -43,7 +46,10 @@ export interface Transactions {
   holders(producerIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Writes a marker into the partition; needs ClusterAction. */
   end(transaction: OpenTransaction, outcome: Outcome): Promise<Ended>;
-  /** Ends whatever the id's producer has open there by an empty transaction of its own; it must have been initialised, and be idle. */
+  /**
+   * Ends whatever the id's producer has open there by an empty transaction of its own; it must have
+   * been initialised, and be idle.
+   */
   endByOwn(transactionalId: string, where: Reach, partitions: readonly Place[], outcome: Outcome): Promise<void>;
 }
 
@@ -126,7 +132,8 @@ export function createTransactions(wire: Wire): Transactions {
       const { topic, partition, producerId, epoch, coordinatorEpoch } = transaction;
       const leader = (await wire.leaders([topic])).find((p) => p.partition === partition)?.leader;
       if (leader === undefined) throw failed(codes.leaderNotAvailable);
-      // As Kafka's own program: the last coordinator's epoch, which no older one may follow; 0 where no marker was written yet.
+      // As Kafka's own program: the last coordinator's epoch, which no older one may follow; 0
+      // where no marker was written yet.
       const marker = { producerId, epoch, outcome, topic, partition, coordinatorEpoch: Math.max(0, coordinatorEpoch) };
       const [result] = await wire.send(leader, writeTxnMarkers([marker]));
       const code = result?.errorCode ?? 0;
@@ -141,7 +148,8 @@ export function createTransactions(wire: Wire): Transactions {
       const coordinator = await wire.coordinator({ transactionalId });
       const producer = { transactionalId, producerId: known.producerId, producerEpoch: known.epoch };
       const outputs = partitions.filter(({ topic }) => topic !== internalTopics.offsets);
-      // No client may add a partition of __consumer_offsets by its name: the broker adds the one of a group.
+      // No client may add a partition of __consumer_offsets by its name: the broker adds the one of
+      // a group.
       if (outputs.length < partitions.length)
         for (const groupId of groups) await coordinator.addOffsetsToTxn({ ...producer, groupId });
       if (outputs.length > 0) await coordinator.addPartitionsToTxn({ ...producer, topics: byTopic(outputs) });

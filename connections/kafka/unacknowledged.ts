@@ -1,4 +1,5 @@
-// What of a batch the brokers have not acknowledged yet, partition by partition: kafkajs-send.ts sends it until nothing is left. Pure.
+// What of a batch the brokers have not acknowledged yet, partition by partition: kafkajs-send.ts
+// sends it until nothing is left. Pure.
 import { NoSuchPartition } from "./errors.ts";
 
 export interface Message {
@@ -12,7 +13,10 @@ export interface TopicMessages {
   topic: string;
   messages: readonly Message[];
 }
-/** The messages of one partition: one record batch, sent again as it is, under the same sequence number. */
+/**
+ * The messages of one partition: one record batch, sent again as it is, under the same sequence
+ * number.
+ */
 export interface Batch {
   topic: string;
   partition: number;
@@ -32,8 +36,8 @@ export interface ProduceResponse {
 }
 
 /**
- * The messages by partition, in their order. A partition is chosen once: a record that may be in the log already must not go to another when
- * partitions are added between two attempts.
+ * The messages by partition, in their order. A partition is chosen once: a record that may be in
+ * the log already must not go to another when partitions are added between two attempts.
  */
 export function batchesOf(
   topicMessages: readonly TopicMessages[],

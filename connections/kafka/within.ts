@@ -1,6 +1,10 @@
-// A bound for goodbyes: kafkajs disconnects politely, and a broker that is away can make that take minutes.
+// A bound for goodbyes: kafkajs disconnects politely, and a broker that is away can make that take
+// minutes.
 
-/** Resolves when the promise is settled, however, or after so many milliseconds; what is left goes on unheeded. */
+/**
+ * Resolves when the promise is settled, however, or after so many milliseconds; what is left goes
+ * on unheeded.
+ */
 export function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, milliseconds);

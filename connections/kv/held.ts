@@ -1,4 +1,5 @@
-// What the store knows of one entry, the views of it that others get, and the values of what was evicted.
+// What the store knows of one entry, the views of it that others get, and the values of what was
+// evicted.
 import { type Evictable, type ReuseValue, valueAt } from "../../algorithms/reuse-value.ts";
 import type { KvEntry, KvListed } from "./port.ts";
 
@@ -6,7 +7,9 @@ export interface Held {
   entry: KvEntry;
   /** null: not in memory. */
   blob: Uint8Array | null;
-  /** Its bytes while they wait to be written; they count against the queue and not against memory. */
+  /**
+   * Its bytes while they wait to be written; they count against the queue and not against memory.
+   */
   waiting: Uint8Array | null;
   disk: boolean;
   value: ReuseValue;
@@ -37,7 +40,10 @@ export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number
 
 const mostGhosts = 10_000;
 
-/** Values of what is not there any more: what comes back goes on where it was, or a full store would turn away all that is new. */
+/**
+ * Values of what is not there any more: what comes back goes on where it was, or a full store would
+ * turn away all that is new.
+ */
 export function createGhosts(): {
   take(key: string): ReuseValue | undefined;
   keep(key: string, value: ReuseValue): void;

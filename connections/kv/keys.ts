@@ -1,5 +1,6 @@
-// Content addresses of chunk caches. Two caches are the same when nothing that decides their numbers differs: the model file, the type of K and
-// V, flash attention (it decides V's layout), what the chunk was prefilled behind, and its tokens.
+// Content addresses of chunk caches. Two caches are the same when nothing that decides their
+// numbers differs: the model file, the type of K and V, flash attention (it decides V's layout),
+// what the chunk was prefilled behind, and its tokens.
 import { createHash } from "node:crypto";
 import type { Convention, PrefixChunk } from "./port.ts";
 

@@ -1,10 +1,13 @@
-// The store of chunk caches (docs/design/linked-prefill.md, The store): K and V of a chunk's tokens as an opaque blob, computed once behind some prefix and linked into any
-// prompt. A chunk may have several variants, made behind different prefixes; all of them share the byte budgets of the tiers.
+// The store of chunk caches (docs/design/linked-prefill.md, The store): K and V of a chunk's tokens
+// as an opaque blob, computed once behind some prefix and linked into any prompt. A chunk may have
+// several variants, made behind different prefixes; all of them share the byte budgets of the
+// tiers.
 
 /**
- * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and up to two chunks nearest to it (its first context);
- * whatever stood before it in the prompt that it was first seen in. "linked" is the last, where a part of that was linked itself, so that
- * the numbers are not quite those of its prefix.
+ * What a chunk was prefilled behind: nothing; the system prompt; the system prompt and up to two
+ * chunks nearest to it (its first context); whatever stood before it in the prompt that it was
+ * first seen in. "linked" is the last, where a part of that was linked itself, so that the numbers
+ * are not quite those of its prefix.
  */
 export const conventions = ["alone", "system", "context", "seen", "linked"] as const;
 export type Convention = (typeof conventions)[number];
@@ -65,7 +68,10 @@ export interface KvStats {
   notWritten: number;
 }
 
-/** Codes: budget (it can't fit, or what is pinned leaves no room), unknown (no such key or id), closed, invalid (an id or key that can be none). */
+/**
+ * Codes: budget (it can't fit, or what is pinned leaves no room), unknown (no such key or id),
+ * closed, invalid (an id or key that can be none).
+ */
 export class KvError extends Error {
   override name = "KvError";
   constructor(
@@ -79,26 +85,44 @@ export class KvError extends Error {
 export interface KvStore {
   /** Variants of a chunk that can be loaded, oldest first. No I/O. */
   variants(chunk: string): KvListed[];
-  /** The blob, verified; null when there is none, it has expired, or its file was no good (then it is gone). Never changed by anyone. */
+  /**
+   * The blob, verified; null when there is none, it has expired, or its file was no good (then it
+   * is gone). Never changed by anyone.
+   */
   get(key: string): Promise<Uint8Array | null>;
-  /** Keeps a blob. It is at hand at once, on disk some time later; a key that is there already stays as it is. */
+  /**
+   * Keeps a blob. It is at hand at once, on disk some time later; a key that is there already stays
+   * as it is.
+   */
   put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
-  /** As get, and what is missing is made, by one caller at a time for all who ask. Rejects with what `make` rejects with. */
+  /**
+   * As get, and what is missing is made, by one caller at a time for all who ask. Rejects with what
+   * `make` rejects with.
+   */
   compute(entry: Omit<KvEntry, "bytes" | "createdAt">, make: () => Promise<Uint8Array>): Promise<Uint8Array>;
   /** Counts a use whose repair cost `cfo`, [0, 1]. */
   used(key: string, cfo: number): void;
   /**
-   * For a request that waits: loads what is on the slow tier alone and keeps all of it in memory until the function that it resolves to is called.
-   * Takes half of memory at most, for all who wait together, and evicts nothing that is nowhere else; null, and nothing is kept: there is no room
-   * now, or it was aborted. What fails to load is left to get.
+   * For a request that waits: loads what is on the slow tier alone and keeps all of it in memory
+   * until the function that it resolves to is called. Takes half of memory at most, for all who
+   * wait together, and evicts nothing that is nowhere else; null, and nothing is kept: there is no
+   * room now, or it was aborted. What fails to load is left to get.
    */
   prefetch(keys: readonly string[], signal?: AbortSignal): Promise<(() => void) | null>;
 
-  /** Names an entry; the id then goes where a key does in the four below. An id names one entry: naming again moves it. */
+  /**
+   * Names an entry; the id then goes where a key does in the four below. An id names one entry:
+   * naming again moves it.
+   */
   create(id: string, key: string): Promise<void>;
-  /** The key that an id names, or the key itself where there is such an entry; undefined: neither. */
+  /**
+   * The key that an id names, or the key itself where there is such an entry; undefined: neither.
+   */
   find(idOrKey: string): string | undefined;
-  /** Never evicted. Rejects with budget when what is pinned would leave less than half of a tier's budget. */
+  /**
+   * Never evicted. Rejects with budget when what is pinned would leave less than half of a tier's
+   * budget.
+   */
   pin(idOrKey: string, pinned: boolean): Promise<void>;
   /** Gone at that time; null: when it is evicted. */
   expire(idOrKey: string, at: number | null): Promise<void>;
@@ -108,7 +132,10 @@ export interface KvStore {
   stats(): KvStats;
   /** Resolves when all that is waiting to be written is on disk, or was given up. */
   flush(): Promise<void>;
-  /** Takes in what others did to the folder (precedent kv pin, rm), removes what has expired, keeps the budgets. */
+  /**
+   * Takes in what others did to the folder (precedent kv pin, rm), removes what has expired, keeps
+   * the budgets.
+   */
   refresh(): Promise<void>;
   close(): Promise<void>;
 }

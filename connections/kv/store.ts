@@ -1,5 +1,6 @@
-// The store of chunk caches in two tiers, memory over disk, each with a budget in bytes; what is worth least leaves first (reuse-value.ts).
-// Delivery: a blob is either whole and verified or not there. The slow tier is a help: when it fails the store goes on in memory.
+// The store of chunk caches in two tiers, memory over disk, each with a budget in bytes; what is
+// worth least leaves first (reuse-value.ts). Delivery: a blob is either whole and verified or not
+// there. The slow tier is a help: when it fails the store goes on in memory.
 import { addUse, reuseCredit } from "../../algorithms/reuse-value.ts";
 import { type Held, listed } from "./held.ts";
 import { variantKey } from "./keys.ts";
@@ -12,7 +13,10 @@ export interface KvStoreOptions extends TierOptions {
   format: string;
 }
 
-/** Takes in what is on disk; damaged and foreign files are removed. Rejects when the folder can't be read. */
+/**
+ * Takes in what is on disk; damaged and foreign files are removed. Rejects when the folder can't be
+ * read.
+ */
 export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const { format, memoryBytes, disk, diskBytes, clock } = options;
   const counts = { ...noCounts };

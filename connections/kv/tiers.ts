@@ -1,5 +1,5 @@
-// The entries of a store and the two tiers that they stand in: what is added, written, loaded, evicted. Every change of where an entry stands is
-// made here; store.ts says when.
+// The entries of a store and the two tiers that they stand in: what is added, written, loaded,
+// evicted. Every change of where an entry stands is made here; store.ts says when.
 import type { Logger } from "pino";
 import { chooseVictims } from "../../algorithms/reuse-value.ts";
 import type { DiskTier } from "./disk.ts";
@@ -97,7 +97,10 @@ export function createTiers(options: TierOptions, counts: Counts) {
     }
   }
 
-  /** Keeps the budget of the disk, with `wanted` on it as well; false: that is worth less than what would have to go. */
+  /**
+   * Keeps the budget of the disk, with `wanted` on it as well; false: that is worth less than what
+   * would have to go.
+   */
   async function keepDisk(wanted?: Held): Promise<boolean> {
     const there = candidates(
       (one) => one.disk || one === wanted,

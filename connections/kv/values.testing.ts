@@ -1,4 +1,5 @@
-// Values for the tests of the store: entries whose keys are those of their content, and stores in folders of their own.
+// Values for the tests of the store: entries whose keys are those of their content, and stores in
+// folders of their own.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

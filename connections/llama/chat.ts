@@ -1,6 +1,6 @@
-// Chat messages to the tokens of a prompt by the model's own template, message by message: each message's tokens depend on its text
-// and its place among the roles only, so that an example's turns are the same chunk in every prompt. What users write never becomes a
-// control token.
+// Chat messages to the tokens of a prompt by the model's own template, message by message: each
+// message's tokens depend on its text and its place among the roles only, so that an example's
+// turns are the same chunk in every prompt. What users write never becomes a control token.
 import { Template } from "@huggingface/jinja";
 import { LRUCache } from "lru-cache";
 import { messageOf } from "../../algorithms/errors.ts";
@@ -15,13 +15,22 @@ export interface ChatMessage {
 export interface ChatTokens {
   /** The whole prompt; it ends where the answer begins. */
   tokens: Int32Array;
-  /** Of each message; they follow each other without a gap, the first from position 0. Null when the template mixes messages. */
+  /**
+   * Of each message; they follow each other without a gap, the first from position 0. Null when the
+   * template mixes messages.
+   */
   messages: Range[] | null;
-  /** Of each text of each message, without a gap as well: what the template puts around a message belongs to its first and last text. */
+  /**
+   * Of each text of each message, without a gap as well: what the template puts around a message
+   * belongs to its first and last text.
+   */
   texts: Range[][] | null;
 }
 
-/** What a template makes of a sequence of roles: texts of its own as tokens, and between them the messages' contents. */
+/**
+ * What a template makes of a sequence of roles: texts of its own as tokens, and between them the
+ * messages' contents.
+ */
 interface Skeleton {
   parts: ({ kind: "tokens"; tokens: Int32Array } | { kind: "content"; message: number })[];
   /** Parts before the end of each message; null when messages can't be told apart. */

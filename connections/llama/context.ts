@@ -2,7 +2,8 @@
 import { calling, llamaError, type NativeContext, type NativeJob } from "./native.ts";
 import { type LlamaContext, LlamaError, type Prompt, type Range, type RunResult } from "./port.ts";
 
-// process.exit destroys the globals of llama.cpp while a batch may be under way on a context's own thread: it is waited for first.
+// process.exit destroys the globals of llama.cpp while a batch may be under way on a context's own
+// thread: it is waited for first.
 const open = new Set<WeakRef<NativeContext>>();
 process.once("exit", () => {
   for (const context of open) context.deref()?.stop();

@@ -1,5 +1,6 @@
-// What linked prefill must not change, checked by the core's own program (native/llama/gpu-check) against plain llama.cpp: on tiny
-// models of both RoPE types, YaRN and frequency factors, and on the small arm's model where set-up has brought it.
+// What linked prefill must not change, checked by the core's own program (native/llama/gpu-check)
+// against plain llama.cpp: on tiny models of both RoPE types, YaRN and frequency factors, and on
+// the small arm's model where set-up has brought it.
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -73,7 +74,8 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     },
   );
 
-  // Trained weights, on text whose parts rest on each other: as served, and as float32, where rounding is a hundred times smaller.
+  // Trained weights, on text whose parts rest on each other: as served, and as float32, where
+  // rounding is a hundred times smaller.
   it.skipIf(!existsSync(llamaModelFile()))(
     "hold on the small arm's model (npm run setup fetches it)",
     async () => {

@@ -1,4 +1,5 @@
-// A process that leaves while its contexts compute: their threads are waited for before llama.cpp's globals are destroyed.
+// A process that leaves while its contexts compute: their threads are waited for before llama.cpp's
+// globals are destroyed.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

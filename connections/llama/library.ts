@@ -1,4 +1,5 @@
-// Where our addon and the prebuilt libraries of llama.cpp lie; scripts/build-llama.ts makes what is ours.
+// Where our addon and the prebuilt libraries of llama.cpp lie; scripts/build-llama.ts makes what is
+// ours.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
@@ -13,7 +14,10 @@ export const llamaAddonFile = join(built, "precedent-llama.node");
 /** Program of native/llama/gpu-check: generates models and checks the core without Node. */
 export const llamaCheckFile = join(built, "llama-check");
 
-/** The same two with native/llama/scattered.patch, which computes all that a prompt recomputes in one batch; built when asked for. */
+/**
+ * The same two with native/llama/scattered.patch, which computes all that a prompt recomputes in
+ * one batch; built when asked for.
+ */
 export const scatteredAddonFile = join(built, "precedent-llama-scattered.node");
 export const scatteredCheckFile = join(built, "llama-check-scattered");
 
@@ -23,7 +27,10 @@ export const chosenAddonFile = (environment: NodeJS.ProcessEnv = process.env): s
     ? scatteredAddonFile
     : llamaAddonFile;
 
-/** Folder of the libraries that @node-llama-cpp has for this platform, one CPU backend for each instruction set among them. */
+/**
+ * Folder of the libraries that @node-llama-cpp has for this platform, one CPU backend for each
+ * instruction set among them.
+ */
 export function llamaBackendsFolder(): string {
   const platform = `${process.platform}-${process.arch}`;
   try {

@@ -1,5 +1,5 @@
-// The addon through its wrapper, on tiny generated models: what it promises, what it refuses. The equalities are checked by
-// equalities.test.ts.
+// The addon through its wrapper, on tiny generated models: what it promises, what it refuses. The
+// equalities are checked by equalities.test.ts.
 import { truncate, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeChunk, llamaDevices, openLlamaModel } from "./model.ts";

@@ -7,7 +7,9 @@ import { calling, llamaError, native, type NativeModel } from "./native.ts";
 import { createLlamaScorer } from "./scorer.ts";
 import { type ChunkFacts, type Device, LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
 
-/** The model stays in memory until it is closed and so are its contexts. Rejects with LlamaError. */
+/**
+ * The model stays in memory until it is closed and so are its contexts. Rejects with LlamaError.
+ */
 export async function openLlamaModel({ path, fingerprint, device = "cpu" }: ModelInput): Promise<LlamaModel> {
   if (!/^[0-9a-f]{64}$/.test(fingerprint))
     throw new LlamaError("invalid_argument", `"${fingerprint}" is no SHA-256 in hexadecimal digits`);
@@ -64,10 +66,16 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
   };
 }
 
-/** What llama.cpp found on this machine; a GPU that is missing here can't be used. Throws LlamaError. */
+/**
+ * What llama.cpp found on this machine; a GPU that is missing here can't be used. Throws
+ * LlamaError.
+ */
 export const llamaDevices = (): Device[] => calling(() => native().devices(llamaBackendsFolder()));
 
-/** Throws LlamaError blob_corrupt. Reads the header only: that the rest is what it was is for a checksum to say. */
+/**
+ * Throws LlamaError blob_corrupt. Reads the header only: that the rest is what it was is for a
+ * checksum to say.
+ */
 export const describeChunk = (blob: Uint8Array): ChunkFacts => calling(() => native().describeBlob(blob));
 
 /** SHA-256 of a file, hex. */

@@ -1,4 +1,5 @@
-// Whether the addon works here and which devices it finds, asked in a process of its own: a broken one can abort.
+// Whether the addon works here and which devices it finds, asked in a process of its own: a broken
+// one can abort.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { llamaAddonFile, llamaBackendsFolder } from "./library.ts";

@@ -1,4 +1,5 @@
-// One prompt, what may be wanted of it, and what came of it. A part of port.ts, which exports it all.
+// One prompt, what may be wanted of it, and what came of it. A part of port.ts, which exports it
+// all.
 
 export interface Range {
   begin: number;
@@ -8,11 +9,21 @@ export interface Range {
 export interface Prompt {
   /** All of it, at least one. */
   tokens: Int32Array;
-  /** Chunk caches and where their first tokens stand. They may not overlap, and must hold the tokens that the prompt has there. Don't change their bytes before the call settles. */
+  /**
+   * Chunk caches and where their first tokens stand. They may not overlap, and must hold the tokens
+   * that the prompt has there. Don't change their bytes before the call settles.
+   */
   links?: readonly { blob: Uint8Array; position: number }[];
-  /** Tokens that are computed although a chunk cache covers them. Each run of neighbouring computed tokens costs a decode at least. Tokens that no cache covers are always computed, and so is the last one when something is generated. */
+  /**
+   * Tokens that are computed although a chunk cache covers them. Each run of neighbouring computed
+   * tokens costs a decode at least. Tokens that no cache covers are always computed, and so is the
+   * last one when something is generated.
+   */
   recompute?: readonly Range[];
-  /** Parts of the prompt to be taken as chunk caches once it is there, as they are then: linked rows as linked, computed rows as computed. */
+  /**
+   * Parts of the prompt to be taken as chunk caches once it is there, as they are then: linked rows
+   * as linked, computed rows as computed.
+   */
   exports?: readonly Range[];
   /** Ascending positions whose logits are wanted; they must be computed ones. At most 4,096. */
   logitsAt?: readonly number[];
@@ -40,7 +51,9 @@ export interface RunOptions {
 export interface RunResult {
   text: string;
   generated: Int32Array;
-  /** none: nothing was asked for; stop: the model or a stop string ended it; length: maxTokens did. */
+  /**
+   * none: nothing was asked for; stop: the model or a stop string ended it; length: maxTokens did.
+   */
   finish: "none" | "stop" | "length";
   /** Tokens of the prompt: used as linked, computed although covered, covered by no cache. */
   linked: number;
@@ -66,7 +79,10 @@ export interface Timings {
   /** Until the first token; 0 without one. */
   firstMs: number;
   totalMs: number;
-  /** CPU time of the owner thread until the first token (or the prompt's end): with threads 1 and one request at a time, all that it cost. */
+  /**
+   * CPU time of the owner thread until the first token (or the prompt's end): with threads 1 and
+   * one request at a time, all that it cost.
+   */
   cpuFirstMs: number;
   exportedMs: number;
 }

@@ -1,4 +1,5 @@
-// Attention sums and deviations, on a tiny generated model: known by arithmetic, or by asking in two ways.
+// Attention sums and deviations, on a tiny generated model: known by arithmetic, or by asking in
+// two ways.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { AttentionScores, LlamaContext, LlamaModel, LlamaScorer } from "./port.ts";
 import { llamaIsBuilt, openTiny, type Opened } from "./models.testing.ts";
@@ -43,7 +44,8 @@ describe.skipIf(!llamaIsBuilt)("scorer of the llama addon (npm run setup builds 
         expect(all).toBeLessThan(lengths[j]!);
         for (let i = j + 1; i < 3; i++) expect(at(scores, layer, i, j)).toBe(0);
       }
-    // What the tokens of a chunk put on earlier chunks, summed, is the chunk's inter-attention; the first chunk has none.
+    // What the tokens of a chunk put on earlier chunks, summed, is the chunk's inter-attention; the
+    // first chunk has none.
     const [, second = 0, third = 0] = starts();
     const before = (from: number, to: number): number =>
       scores.before.slice(from, to).reduce((sum, value) => sum + value, 0);

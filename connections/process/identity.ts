@@ -1,12 +1,14 @@
-// Who a process is: its pid and when it started, in which boot of the machine. A pid alone is reused by the system, so a
-// leftover file that names one must never be a reason to kill or to wait for a stranger.
+// Who a process is: its pid and when it started, in which boot of the machine. A pid alone is
+// reused by the system, so a leftover file that names one must never be a reason to kill or to wait
+// for a stranger.
 import { readFileSync } from "node:fs";
 
 export interface ProcessIdentity {
   pid: number;
   /**
-   * Start time in clock ticks since boot, with the boot's id: unique to one life of one process. Without the boot's id a
-   * pid that is given out again after a reboot, at the same tick, would look alive. Empty where there is no /proc.
+   * Start time in clock ticks since boot, with the boot's id: unique to one life of one process.
+   * Without the boot's id a pid that is given out again after a reboot, at the same tick, would
+   * look alive. Empty where there is no /proc.
    */
   started: string;
 }
@@ -25,7 +27,8 @@ export function identify(pid: number): ProcessIdentity | undefined {
   } catch {
     return { pid, started: "" };
   }
-  // "pid (name) state ppid ... starttime": the name may hold spaces and brackets, so count from the last bracket.
+  // "pid (name) state ppid ... starttime": the name may hold spaces and brackets, so count from the
+  // last bracket.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, ticks] = [fields[0], fields[19]];
   if (ticks === undefined || state === "Z" || state === "X") return undefined;

@@ -1,6 +1,7 @@
-// Two kinds of lock. A mutex guards a few file operations between processes. A holder file says which process owns
-// something for its whole life (a stack folder, an instance id, an example store); kill -9 leaves it behind, and the next
-// one sees by pid, start time and boot that its owner is dead. A holder file is read and written under a mutex.
+// Two kinds of lock. A mutex guards a few file operations between processes. A holder file says
+// which process owns something for its whole life (a stack folder, an instance id, an example
+// store); kill -9 leaves it behind, and the next one sees by pid, start time and boot that its
+// owner is dead. A holder file is read and written under a mutex.
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lock } from "proper-lockfile";
@@ -12,13 +13,15 @@ import { isAlive, type ProcessIdentity } from "./identity.ts";
  */
 export async function withMutex<T>(folder: string, name: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
   await mkdir(folder, { recursive: true });
-  // The library tells locks apart by this path alone, so each mutex needs its own; nothing has to be there.
+  // The library tells locks apart by this path alone, so each mutex needs its own; nothing has to
+  // be there.
   const release = await lock(join(folder, `.${name}`), {
     realpath: false,
     stale: 10_000,
     update: 2_000,
     retries: { retries: Math.ceil(waitMs / 100), factor: 1, minTimeout: 75, maxTimeout: 125, randomize: true },
-    // The default throws from a timer. A lock lost through a stopped clock or a deleted folder must not end the process.
+    // The default throws from a timer. A lock lost through a stopped clock or a deleted folder must
+    // not end the process.
     onCompromised: () => undefined,
   }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ELOCKED") throw error;

@@ -1,11 +1,16 @@
 // What the helpfulness model's worker can do.
 export interface ProxyMethods {
-  /** Row-major rows x width; one number a row, not clipped. Throws with the code bad_model when the model is not what it must be. */
+  /**
+   * Row-major rows x width; one number a row, not clipped. Throws with the code bad_model when the
+   * model is not what it must be.
+   */
   score(rows: { features: Float32Array; width: number }): Float32Array;
 }
 
 export interface ProxyWorkerInput {
-  /** An ONNX graph with one input `features`, float32 [rows, width], and one output of rows float32. */
+  /**
+   * An ONNX graph with one input `features`, float32 [rows, width], and one output of rows float32.
+   */
   model: Uint8Array;
 }
 

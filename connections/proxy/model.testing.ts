@@ -1,4 +1,5 @@
-// A linear model as ONNX bytes, written by hand so that tests need neither Python nor a file: h = features . weights + bias.
+// A linear model as ONNX bytes, written by hand so that tests need neither Python nor a file: h =
+// features . weights + bias.
 
 const varint = (value: number): number[] => (value < 128 ? [value] : [(value & 127) | 128, ...varint(value >>> 7)]);
 /** A whole number as field `field` of a protobuf message. */

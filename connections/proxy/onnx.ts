@@ -1,5 +1,6 @@
-// The helpfulness model in an ONNX file, run by onnxruntime in a worker thread of its own that is started again when it crashes. What it
-// gives is not trusted: a model that can't be loaded, takes other features or answers with NaN is refused, at load and at every call.
+// The helpfulness model in an ONNX file, run by onnxruntime in a worker thread of its own that is
+// started again when it crashes. What it gives is not trusted: a model that can't be loaded, takes
+// other features or answers with NaN is refused, at load and at every call.
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
@@ -26,7 +27,9 @@ export interface ProxyOptions {
   pause?: Waits;
 }
 
-/** Rows that are tried before a model is taken: both ends of what a feature can be, and the middle. */
+/**
+ * Rows that are tried before a model is taken: both ends of what a feature can be, and the middle.
+ */
 const probe = Float32Array.from(
   { length: 3 * HELPFULNESS_FEATURES },
   (_, i) => Math.floor(i / HELPFULNESS_FEATURES) - 1,

@@ -1,11 +1,13 @@
-// The model of helpfulness: how much an example will better an arm's answer (docs/design/selection.md, Stage 2; IC-Cache, section 4.1). Implementation: onnx.ts, in a worker.
+// The model of helpfulness: how much an example will better an arm's answer
+// (docs/design/selection.md, Stage 2; IC-Cache, section 4.1). Implementation: onnx.ts, in a worker.
 
 export interface HelpfulnessModel {
   /** Version of the policy `proxy`. */
   readonly version: number;
   /**
-   * features: row-major, n x HELPFULNESS_FEATURES (algorithms/helpfulness-features.ts). Gives n values of h in [0, 1]: 0.5 neither helps nor
-   * hurts. Rejects with ProxyError when the worker is gone or a value is not finite.
+   * features: row-major, n x HELPFULNESS_FEATURES (algorithms/helpfulness-features.ts). Gives n
+   * values of h in [0, 1]: 0.5 neither helps nor hurts. Rejects with ProxyError when the worker is
+   * gone or a value is not finite.
    */
   score(features: Float32Array): Promise<Float32Array>;
   close(): Promise<void>;

@@ -1,5 +1,6 @@
-// The helpfulness model's worker: rows of features to helpfulness. One thread owns the session; session.run blocks it, and only it. Another model gets
-// another worker, so that a new version loads while the old one serves.
+// The helpfulness model's worker: rows of features to helpfulness. One thread owns the session;
+// session.run blocks it, and only it. Another model gets another worker, so that a new version
+// loads while the old one serves.
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { messageOf } from "../../algorithms/errors.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
@@ -12,7 +13,8 @@ loading.catch(() => undefined);
 
 async function load(): Promise<InferenceSession> {
   const session = await InferenceSession.create(model, {
-    // Some hundred rows through some hundred small trees: more threads would only wait for each other.
+    // Some hundred rows through some hundred small trees: more threads would only wait for each
+    // other.
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
     executionMode: "sequential",

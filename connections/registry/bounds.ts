@@ -1,5 +1,6 @@
-// Walks Avro bytes without building anything, before avsc does: avsc believes the length in front of an array and would
-// allocate for minutes on a few hostile bytes. After the walk the record is known to be whole and to hold nothing more.
+// Walks Avro bytes without building anything, before avsc does: avsc believes the length in front
+// of an array and would allocate for minutes on a few hostile bytes. After the walk the record is
+// known to be whole and to hold nothing more.
 
 /** Canonical Avro schema, as avsc's Type.schema() returns it. */
 type Canonical = string | readonly Canonical[] | Complex;
@@ -18,7 +19,10 @@ interface Cursor {
 }
 type Walk = (cursor: Cursor) => void;
 
-/** Returns why the bytes can't be one record of the schema, or null when they are structurally sound. */
+/**
+ * Returns why the bytes can't be one record of the schema, or null when they are structurally
+ * sound.
+ */
 export type BoundsCheck = (bytes: Uint8Array) => string | null;
 
 export function createBoundsCheck(schema: unknown): BoundsCheck {
@@ -140,7 +144,10 @@ function skip(cursor: Cursor, size: number): void {
   cursor.at += size;
 }
 
-/** Zigzag varint, at most 10 bytes. Beyond 2^52 avsc would give a wrong number without a word, so that is refused. */
+/**
+ * Zigzag varint, at most 10 bytes. Beyond 2^52 avsc would give a wrong number without a word, so
+ * that is refused.
+ */
 function readLong(cursor: Cursor): number {
   let value = 0;
   let scale = 1;

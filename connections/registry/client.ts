@@ -1,14 +1,21 @@
-// The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The library's errors are of
-// mixed kinds, a refused connection even looks like "status 400": here they become the two that matter to us.
+// The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The
+// library's errors are of mixed kinds, a refused connection even looks like "status 400": here they
+// become the two that matter to us.
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
 import { messageOf } from "../../algorithms/errors.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
 /** What the codec needs of a registry. */
 export interface Registry {
-  /** Id of the schema under the subject, registered if it is new. Rejects with CodecError when the registry refuses it. */
+  /**
+   * Id of the schema under the subject, registered if it is new. Rejects with CodecError when the
+   * registry refuses it.
+   */
   register(subject: string, schema: object): Promise<number>;
-  /** The writer's schema as Avro JSON; null when the registry has no Avro schema of that id. Rejects with RegistryUnavailable. */
+  /**
+   * The writer's schema as Avro JSON; null when the registry has no Avro schema of that id. Rejects
+   * with RegistryUnavailable.
+   */
   schema(id: number): Promise<object | null>;
 }
 

@@ -1,6 +1,7 @@
-// Records to bytes and back in Confluent's wire format. Our schemas are read once; what other writers used is fetched by
-// id and resolved to ours, one resolver per writer and schema (making one costs 181 us, using it 0.7 us).
-// Hostile or broken bytes give a reason, never an exception: the caller dead-letters them.
+// Records to bytes and back in Confluent's wire format. Our schemas are read once; what other
+// writers used is fetched by id and resolved to ours, one resolver per writer and schema (making
+// one costs 181 us, using it 0.7 us). Hostile or broken bytes give a reason, never an exception:
+// the caller dead-letters them.
 import { readFileSync } from "node:fs";
 import avro, { type Schema, type Type } from "avsc";
 import { LRUCache } from "lru-cache";
@@ -117,7 +118,8 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       if (known === undefined) {
         const reader = readers.get(key);
         if (reader === undefined) {
-          // Asked for, so that the next record of this writer has an owner; decode() waits for it and tells what goes wrong.
+          // Asked for, so that the next record of this writer has an owner; decode() waits for it
+          // and tells what goes wrong.
           if (!unknown.has(id)) void readerOf(topic, id).catch(() => undefined);
           return "";
         }

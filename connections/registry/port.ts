@@ -4,17 +4,29 @@ import type { RecordOf, TopicName } from "../../schemas/records.ts";
 export type Decoded<T> = { ok: true; value: T } | { ok: false; code: "undecodable" | "unknown_schema"; reason: string };
 
 export interface Codec {
-  /** Synchronous once register() has run. Throws CodecError("unencodable") naming the field that is wrong. */
+  /**
+   * Synchronous once register() has run. Throws CodecError("unencodable") naming the field that is
+   * wrong.
+   */
   encode<N extends TopicName>(topic: N, record: RecordOf[N]): Buffer;
-  /** Resolves old and new writers' schemas to ours. Rejects only when the registry can't be reached (RegistryUnavailable): wait and try again. */
+  /**
+   * Resolves old and new writers' schemas to ours. Rejects only when the registry can't be reached
+   * (RegistryUnavailable): wait and try again.
+   */
   decode<N extends TopicName>(topic: N, bytes: Buffer): Promise<Decoded<RecordOf[N]>>;
-  /** Registers every subject (BACKWARD, set per subject) or finds it; arms name the work topics. Throws on an incompatible schema. */
+  /**
+   * Registers every subject (BACKWARD, set per subject) or finds it; arms name the work topics.
+   * Throws on an incompatible schema.
+   */
   register(arms: readonly string[]): Promise<void>;
 }
 
 /** Whose a record is, for the share of places that its tenant has. */
 export interface TenantOf {
-  /** At once and without decoding it all; "" for what can't be read, or not yet (a writer's schema that is still fetched). */
+  /**
+   * At once and without decoding it all; "" for what can't be read, or not yet (a writer's schema
+   * that is still fetched).
+   */
   tenantOf(topic: TopicName, bytes: Buffer): string;
 }
 

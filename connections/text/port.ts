@@ -1,12 +1,16 @@
-// Work on whole texts of users that takes long where the text is long or made to take long: cutting documents, replacing personal data.
-// Done beside the event loop and within a time limit (supervised.ts), so that no text holds up the requests of others.
+// Work on whole texts of users that takes long where the text is long or made to take long: cutting
+// documents, replacing personal data. Done beside the event loop and within a time limit
+// (supervised.ts), so that no text holds up the requests of others.
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Splitter } from "../../algorithms/split.ts";
 
 export interface TextWork {
   /** As splitText (algorithms/split.ts). Rejects with TextError. */
   split(text: string, splitter: Splitter, most: number): Promise<string[]>;
-  /** The texts with placeholders, as replacePersonalData (algorithms/pii.ts). Rejects with TextError. */
+  /**
+   * The texts with placeholders, as replacePersonalData (algorithms/pii.ts). Rejects with
+   * TextError.
+   */
   redact(texts: readonly string[], options: PersonalDataOptions): Promise<string[]>;
   /** Rejects when there is no worker and none can be started. */
   check(): Promise<void>;
@@ -15,7 +19,10 @@ export interface TextWork {
 
 export class TextError extends Error {
   constructor(
-    /** timeout: this text took too long; busy: too many texts wait; unavailable: there is no worker, or it crashed. */
+    /**
+     * timeout: this text took too long; busy: too many texts wait; unavailable: there is no worker,
+     * or it crashed.
+     */
     readonly code: "text_timeout" | "text_busy" | "text_unavailable",
     message: string,
     options?: ErrorOptions,

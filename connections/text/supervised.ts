@@ -1,5 +1,6 @@
-// Text work in a worker thread of its own, started when the first long text comes. Texts are worked on one after the other, each within a time
-// limit: a worker that exceeds it is ended, its call is rejected with text_timeout, and the next call starts another. Short texts are done in place.
+// Text work in a worker thread of its own, started when the first long text comes. Texts are worked
+// on one after the other, each within a time limit: a worker that exceeds it is ended, its call is
+// rejected with text_timeout, and the next call starts another. Short texts are done in place.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
@@ -23,7 +24,8 @@ export interface TextOptions {
   worker?: URL;
 }
 
-// A hop to the worker and back takes 0.13 ms; the worst texts of these lengths 6 ms (split) and 8 ms (redact): docs/measurements.md.
+// A hop to the worker and back takes 0.13 ms; the worst texts of these lengths 6 ms (split) and 8
+// ms (redact): docs/measurements.md.
 const shortTexts = { split: 4_096, redact: 1_024 };
 
 export function createTextWork(options: TextOptions): TextWork {
@@ -39,7 +41,8 @@ export function createTextWork(options: TextOptions): TextWork {
     let settled = false;
     let late = false;
     const timer = setTimeout(() => {
-      // Where the event loop was held up, an answer that came in time is read only after this timer.
+      // Where the event loop was held up, an answer that came in time is read only after this
+      // timer.
       setImmediate(() => {
         if (settled) return;
         late = true;

@@ -1,4 +1,5 @@
-// The text worker: runs pure functions over texts of users. It may be ended at any time, and holds nothing.
+// The text worker: runs pure functions over texts of users. It may be ended at any time, and holds
+// nothing.
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { splitText } from "../../algorithms/split.ts";
 import { serveCalls } from "../worker/rpc.ts";

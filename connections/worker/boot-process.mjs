@@ -1,4 +1,5 @@
-// Entry of every worker process: as boot.mjs, and it ends when its parent does. Signals of the terminal are the parent's to answer.
+// Entry of every worker process: as boot.mjs, and it ends when its parent does. Signals of the
+// terminal are the parent's to answer.
 import { register } from "tsx/esm/api";
 
 process.on("disconnect", () => process.exit());

@@ -1,5 +1,6 @@
-// Keeps a worker: when it dies, what was pending is rejected and another is started, after a pause that doubles with every death
-// without success in between. While there is none, calls are rejected at once, so that callers degrade instead of waiting.
+// Keeps a worker: when it dies, what was pending is rejected and another is started, after a pause
+// that doubles with every death without success in between. While there is none, calls are rejected
+// at once, so that callers degrade instead of waiting.
 import type { Logger } from "pino";
 import { errorOf } from "../../algorithms/errors.ts";
 import { backoff, type Waits } from "../../algorithms/backoff.ts";
@@ -15,7 +16,9 @@ export interface KeptWorker<M> {
   ): Promise<ResultOf<M, K>>;
   /** Whether a call can be made now. */
   readonly ready: boolean;
-  /** Ends the worker, and another is started as after a crash; nothing happens while there is none. */
+  /**
+   * Ends the worker, and another is started as after a crash; nothing happens while there is none.
+   */
   kill(reason: string): void;
   close(): Promise<void>;
 }
@@ -35,7 +38,9 @@ export interface KeptOptions<M> {
   pause?: Waits;
 }
 
-/** Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over. */
+/**
+ * Rejects when the first worker can't be prepared: that is a wrong set-up, not a crash to get over.
+ */
 export async function keepWorker<M extends Methods<M>>(options: KeptOptions<M>): Promise<KeptWorker<M>> {
   const { name, log, pause = { first: 100, limit: 10_000 } } = options;
   let client: WorkerClient<M> | null = null;

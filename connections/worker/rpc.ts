@@ -1,24 +1,30 @@
-// Calls into a worker thread, typed: one interface names the methods, the worker serves them, the main thread calls them.
-// A worker that dies rejects every pending call with WorkerDied and stays dead: its owner decides whether to connect again
-// (kept.ts does it with a backoff). Nothing is queued here; whoever calls bounds what it has in flight.
+// Calls into a worker thread, typed: one interface names the methods, the worker serves them, the
+// main thread calls them. A worker that dies rejects every pending call with WorkerDied and stays
+// dead: its owner decides whether to connect again (kept.ts does it with a backoff). Nothing is
+// queued here; whoever calls bounds what it has in flight.
 //
-//   interface Sums { add(pair: {a: number; b: number}): number }            // methods.ts, imported by both sides
-//   serveCalls<Sums>({ add: ({ a, b }) => a + b });                          // the worker's module
-//   const sums = connectWorker<Sums>({ name: "sums", entry: new URL("./worker.ts", import.meta.url), data: null });
-//   await sums.call("add", { a: 1, b: 2 });                                  // anywhere else
+//   interface Sums { add(pair: {a: number; b: number}): number }   // methods.ts, for both sides
+//   serveCalls<Sums>({ add: ({ a, b }) => a + b });                // the worker's module
+//   const entry = new URL("./worker.ts", import.meta.url);         // anywhere else
+//   const sums = connectWorker<Sums>({ name: "sums", entry, data: null });
+//   await sums.call("add", { a: 1, b: 2 });
 import { parentPort, workerData, type Transferable } from "node:worker_threads";
 import { messageOf } from "../../algorithms/errors.ts";
 import { type PortLike, processPort, startProcess, type WorkerLike } from "./process.ts";
 import { startWorker } from "./start.ts";
 
-/** Each method takes one argument and gives one result; both are cloned (or moved, see transfer). */
+/**
+ * Each method takes one argument and gives one result; both are cloned (or moved, see transfer).
+ */
 export type Methods<M> = { [K in keyof M]: (argument: never) => unknown };
 export type ArgumentOf<M, K extends keyof M> = M[K] extends (argument: infer A) => unknown ? A : never;
 export type ResultOf<M, K extends keyof M> = M[K] extends (argument: never) => infer R ? Awaited<R> : never;
 
 /** What a handler is given beside its argument. */
 export interface CallContext {
-  /** Aborted when the caller's signal is. The call stays open until the handler returns or throws. */
+  /**
+   * Aborted when the caller's signal is. The call stays open until the handler returns or throws.
+   */
   signal: AbortSignal;
   /** Sends something to the caller's onEvent before the result, in order. */
   emit(event: unknown): void;
@@ -51,7 +57,10 @@ export interface WorkerClient<M> {
   pending(): number;
   /** Ends it at once, as a crash with this reason would: for a worker that hangs. */
   kill(reason: string): void;
-  /** Lets the worker end by itself, and ends it after graceMs (default 5,000) if it does not. Pending calls reject. */
+  /**
+   * Lets the worker end by itself, and ends it after graceMs (default 5,000) if it does not.
+   * Pending calls reject.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -91,7 +100,10 @@ interface Pending {
   onEvent: ((event: unknown) => void) | undefined;
 }
 
-/** Starts a worker on `entry` (which must call serveCalls) and connects to it. Calls may be made at once. */
+/**
+ * Starts a worker on `entry` (which must call serveCalls) and connects to it. Calls may be made at
+ * once.
+ */
 export function connectWorker<M extends Methods<M>>(what: {
   name: string;
   entry: URL;
@@ -172,7 +184,10 @@ export function connectWorker<M extends Methods<M>>(what: {
   };
 }
 
-/** Serves a worker's methods; called once, by the module that connectWorker was given. onClose runs before the worker ends. */
+/**
+ * Serves a worker's methods; called once, by the module that connectWorker was given. onClose runs
+ * before the worker ends.
+ */
 export function serveCalls<M extends Methods<M>>(handlers: Handlers<M>, onClose?: () => void | Promise<void>): void {
   const port: PortLike | null = parentPort ?? processPort();
   if (port === null) throw new Error("serveCalls must run in a worker");

@@ -1,4 +1,5 @@
-// What curate makes of the rewarded answers: new examples, and the ranking by G(e) of what is worth bettering.
+// What curate makes of the rewarded answers: new examples, and the ranking by G(e) of what is worth
+// bettering.
 import type { Scene } from "../scene.ts";
 import { showQuery } from "../sql.ts";
 

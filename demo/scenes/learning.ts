@@ -1,5 +1,6 @@
-// The loop closes: requests, feedback on every answer, a policy that moves. Nobody sits here to give feedback and a model of
-// 135 million parameters is no judge, so the reward of an answer is its token F1 against the reference, and that is said.
+// The loop closes: requests, feedback on every answer, a policy that moves. Nobody sits here to
+// give feedback and a model of 135 million parameters is no judge, so the reward of an answer is
+// its token F1 against the reference, and that is said.
 import pLimit from "p-limit";
 import pc from "picocolors";
 import { splitmix64 } from "../../algorithms/random.ts";
@@ -8,7 +9,10 @@ import { showLearningCurve } from "../learning-curve.ts";
 import type { Scene, SceneContext } from "../scene.ts";
 import { untilCount } from "../sql.ts";
 
-/** How often each question comes, and the time after which no new request is sent: a slow machine asks fewer. */
+/**
+ * How often each question comes, and the time after which no new request is sent: a slow machine
+ * asks fewer.
+ */
 const passes = 4;
 const longestMs = 90_000;
 const inFlight = 6;

@@ -1,4 +1,5 @@
-// A few new requests, one after another in front of the reader: what each was shown, who answered and why, how long it took.
+// A few new requests, one after another in front of the reader: what each was shown, who answered
+// and why, how long it took.
 import pc from "picocolors";
 import { modelOf } from "../../serving/arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";

@@ -9,7 +9,8 @@ const kafka = new kafkajs.Kafka({ brokers: process.env.KAFKA.split(","), logLeve
 const registry = new SchemaRegistry({ host: process.env.REGISTRY });
 const id = randomUUID();
 
-// Listen first, from the end of the topic on, then ask. Deduplicate by request id: a plain client may see a record twice.
+// Listen first, from the end of the topic on, then ask. Deduplicate by request id: a plain client
+// may see a record twice.
 const consumer = kafka.consumer({ groupId: `ask-${id}`, maxWaitTimeInMs: 100 });
 await consumer.connect();
 await consumer.subscribe({ topic: `${prefix}responses`, fromBeginning: false });

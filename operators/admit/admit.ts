@@ -1,6 +1,7 @@
-// The first verb of curate: decides whether an answer becomes an example. Personal data is replaced before anything is kept or compared; the id
-// follows from domain, request and response, so the same answer is the same example however often it comes. Decides, and publishes nothing:
-// what it wants changed is returned, and counts as done for the candidates after it in the same batch.
+// The first verb of curate: decides whether an answer becomes an example. Personal data is replaced
+// before anything is kept or compared; the id follows from domain, request and response, so the
+// same answer is the same example however often it comes. Decides, and publishes nothing: what it
+// wants changed is returned, and counts as done for the candidates after it in the same batch.
 import { exampleId } from "../../algorithms/identity.ts";
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
@@ -32,7 +33,9 @@ export interface AdmitDependencies {
   clock: () => number;
 }
 
-/** kept: it is an example already. withdrawn: it was one, and what is known now does not justify it. */
+/**
+ * kept: it is an example already. withdrawn: it was one, and what is known now does not justify it.
+ */
 export interface Admission {
   outcome: "admitted" | "replaced" | "kept" | "refused" | "withdrawn";
   reason: Refusal | null;
@@ -101,7 +104,10 @@ export function createAdmit({ examples, rules, text, personalData, clock }: Admi
       },
     };
 
-    /** The same pair is an example already: its quality follows what is thought of the request that it came from. */
+    /**
+     * The same pair is an example already: its quality follows what is thought of the request that
+     * it came from.
+     */
     async function settle(
       candidate: Candidate,
       held: HeldExample,

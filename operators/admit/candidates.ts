@@ -1,8 +1,9 @@
-// Which answers may become examples: those whose reward is new since the cursor, what people put in the place of such answers, and observations from
-// outside. Read from ClickHouse.
-// Rewards have no order of arrival (a version may become visible after a later one, feedback may come before its response), so the cursor
-// looks back over an overlap and leaves out what was decided on already; observations are read by offsets, which record stores in order.
-// Rejects as the ClickHouse port does.
+// Which answers may become examples: those whose reward is new since the cursor, what people put in
+// the place of such answers, and observations from outside. Read from ClickHouse. Rewards have no
+// order of arrival (a version may become visible after a later one, feedback may come before its
+// response), so the cursor looks back over an overlap and leaves out what was decided on already;
+// observations are read by offsets, which record stores in order. Rejects as the ClickHouse port
+// does.
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
@@ -64,7 +65,8 @@ interface Row extends Omit<Candidate, "source"> {
   kafkaOffset: number;
 }
 
-// The domain's policy is its own: nothing but its own requests is looked at. Copies from a cache are candidates nowhere: the first answer was.
+// The domain's policy is its own: nothing but its own requests is looked at. Copies from a cache
+// are candidates nowhere: the first answer was.
 const changedRewards = `
   SELECT request_id, tenant, reward, weight, version FROM rewards FINAL
   WHERE version > {since:UInt64} AND (request_id, tenant, version) NOT IN
@@ -116,7 +118,8 @@ const selectCorrected = `
   ORDER BY rewardVersion, requestId
   LIMIT {limit:UInt32}`;
 
-// Every origin of the topic has positions of its own: made again, it begins at 0. `known`: there are positions under origins that are known.
+// Every origin of the topic has positions of its own: made again, it begins at 0. `known`: there
+// are positions under origins that are known.
 const selectObserved = (known: boolean): string => `
   SELECT
     request_id AS requestId, tenant, domain, messages, 0 AS documents, text, NULL AS finishReason, source_arm AS arm, source_model AS model,
@@ -142,7 +145,8 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
       const rows = await clickhouse.query<Row>(sql, { since, limit, source });
       return rows.map((row) => ({ ...row, source }));
     };
-    // Answers are read last and decided on first: what a correction takes the place of is gone when its turn comes.
+    // Answers are read last and decided on first: what a correction takes the place of is gone when
+    // its turn comes.
     const corrections = await read("correction", selectCorrected);
     const answers = await read("response", selectRewarded);
     const found = [...answers, ...corrections];

@@ -1,6 +1,8 @@
-// Decides on the candidates of a pass, and lets none of them stop the others. One that fails is left for later while the others are decided on;
-// after so many passes in which it failed and another of the same pass did not, it is set aside: refused as "failed", which is written down like
-// any other decision, and asked about no more. While nothing succeeds a dependency is away, and nobody is blamed.
+// Decides on the candidates of a pass, and lets none of them stop the others. One that fails is
+// left for later while the others are decided on; after so many passes in which it failed and
+// another of the same pass did not, it is set aside: refused as "failed", which is written down
+// like any other decision, and asked about no more. While nothing succeeds a dependency is away,
+// and nobody is blamed.
 import type { Logger } from "pino";
 import type { Admission } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";
@@ -8,7 +10,10 @@ import type { Candidate } from "./candidates.ts";
 export interface DecideDependencies {
   /** One batch of decisions. */
   admit: () => { decide(candidate: Candidate): Promise<Admission> };
-  /** Whether deciding is possible at all; asked about where a candidate failed as often as it may, and none succeeded beside it. */
+  /**
+   * Whether deciding is possible at all; asked about where a candidate failed as often as it may,
+   * and none succeeded beside it.
+   */
   works: () => Promise<boolean>;
   signal: AbortSignal;
   log: Logger;

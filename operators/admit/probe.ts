@@ -1,5 +1,5 @@
-// Whether deciding on candidates is possible at all: the embedder, the pool and the text worker are asked. decide.ts tells by it a candidate that
-// fails from a dependency that is away.
+// Whether deciding on candidates is possible at all: the embedder, the pool and the text worker are
+// asked. decide.ts tells by it a candidate that fails from a dependency that is away.
 import type { TextWork } from "../../connections/text/port.ts";
 import type { ExampleStore } from "./admit.ts";
 

@@ -1,6 +1,7 @@
-// The first verb of learn: feedback to rewards, rewards and decisions to the sufficient statistics of every arm and hour, all inside ClickHouse.
-// Idempotent: what changed is found by offsets, recomputed whole from the base tables, and only then is the position moved; a pass that
-// breaks off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
+// The first verb of learn: feedback to rewards, rewards and decisions to the sufficient statistics
+// of every arm and hour, all inside ClickHouse. Idempotent: what changed is found by offsets,
+// recomputed whole from the base tables, and only then is the position moved; a pass that breaks
+// off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics } from "../learnt.ts";
@@ -85,7 +86,8 @@ export function createAggregate({
 
   return {
     async advance() {
-      // Read before anything is computed: what comes meanwhile may be in the numbers already and is new again next time, which does no harm.
+      // Read before anything is computed: what comes meanwhile may be in the numbers already and is
+      // new again next time, which does no harm.
       const both = await Promise.all([ranges("feedback"), ranges("decisions")]);
       const [feedback, decisions] = [both[0].found, both[1].found];
       const rows = [...feedback, ...decisions].reduce((sum, { next, end }) => sum + end - next, 0);
@@ -146,7 +148,10 @@ interface StatisticsRow {
   newest: number;
 }
 
-/** Query parameters for inRange of statements.ts; partitions that are not in the maps have the empty range [0, 0). */
+/**
+ * Query parameters for inRange of statements.ts; partitions that are not in the maps have the empty
+ * range [0, 0).
+ */
 function bounds(table: "feedback" | "decisions", topic: string, ranges: readonly Range[]): Record<string, unknown> {
   return {
     [`${table}Topic`]: topic,

@@ -1,4 +1,5 @@
-// Rows that the helpfulness model learns from, out of ClickHouse: bounded, the newest of the best evidence first. Rejects as the port does.
+// Rows that the helpfulness model learns from, out of ClickHouse: bounded, the newest of the best
+// evidence first. Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { selectDirect, selectObserved, selectSince, selectTrials } from "./proxy-statements.ts";
 
@@ -7,7 +8,10 @@ export interface ProxyRow {
   /** The same for all rows of the same question: never split between training and hold-out. */
   group: string;
   features: readonly number[];
-  /** Estimate of the quality with the example less the quality without it. A trial's is any number in [-2, 2] at p = 1/2, right on average. */
+  /**
+   * Estimate of the quality with the example less the quality without it. A trial's is any number
+   * in [-2, 2] at p = 1/2, right on average.
+   */
   effect: number;
   /** > 0. */
   weight: number;
@@ -30,7 +34,10 @@ export interface ProxyRowsDependencies {
 
 type Selected = ProxyRow & { newestAt: number };
 
-/** The function gives at most `limit` rows. Trials go before direct comparisons, those before what was merely observed. */
+/**
+ * The function gives at most `limit` rows. Trials go before direct comparisons, those before what
+ * was merely observed.
+ */
 export function createProxyRows({ clickhouse, featureVersion, featureCount }: ProxyRowsDependencies) {
   return async function proxyRows(limit: number): Promise<ProxyRows> {
     const [oldest] = await clickhouse.query<{ since: number }>(selectSince, { rows: limit });

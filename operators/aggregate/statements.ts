@@ -1,5 +1,6 @@
-// The SQL of aggregate. Everything is recomputed from the base tables for what changed; nothing is ever incremented.
-// Parameters are bound by ClickHouse: {from:Map(...)} and {to:Map(...)} bound the offsets [from, to) of each partition of a topic.
+// The SQL of aggregate. Everything is recomputed from the base tables for what changed; nothing is
+// ever incremented. Parameters are bound by ClickHouse: {from:Map(...)} and {to:Map(...)} bound the
+// offsets [from, to) of each partition of a topic.
 
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
@@ -16,7 +17,10 @@ const nextVersion = (table: string): string =>
 
 const withFeedback = `SELECT request_id, tenant FROM feedback WHERE ${inRange("feedback")}`;
 
-/** What one feedback says of its answer, NULL where it says nothing in [0, 1]: pairwise kinds, no value, a score without a range. */
+/**
+ * What one feedback says of its answer, NULL where it says nothing in [0, 1]: pairwise kinds, no
+ * value, a score without a range.
+ */
 const points = `
   multiIf(
     kind = 'correction', 0.,
@@ -27,8 +31,9 @@ const points = `
     NULL)`;
 
 /**
- * rewards of every request with new feedback. Newest per source and kind by its own time (late ones do not displace newer ones), then by
- * offset. A withdrawal takes its target away whichever of them came first, and only on the same request; withdrawing a withdrawal gives nothing back.
+ * rewards of every request with new feedback. Newest per source and kind by its own time (late ones
+ * do not displace newer ones), then by offset. A withdrawal takes its target away whichever of them
+ * came first, and only on the same request; withdrawing a withdrawal gives nothing back.
  */
 export const insertRewards = `
 INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, version)
@@ -78,8 +83,9 @@ const chosen = `
   toUnixTimestamp(toStartOfHour(created_at)) AS hour`;
 
 /**
- * Buckets of decisions whose reward may have changed: those with new feedback, and new decisions on which there is a reward already. A
- * feedback that comes before its decision waits in rewards and is found by the second half.
+ * Buckets of decisions whose reward may have changed: those with new feedback, and new decisions on
+ * which there is a reward already. A feedback that comes before its decision waits in rewards and
+ * is found by the second half.
  */
 export const selectDirty = `
 WITH touched AS (
@@ -96,8 +102,9 @@ ORDER BY hour, arm, model
 SETTINGS distributed_product_mode = 'local'`;
 
 /**
- * arm_hours of the buckets zipped from three parameters, all of whose hours lie in [firstHour, lastHour]. A bucket in which nothing is left
- * becomes a row of zeros, which takes the place of what was there. Decisions without a usable context are left out.
+ * arm_hours of the buckets zipped from three parameters, all of whose hours lie in
+ * [firstHour, lastHour]. A bucket in which nothing is left becomes a row of zeros, which takes the
+ * place of what was there. Decisions without a usable context are left out.
  */
 export const insertArmHours = `
 INSERT INTO arm_hours (arm, model, hour, feature_version, a, b, weight, reward_sum, rewards, newest_at, version)
@@ -141,7 +148,10 @@ SELECT
 FROM buckets LEFT JOIN sums USING (arm, model, hour)
 SETTINGS distributed_product_mode = 'local'`;
 
-/** Everything that is known of each arm and model, hours weighted by 2^(-age / half-life); age counts back from the newest hour with a reward. */
+/**
+ * Everything that is known of each arm and model, hours weighted by 2^(-age / half-life); age
+ * counts back from the newest hour with a reward.
+ */
 export const selectStatistics = `
 WITH
   kept AS (SELECT * FROM arm_hours FINAL WHERE feature_version = {featureVersion:UInt32} AND rewards > 0),
@@ -160,8 +170,10 @@ GROUP BY arm, model
 ORDER BY arm, model`;
 
 /**
- * How far record is, and how far this reader: [next, end) of every partition is new. Each origin (cluster and topic id) has offsets and positions
- * of its own, these under positionName(topic, origin): those of a topic that was made again say nothing of the one before it.
+ * How far record is, and how far this reader: [next, end) of every partition is new. Each origin
+ * (cluster and topic id) has offsets and positions of its own, these under
+ * positionName(topic, origin): those of a topic that was made again say nothing of the one before
+ * it.
  */
 export const selectRanges = (table: "feedback" | "decisions"): string => `
 SELECT stored.kafka_origin AS origin, stored.kafka_partition AS partition, greatest(seen.next_offset, stored.first) AS next, stored.end AS end

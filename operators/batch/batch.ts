@@ -1,5 +1,6 @@
-// The second verb of record: gathers rows by table until there are enough of them. Bounded in rows and in bytes of the records behind them.
-// Needs decoded rows in the order of their partition; never waits, never sends.
+// The second verb of record: gathers rows by table until there are enough of them. Bounded in rows
+// and in bytes of the records behind them. Needs decoded rows in the order of their partition;
+// never waits, never sends.
 import type { Batch, Row, Source, TableEntries } from "../../runtime/rows.ts";
 
 export interface BatchLimits {

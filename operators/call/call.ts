@@ -1,5 +1,6 @@
 // Calls the arm and makes the one final response. Needs link before it. A repeated call may cost
-// twice; the response is published once, for the stage commits it with the work. It never retries: that is the arm's own business.
+// twice; the response is published once, for the stage commits it with the work. It never retries:
+// that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
 import type { Arm } from "../../arms/arm.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";

@@ -1,4 +1,5 @@
-// The final response, from a unit of work and what the arm said. Pure: the clock's times are passed in.
+// The final response, from a unit of work and what the arm said. Pure: the clock's times are passed
+// in.
 import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
 import type { Response, Work } from "../../schemas/types.ts";
 import { NO_USAGE } from "../refusal.ts";
@@ -42,7 +43,10 @@ export function failedResponse(work: Work, requestId: string, failure: ArmFailur
   };
 }
 
-/** The refusal of what came after the deadline. It had its price all the same: attempts, tokens and cost stand in it. */
+/**
+ * The refusal of what came after the deadline. It had its price all the same: attempts, tokens and
+ * cost stand in it.
+ */
 export function lateResponse(
   work: Work,
   requestId: string,
@@ -94,7 +98,10 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
 /** On the work topic and in this process, until the arm was called. */
 const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);
 
-/** Since the request came to the broker, by plan's clock; what the client says of the time is not believed. */
+/**
+ * Since the request came to the broker, by plan's clock; what the client says of the time is not
+ * believed.
+ */
 function sinceArrival(work: Work, at: number): number {
   return Math.max(0, at - (work.plannedAt - work.planMs));
 }

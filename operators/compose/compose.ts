@@ -1,5 +1,6 @@
-// Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and the Decision, both keyed by the request id.
-// The last step of plan; needs route before it; asks nobody. Refuses with prompt_too_large when the documents make it so.
+// Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and
+// the Decision, both keyed by the request id. The last step of plan; needs route before it; asks
+// nobody. Refuses with prompt_too_large when the documents make it so.
 import type { Documents } from "../../connections/documents/port.ts";
 import { ok, refuse, type Emit, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";

@@ -1,6 +1,6 @@
-// What of a client's record is too large to be kept, or no value of its kind: such feedback or observation goes to
-// dead-letters with the reason, for nobody can be answered. A request is not among them: plan refuses it, and its row
-// stands under short names (algorithms/identity.ts).
+// What of a client's record is too large to be kept, or no value of its kind: such feedback or
+// observation goes to dead-letters with the reason, for nobody can be answered. A request is not
+// among them: plan refuses it, and its row stands under short names (algorithms/identity.ts).
 import { bytesOf, metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/names.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { RecordedTopic } from "./rows.ts";
@@ -15,7 +15,8 @@ const problems: { [N in RecordedTopic]?: (record: RecordOf[N]) => string | null 
     return long === undefined ? null : `${long[0]} has ${bytesOf(long[1] ?? "")} bytes, and it may have ${textBytes}.`;
   },
   observations({ tenant, domain, source, request, quality }) {
-    // It decides which of two like examples stays: one that claims more than all there is would displace them all.
+    // It decides which of two like examples stays: one that claims more than all there is would
+    // displace them all.
     if (quality !== null && !(quality >= 0 && quality <= 1)) return `quality is ${quality}, and it lies in [0, 1].`;
     const { arm, model, requestId } = source;
     const name = nameProblem({

@@ -1,4 +1,5 @@
-// Rows of what happens to a request: the request, its decision, the examples shown for it, its response. Pure, as rows.ts says.
+// Rows of what happens to a request: the request, its decision, the examples shown for it, its
+// response. Pure, as rows.ts says.
 import { requestHash } from "../../algorithms/canonical.ts";
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import { metadataBytes, mostMetadataBytes } from "../../algorithms/names.ts";

@@ -1,5 +1,6 @@
-// Rows of examples: the state of one, what is left of an evicted one, and from a decision what the chosen arm was shown and what was tried
-// on it; the other arms' examples stand in decisions.arms alone. Pure, as rows.ts says.
+// Rows of examples: the state of one, what is left of an evicted one, and from a decision what the
+// chosen arm was shown and what was tried on it; the other arms' examples stand in decisions.arms
+// alone. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
 import { at, double, floats, ownTime, time, timeOrNull, type Place } from "./values.ts";
@@ -29,7 +30,9 @@ export const exampleRow = (record: Example, place: Place): Row => ({
   ...at(place),
 });
 
-/** A tombstone knows its key alone, tenant/domain/example id; null when the key is no such thing. */
+/**
+ * A tombstone knows its key alone, tenant/domain/example id; null when the key is no such thing.
+ */
 export function evictedExampleRow(key: string, place: Place): TableRows | null {
   const [, domain, id] = /^(.+)\/([^/]+)$/s.exec(key) ?? [];
   if (domain === undefined || id === undefined) return null;
@@ -61,7 +64,9 @@ function decodedTenant(domain: string): string {
 
 const chosenArm = (record: Decision): ArmScore | undefined => record.arms.find(({ arm }) => arm === record.arm);
 
-/** What an example's row says of the decision: whose request, which arm, which model of helpfulness. */
+/**
+ * What an example's row says of the decision: whose request, which arm, which model of helpfulness.
+ */
 const decided = (record: Decision, chosen: ArmScore, place: Place): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,

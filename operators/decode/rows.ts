@@ -1,5 +1,6 @@
-// Records as rows of ClickHouse, one function a topic: names become snake_case, what is nested and queried apart becomes columns.
-// Pure. The same record from the same position always gives the same rows, so inserting them again changes nothing.
+// Records as rows of ClickHouse, one function a topic: names become snake_case, what is nested and
+// queried apart becomes columns. Pure. The same record from the same position always gives the same
+// rows, so inserting them again changes nothing.
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
@@ -21,7 +22,10 @@ import {
 /** Written by clients, whose clocks nobody knows; everything else is written by our own stages. */
 export const clientTopics: ReadonlySet<TopicName> = new Set<TopicName>(["requests", "feedback", "observations"]);
 
-/** The table that a topic's position is read from: it has a row for every record, and its rows are inserted last. */
+/**
+ * The table that a topic's position is read from: it has a row for every record, and its rows are
+ * inserted last.
+ */
 export const tableOf = {
   requests: "requests",
   decisions: "decisions",
@@ -41,7 +45,10 @@ export type RecordedTopic = keyof typeof tableOf;
 export const isRecorded = (topic: string): topic is RecordedTopic => Object.hasOwn(tableOf, topic);
 export const recordedTopics: readonly RecordedTopic[] = Object.keys(tableOf).filter(isRecorded);
 
-/** Turns a topic's name with the prefix into the record's; throws for a topic that record does not take. */
+/**
+ * Turns a topic's name with the prefix into the record's; throws for a topic that record does not
+ * take.
+ */
 export function recordedTopicOf(prefix: string): (topic: string) => RecordedTopic {
   return (topic) => {
     const name = topic.startsWith(prefix) ? topic.slice(prefix.length) : "";

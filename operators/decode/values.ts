@@ -1,4 +1,5 @@
-// Values as ClickHouse reads them in JSONEachRow: what JSON can't say (NaN, bytes, times out of range) is said so that no row is refused for it.
+// Values as ClickHouse reads them in JSONEachRow: what JSON can't say (NaN, bytes, times out of
+// range) is said so that no row is refused for it.
 import { originText, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 
 /** Where a record stands, and its Kafka timestamp in milliseconds since the epoch. */
@@ -7,13 +8,19 @@ export interface Place {
   partition: number;
   offset: number;
   timestamp: number;
-  /** When it came to the broker (algorithms/identity.ts). Absent: the records are history, dated by what they say themselves. */
+  /**
+   * When it came to the broker (algorithms/identity.ts). Absent: the records are history, dated by
+   * what they say themselves.
+   */
   arrivedAt?: number;
   /** What the offset belongs to (algorithms/origin.ts). Absent: not known. */
   origin?: Origin;
 }
 
-/** When a client's record counts as made, said being its own createdAt: when it came. It may say any time at all. */
+/**
+ * When a client's record counts as made, said being its own createdAt: when it came. It may say any
+ * time at all.
+ */
 export const clientTime = (said: number | null, { arrivedAt, timestamp }: Place): number =>
   arrivedAt ?? said ?? timestamp;
 
@@ -28,7 +35,8 @@ export const at = ({ topic, partition, offset, origin = unknownOrigin }: Place):
   kafka_origin: originText(origin),
 });
 
-// DateTime64(3) ends in 2299; TTLs are counted in DateTime, which ends in 2106. A clock that is wrong must not make a row that can't be kept.
+// DateTime64(3) ends in 2299; TTLs are counted in DateTime, which ends in 2106. A clock that is
+// wrong must not make a row that can't be kept.
 const latest = Date.UTC(2100, 0, 1);
 
 /** Milliseconds since the epoch, within 1970 and 2100, as DateTime64(3, 'UTC') reads them. */
@@ -40,7 +48,10 @@ export function time(milliseconds: number): string {
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);
 
-/** JSON has no NaN and no infinity (they would become null, and null a 0); ClickHouse reads them as text. */
+/**
+ * JSON has no NaN and no infinity (they would become null, and null a 0); ClickHouse reads them as
+ * text.
+ */
 export const double = (value: number): number | string => {
   if (Number.isFinite(value)) return value;
   if (Number.isNaN(value)) return "nan";

@@ -1,7 +1,8 @@
-// Embeds the question, so that select can compare it with examples. Needs validate before it. Under load a request waits here, and with it,
-// by the stage's limit of requests in flight, the topic: the queue of the embedder is bounded, and only who finds it full goes on at once
-// without a vector ("embedder_busy" in degraded). So does who got none in time ("embedder_slow"), and everybody while the embedder is down or
-// gives NaN ("embedder"): they are answered, only without examples.
+// Embeds the question, so that select can compare it with examples. Needs validate before it. Under
+// load a request waits here, and with it, by the stage's limit of requests in flight, the topic:
+// the queue of the embedder is bounded, and only who finds it full goes on at once without a vector
+// ("embedder_busy" in degraded). So does who got none in time ("embedder_slow"), and everybody
+// while the embedder is down or gives NaN ("embedder"): they are answered, only without examples.
 import { errorOf } from "../../algorithms/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
@@ -15,7 +16,10 @@ export interface EmbedDependencies {
   embedder: Pick<Embedder, "embed">;
   /** Milliseconds since the epoch. */
   clock?: () => number;
-  /** Milliseconds to wait for a vector, and never more than half of what is left until the deadline. Default 30,000. */
+  /**
+   * Milliseconds to wait for a vector, and never more than half of what is left until the deadline.
+   * Default 30,000.
+   */
   waitMs?: number;
 }
 

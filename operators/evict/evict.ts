@@ -1,6 +1,7 @@
-// The second verb of curate: what leaves the pool. Expired examples always; when the pool weighs more than its budget, those whose loss costs the
-// least, by knapsack over the value of each: the offloads that it made possible, fading by the hour, and its quality while it is young.
-// Reads ClickHouse and decides; serving never waits for it. Rejects as the ClickHouse port does.
+// The second verb of curate: what leaves the pool. Expired examples always; when the pool weighs
+// more than its budget, those whose loss costs the least, by knapsack over the value of each: the
+// offloads that it made possible, fading by the hour, and its quality while it is young. Reads
+// ClickHouse and decides; serving never waits for it. Rejects as the ClickHouse port does.
 import { creditRetention } from "../../algorithms/gain.ts";
 import { knapsack } from "../../algorithms/knapsack.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -16,7 +17,10 @@ export interface EvictDependencies {
     /** A use by a cheaper arm counts as an offload from this quality on. */
     offloadQuality: number;
   };
-  /** Normalised cost of each configured arm; where the source of an example is none of them it counts as the most expensive, 1. */
+  /**
+   * Normalised cost of each configured arm; where the source of an example is none of them it
+   * counts as the most expensive, 1.
+   */
   costs: () => ReadonlyMap<string, number>;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -106,7 +110,10 @@ export function createEvict({ clickhouse, rules, costs, clock }: EvictDependenci
   };
 }
 
-/** Which examples have to go; none while all fit. In grace nobody goes, unless those in grace alone are too many. Pure. */
+/**
+ * Which examples have to go; none while all fit. In grace nobody goes, unless those in grace alone
+ * are too many. Pure.
+ */
 export function toLeave(
   examples: readonly Valued[],
   { budgetBytes, graceMs }: Pick<EvictDependencies["rules"], "budgetBytes" | "graceMs">,

@@ -1,6 +1,8 @@
-// The third verb of record: rows into ClickHouse. Waits for as long as ClickHouse is away or its tables are not what they must be: nothing
-// is skipped for that. Rows that ClickHouse refuses for what they hold are found by halving the batch, and only those become dead letters.
-// Needs rows in the order of their partitions and keeps it, so that the highest offset in a table always stands on a whole prefix.
+// The third verb of record: rows into ClickHouse. Waits for as long as ClickHouse is away or its
+// tables are not what they must be: nothing is skipped for that. Rows that ClickHouse refuses for
+// what they hold are found by halving the batch, and only those become dead letters. Needs rows in
+// the order of their partitions and keeps it, so that the highest offset in a table always stands
+// on a whole prefix.
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -8,7 +10,10 @@ import type { Source, TableEntries } from "../../runtime/rows.ts";
 
 export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
-  /** Takes a record whose row is refused; resolves when its bytes are safe. Rejections are waited out like ClickHouse's. */
+  /**
+   * Takes a record whose row is refused; resolves when its bytes are safe. Rejections are waited
+   * out like ClickHouse's.
+   */
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
   /** Told once a failed attempt. */
   onWaiting?: (cause: unknown) => void;
@@ -19,8 +24,9 @@ export interface InsertDependencies {
 
 type Entries = TableEntries["entries"];
 
-// Codes that say "this value can't stand in this column". Everything else that is refused (no such table, no such column, wrong password)
-// would be refused for every row: that is a table to repair, not a row to give up.
+// Codes that say "this value can't stand in this column". Everything else that is refused (no such
+// table, no such column, wrong password) would be refused for every row: that is a table to repair,
+// not a row to give up.
 const dataCodes = new Set([
   // Parsing, ranges, types, sizes, nulls, depth, constraints, enums.
   ..."6 25 26 27 33 38 41 53 69 70 72 74 117 128 130 131 190 306 321 349 376 407 441 467 469 675 676 691".split(" "),
@@ -29,7 +35,10 @@ const dataCodes = new Set([
 /** The month of a row's own time, by which tables are partitioned. */
 const month = (entry: Entries[number]): string => entry.row.created_at.slice(0, 7);
 
-/** An INSERT is all or nothing within one partition of the table only: a batch is cut where the month changes. */
+/**
+ * An INSERT is all or nothing within one partition of the table only: a batch is cut where the
+ * month changes.
+ */
 function byMonth(entries: Entries): Entries[] {
   const runs: Entries[] = [];
   for (const entry of entries) {

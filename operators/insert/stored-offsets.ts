@@ -1,5 +1,6 @@
-// How far the record stage is: the highest offset that ClickHouse has of every partition. Only rows of a topic's own table count, which are
-// stored after those derived from the same record, and only those of the topic and cluster that the partition belongs to now.
+// How far the record stage is: the highest offset that ClickHouse has of every partition. Only rows
+// of a topic's own table count, which are stored after those derived from the same record, and only
+// those of the topic and cluster that the partition belongs to now.
 import { originText, parseOrigin, sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
@@ -26,8 +27,9 @@ export const selectStored = (table: string): string =>
        WHERE topic = {topic:String} GROUP BY kafka_partition, kafka_origin`;
 
 /**
- * Which of a partition's rows say how far it is. Those of its very origin, if there are any. What is not known (rows from before origins were
- * stored, brokers without topic ids) counts as matching, but not beside rows that are certainly another topic's: those came later.
+ * Which of a partition's rows say how far it is. Those of its very origin, if there are any. What
+ * is not known (rows from before origins were stored, brokers without topic ids) counts as
+ * matching, but not beside rows that are certainly another topic's: those came later.
  */
 export function storedUnder(stored: readonly Stored[], current: Origin): StoredOffset {
   const exact = stored.find(({ origin }) => origin === originText(current));

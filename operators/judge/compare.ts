@@ -1,4 +1,5 @@
-// Asks an arm which of two answers is better: both orders, several samples each, averaged. What the arm fails to say is left out and counted.
+// Asks an arm which of two answers is better: both orders, several samples each, averaged. What the
+// arm fails to say is left out and counted.
 import type { Arm } from "../../arms/arm.ts";
 import {
   combineVerdicts,

@@ -1,5 +1,6 @@
-// Fills in what a partition lacks of a domain's examples, out of ClickHouse, in bounded steps: many small domains at once, large ones page by page.
-// Whoever calls sees to it that ClickHouse knows what the mirror has copied, and that the mirror copies nothing meanwhile.
+// Fills in what a partition lacks of a domain's examples, out of ClickHouse, in bounded steps: many
+// small domains at once, large ones page by page. Whoever calls sees to it that ClickHouse knows
+// what the mirror has copied, and that the mirror copies nothing meanwhile.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka, OutgoingMessage } from "../../connections/kafka/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -23,14 +24,20 @@ export interface Fill {
   add(domain: string): void;
   /** Domains that are not done. */
   size(): number;
-  /** One step. openPlaces: the partitions of a domain that lack it; they are many. Resolves to the pairs that are whole now. */
+  /**
+   * One step. openPlaces: the partitions of a domain that lack it; they are many. Resolves to the
+   * pairs that are whole now.
+   */
   step(
     openPlaces: (domain: string) => readonly number[],
     partitions: number,
   ): Promise<{ filled: Pair[]; copied: number }>;
 }
 
-/** Domains and examples of a step; up to a page a domain is small. Names travel in a query's URL: so many characters of them. */
+/**
+ * Domains and examples of a step; up to a page a domain is small. Names travel in a query's URL: so
+ * many characters of them.
+ */
 const most = { domains: 200, names: 4_000, examples: 2_000, page: 200 };
 
 interface Job {

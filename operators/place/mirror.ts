@@ -1,7 +1,9 @@
-// Copies what happens to an example to the other partitions on which its domain is placed. Everybody writes an example to the home of its key
-// alone, so its home has its whole history in order; the copies follow it in that order, whatever is read twice, and so end as the home does.
-// How far the homes were read is committed with the copies. A copy says so in a header (or it would be copied in its turn) and keeps the time of
-// the original, by which ClickHouse tells the newest state of an example.
+// Copies what happens to an example to the other partitions on which its domain is placed.
+// Everybody writes an example to the home of its key alone, so its home has its whole history in
+// order; the copies follow it in that order, whatever is read twice, and so end as the home does.
+// How far the homes were read is committed with the copies. A copy says so in a header (or it would
+// be copied in its turn) and keeps the time of the original, by which ClickHouse tells the newest
+// state of an example.
 import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
 
@@ -31,7 +33,9 @@ export interface Mirror {
   copy(placesOf: (domain: string) => Iterable<number>): Promise<{ copied: number; more: boolean }>;
   /** Next offset of a home that is not copied yet. */
   position(partition: number): number;
-  /** Whether the topic is still the one that it reads; if not, another mirror has to take its place. */
+  /**
+   * Whether the topic is still the one that it reads; if not, another mirror has to take its place.
+   */
   isCurrent(): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -42,7 +46,10 @@ const most = { records: 2_000, bytes: 8 * 1_048_576, publishBytes: 4 * 1_048_576
 const sizeOf = ({ key, value }: { key: string | Buffer | null; value: Buffer | null }): number =>
   (key?.length ?? 0) + (value?.length ?? 0);
 
-/** `anew`: nothing was ever placed, so what lies on the topic needs no copies; otherwise a lost position means to read it all again. */
+/**
+ * `anew`: nothing was ever placed, so what lies on the topic needs no copies; otherwise a lost
+ * position means to read it all again.
+ */
 export async function createMirror<T extends string>(
   dependencies: MirrorDependencies<T>,
   anew: boolean,

@@ -53,7 +53,10 @@ test("through any interleaving of writes, removals, sightings, crashes and lags 
       const checked = new Set<string>();
       let version = 0;
       let place = placing(its, seen);
-      /** What is newly called whole has, at that offset, everything that its homes had when the mirror was where it is. */
+      /**
+       * What is newly called whole has, at that offset, everything that its homes had when the
+       * mirror was where it is.
+       */
       const check = (): void => {
         if (its.published.length === 0) return;
         for (const [domain, offsets] of placement(its).domains)
@@ -83,7 +86,8 @@ test("through any interleaving of writes, removals, sightings, crashes and lags 
           await place.stop();
           place = placing(its, seen);
         } else {
-          // As in the process: a pass that failed is done again by the same place, or by another after it lost the lock.
+          // As in the process: a pass that failed is done again by the same place, or by another
+          // after it lost the lock.
           await place.pass().catch(() => undefined);
           check();
         }

@@ -44,7 +44,8 @@ describe("place", () => {
     );
     const written = [0, 1, 2, 3].reduce((sum, partition) => sum + its.length(partition), 0);
     expect(written).toBe(5 + copies.length);
-    // By its time ClickHouse tells the newest state: a copy must not seem newer than what has happened since.
+    // By its time ClickHouse tells the newest state: a copy must not seem newer than what has
+    // happened since.
     const [home, ...others] = its.recordsOf("t/one/a").sort((one, other) => Number(one.copy) - Number(other.copy));
     expect(others).toEqual(others.map(() => ({ timestamp: home?.timestamp, copy: true })));
     await place.stop();

@@ -1,8 +1,11 @@
-// The third verb of curate: while there are more examples than a process should hold, sees to it that a domain's examples lie on every partition
-// of `examples` whose number its requests come from, and says in the policy `placement` from which offset on they are all there.
-// A pair of domain and partition that is new is first written down as being filled, then everything that happens to the domain's examples is
-// copied there too (mirror.ts), then what ClickHouse has of them is: in this order nothing falls between. An old state can't be filled in behind
-// a newer copy, because filling waits until ClickHouse has what the mirror has copied, and never writes to the home of a key.
+// The third verb of curate: while there are more examples than a process should hold, sees to it
+// that a domain's examples lie on every partition of `examples` whose number its requests come
+// from, and says in the policy `placement` from which offset on they are all there. A pair of
+// domain and partition that is new is first written down as being filled, then everything that
+// happens to the domain's examples is copied there too (mirror.ts), then what ClickHouse has of
+// them is: in this order nothing falls between. An old state can't be filled in behind a newer
+// copy, because filling waits until ClickHouse has what the mirror has copied, and never writes to
+// the home of a key.
 import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";
@@ -34,7 +37,10 @@ export interface PlaceDependencies<T extends string = string> {
   kafka: Pick<Kafka<never, T, never>, "followTopic" | "spans" | "lag" | "origins" | "partitionOf">;
   /** Full name of examples. */
   topic: T;
-  /** Groups: with which the mirror's positions are committed, and which records the topic into ClickHouse. */
+  /**
+   * Groups: with which the mirror's positions are committed, and which records the topic into
+   * ClickHouse.
+   */
   groups: { own: string; record: string };
   /** Pairs seen lately. */
   seen(partitions: number): Promise<Pair[]>;
@@ -60,7 +66,10 @@ export interface Placed {
 
 export interface Place {
   pass(): Promise<Placed>;
-  /** Partitions on which copies of a domain's examples lie or are about to; none before the first pass. */
+  /**
+   * Partitions on which copies of a domain's examples lie or are about to; none before the first
+   * pass.
+   */
   placesOf(domain: string): Iterable<number>;
   stop(): Promise<void>;
 }
@@ -77,7 +86,10 @@ export function createPlace<T extends string>(dependencies: PlaceDependencies<T>
   let partitions = 0;
   let countedAt = -Infinity;
   let mayPublishAt = 0;
-  /** Something has changed since the last version; `undeclared`: pairs whose filling it does not announce yet. */
+  /**
+   * Something has changed since the last version; `undeclared`: pairs whose filling it does not
+   * announce yet.
+   */
   let unpublished = false;
   let undeclared = false;
   const fill = createFill(dependencies);

@@ -1,5 +1,6 @@
-// On which partitions of requests which domains are asked, out of the decisions that ClickHouse has. Read forward, a little overlapping: of
-// different partitions record may be differently far. Rejects as the ClickHouse port does.
+// On which partitions of requests which domains are asked, out of the decisions that ClickHouse
+// has. Read forward, a little overlapping: of different partitions record may be differently far.
+// Rejects as the ClickHouse port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Pair {
@@ -12,7 +13,10 @@ export interface SeenDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   /** Full name of the topic decisions. */
   decisions: string;
-  /** How far the first look goes back, and every other before the newest decision seen; milliseconds. */
+  /**
+   * How far the first look goes back, and every other before the newest decision seen;
+   * milliseconds.
+   */
   lookBackMs: number;
   overlapMs: number;
   /** Milliseconds since the epoch. */

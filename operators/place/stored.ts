@@ -1,4 +1,5 @@
-// What ClickHouse has of the living examples of domains: of small ones all, of large ones page by page. Rejects as the ClickHouse port does.
+// What ClickHouse has of the living examples of domains: of small ones all, of large ones page by
+// page. Rejects as the ClickHouse port does.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -22,7 +23,8 @@ type Queries = Pick<ClickHouse, "query">;
 const selectCounts = `
   SELECT domain, uniqExact(example_id) AS count FROM examples WHERE domain IN {domains:Array(String)} GROUP BY domain`;
 
-// Which ids come next is asked first, of the key alone: the rows of a large domain are then read page by page, not all of them for every page.
+// Which ids come next is asked first, of the key alone: the rows of a large domain are then read
+// page by page, not all of them for every page.
 const selectIds = `
   SELECT DISTINCT example_id AS id FROM examples
   WHERE domain = {domain:String} AND example_id > {after:String} ORDER BY example_id LIMIT {limit:UInt32}`;
@@ -55,7 +57,10 @@ export async function examplesOf(clickhouse: Queries, domains: readonly string[]
   return (await clickhouse.query<Row>(selectExamples, { domains })).map(toStored);
 }
 
-/** Of one domain those with the next so many ids behind `after`. upTo: where to go on; null: these are the last. */
+/**
+ * Of one domain those with the next so many ids behind `after`. upTo: where to go on; null: these
+ * are the last.
+ */
 export async function nextExamples(
   clickhouse: Queries,
   domain: string,

@@ -1,5 +1,6 @@
-// The topic `examples`, the table that record makes of it and the policies in memory, for tests of place: nothing is compacted, every write of a
-// transaction is at once visible or never, and record is as far as the test lets it be.
+// The topic `examples`, the table that record makes of it and the policies in memory, for tests of
+// place: nothing is compacted, every write of a transaction is at once visible or never, and record
+// is as far as the test lets it be.
 import { unknownOrigin } from "../../algorithms/origin.ts";
 import type { FollowHandlers, Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
@@ -168,7 +169,10 @@ export function createExampleTopic() {
       },
     } satisfies Pick<PolicyLog, "open" | "newest" | "append">,
     published,
-    /** A transaction fails, without a trace or with all of it: the next, or the one after so many others. */
+    /**
+     * A transaction fails, without a trace or with all of it: the next, or the one after so many
+     * others.
+     */
     fail: (when: "before" | "after", left = 0) => void (failure = { when, left }),
     heal: () => void (failure = undefined),
     /** Hands everything new to those who follow. */

@@ -1,5 +1,6 @@
-// Publishes a trained proxy, unless it tells helpful from harmful examples no better than similarity or a guess does, or the newest version is a revert:
-// somebody chose that one on purpose, so nothing replaces it until `precedent policy resume proxy`.
+// Publishes a trained proxy, unless it tells helpful from harmful examples no better than
+// similarity or a guess does, or the newest version is a revert: somebody chose that one on
+// purpose, so nothing replaces it until `precedent policy resume proxy`.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../policies/log.ts";
 import { policyRecord } from "../../policies/record.ts";
@@ -33,7 +34,10 @@ export interface PublishProxyDependencies {
 /** AUC of guessing. */
 const chance = 0.5;
 
-/** Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be made again. */
+/**
+ * Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be
+ * made again.
+ */
 export function createPublishProxy({ policies, clock }: PublishProxyDependencies) {
   return async function publishProxy(
     { onnx, metrics, featureVersion }: TrainedProxy,

@@ -1,4 +1,5 @@
-// Publishes the threshold of helpfulness when another one has shown itself better than the one in force; paused by a revert as every policy is.
+// Publishes the threshold of helpfulness when another one has shown itself better than the one in
+// force; paused by a revert as every policy is.
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../learnt.ts";
@@ -19,7 +20,10 @@ export function thresholdInForce(policies: Pick<PolicyLog, "newest">): number {
   return decoded === null || "problem" in decoded ? initialThreshold : decoded.threshold;
 }
 
-/** Of a decision made about the one in force. Rejects as PolicyLog does; null: nothing to publish, or paused. */
+/**
+ * Of a decision made about the one in force. Rejects as PolicyLog does; null: nothing to publish,
+ * or paused.
+ */
 export function createPublishThreshold({ policies, clock }: { policies: PolicyLog; clock: () => number }) {
   return async function publishThreshold({ threshold, grid, better }: ChosenThreshold): Promise<Policy | null> {
     const before = thresholdInForce(policies);

@@ -1,6 +1,9 @@
-// The third verb of learn: a solved posterior becomes the next version of the router policy, unless it says what the newest says already,
-// rests on too little, hardly differs from one that is still fresh (a version every other second would be gigabytes of history), or learning is paused. Paused means: the newest version is a revert (revertOf). Somebody chose it on purpose, so nothing
-// replaces it until `precedent policy resume`, which publishes the same body once more as a version of its own.
+// The third verb of learn: a solved posterior becomes the next version of the router policy, unless
+// it says what the newest says already, rests on too little, hardly differs from one that is still
+// fresh (a version every other second would be gigabytes of history), or learning is paused. Paused
+// means: the newest version is a revert (revertOf). Somebody chose it on purpose, so nothing
+// replaces it until `precedent policy resume`, which publishes the same body once more as a version
+// of its own.
 import type { Policy } from "../../schemas/types.ts";
 import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
 import type { Solved } from "../learnt.ts";
@@ -12,7 +15,10 @@ export interface PublishDependencies {
   featureVersion: number;
   /** Rewarded decisions that a version must rest on. */
   minimumRewards: number;
-  /** What changes less than a hundredth of the rewards waits until the newest version is this old, milliseconds. */
+  /**
+   * What changes less than a hundredth of the rewards waits until the newest version is this old,
+   * milliseconds.
+   */
   settleMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -66,7 +72,10 @@ export function createPublish({ policies, featureVersion, minimumRewards, settle
 
 type Arms = Solved["arms"];
 
-/** By how much the weights of the arms differ, as a share of all; 1 where there are other arms or models. */
+/**
+ * By how much the weights of the arms differ, as a share of all; 1 where there are other arms or
+ * models.
+ */
 function changedShare(before: Arms, now: Arms): number {
   const same = before.size === now.size && [...now].every(([arm, { model }]) => before.get(arm)?.model === model);
   if (!same) return 1;

@@ -1,4 +1,5 @@
-// The first response to an id, found in ClickHouse: record writes every response there, usually within a second.
+// The first response to an id, found in ClickHouse: record writes every response there, usually
+// within a second.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { SEEN_FOR_MS } from "./seen.ts";
 
@@ -17,13 +18,17 @@ export interface FirstResponse {
 }
 
 export interface FirstResponses {
-  /** Null: not answered yet, or not recorded yet. Rejects with ClickHouseUnavailable while it can't be asked. */
+  /**
+   * Null: not answered yet, or not recorded yet. Rejects with ClickHouseUnavailable while it can't
+   * be asked.
+   */
   find(tenant: string, requestId: string, now: number): Promise<FirstResponse | null>;
 }
 
 type Row = Omit<FirstResponse, "error"> & { errorCode: string | null; errorMessage: string | null };
 
-// Bounded by time as well, for the table is partitioned by it. A copy is never copied: its source is the first response.
+// Bounded by time as well, for the table is partitioned by it. A copy is never copied: its source
+// is the first response.
 const QUERY = `
   SELECT attempt, status, text, finish_reason AS finishReason, arm, model, source, example_ids AS exampleIds,
          error_code AS errorCode, error_message AS errorMessage, degraded

@@ -1,8 +1,8 @@
-// Answers from memory what was answered before: an id seen again within 24 hours gets a copy of its first response,
-// marked duplicate and free of cost.
-// Needs validate before it and the partition's ids restored. While the first response is not recorded yet, or ClickHouse is down,
-// the record waits (retryLater), without a place among those under way, until its deadline; it is never answered by a second model call.
-// An id that comes with another text is refused.
+// Answers from memory what was answered before: an id seen again within 24 hours gets a copy of its
+// first response, marked duplicate and free of cost. Needs validate before it and the partition's
+// ids restored. While the first response is not recorded yet, or ClickHouse is down, the record
+// waits (retryLater), without a place among those under way, until its deadline; it is never
+// answered by a second model call. An id that comes with another text is refused.
 import { errorOf } from "../../algorithms/errors.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
@@ -24,7 +24,10 @@ export interface RecallDependencies {
   partitions: () => number;
 }
 
-/** What a repeat is told when no more may wait for a first answer. Marked as a repeat: the first answer is still to come. */
+/**
+ * What a repeat is told when no more may wait for a first answer. Marked as a repeat: the first
+ * answer is still to come.
+ */
 const tooMany: Refuse = {
   ...refuse(
     "too_many_repeats",

@@ -1,6 +1,7 @@
-// What a process must know of a partition before it takes its first request: the ids of the last day, from ClickHouse.
-// Records that record has not inserted yet are missing, so a repeat that follows its original by less than record's lag and
-// crosses a rebalance is answered anew instead of copied: it still gets exactly one response.
+// What a process must know of a partition before it takes its first request: the ids of the last
+// day, from ClickHouse. Records that record has not inserted yet are missing, so a repeat that
+// follows its original by less than record's lag and crosses a rebalance is answered anew instead
+// of copied: it still gets exactly one response.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { SEEN_FOR_MS, type SeenRequest } from "./seen.ts";
 
@@ -22,7 +23,10 @@ const QUERY = `
   GROUP BY tenant, request_id, kafka_partition
   ORDER BY seenAt DESC LIMIT {limit:UInt32} BY kafka_partition`;
 
-/** topic: the requests topic with its prefix. limit: ids a partition, the newest. Rejects as the port does. */
+/**
+ * topic: the requests topic with its prefix. limit: ids a partition, the newest. Rejects as the
+ * port does.
+ */
 export async function restoreSeen(
   clickhouse: Pick<ClickHouse, "query">,
   topic: string,

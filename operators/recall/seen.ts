@@ -1,6 +1,7 @@
-// Which request ids were seen in the last 24 hours, and where first: a record with an id that was first seen elsewhere is a
-// duplicate; the same position again is the same record, taken up once more after a crash or a rebalance.
-// Bounded a partition, oldest forgotten first; a partition's ids leave with it and come back from ClickHouse (restore.ts).
+// Which request ids were seen in the last 24 hours, and where first: a record with an id that was
+// first seen elsewhere is a duplicate; the same position again is the same record, taken up once
+// more after a crash or a rebalance. Bounded a partition, oldest forgotten first; a partition's ids
+// leave with it and come back from ClickHouse (restore.ts).
 import type { Position } from "../../runtime/step.ts";
 
 export const SEEN_FOR_MS = 86_400_000;
@@ -17,8 +18,8 @@ export interface SeenRequest {
 
 export interface SeenIds {
   /**
-   * Where the id was seen first, if that was another record; otherwise null, and this position is remembered as the first, with the
-   * hash of what it asks. now: when the record came.
+   * Where the id was seen first, if that was another record; otherwise null, and this position is
+   * remembered as the first, with the hash of what it asks. now: when the record came.
    */
   firstSeen(tenant: string, id: string, position: Position, now: number, hash?: string): Position | null;
   /** Hash of what was asked with an id first; undefined: not known. */

@@ -1,4 +1,5 @@
-// One look-up serves all repeats of an id: hundreds of them may wait for the same first response, and each would ask ClickHouse for it.
+// One look-up serves all repeats of an id: hundreds of them may wait for the same first response,
+// and each would ask ClickHouse for it.
 import { LRUCache } from "lru-cache";
 import type { FirstResponse, FirstResponses } from "./first-responses.ts";
 
@@ -8,7 +9,9 @@ interface Look {
   at: number;
 }
 
-/** freshMs: what was found so lately is not asked again; a response never changes once it is there. */
+/**
+ * freshMs: what was found so lately is not asked again; a response never changes once it is there.
+ */
 export function createSharedResponses(
   responses: FirstResponses,
   { freshMs = 500, limit = 4_096 } = {},

@@ -1,5 +1,6 @@
-// Who says whether a new answer is better than the stored one. Two judges: an arm that compares in both orders, and references that are known. A small model
-// is no judge; the demo and the benchmarks judge against references and say so.
+// Who says whether a new answer is better than the stored one. Two judges: an arm that compares in
+// both orders, and references that are known. A small model is no judge; the demo and the
+// benchmarks judge against references and say so.
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { canonicalText } from "../../algorithms/canonical.ts";
@@ -31,7 +32,10 @@ export interface Judge {
   compare(pair: Pair, signal: AbortSignal): Promise<Judgement | null>;
 }
 
-/** An autorater tells which is better and no quality: the candidate's lies as far from the stored one's towards 1 (or 0) as the score says. */
+/**
+ * An autorater tells which is better and no quality: the candidate's lies as far from the stored
+ * one's towards 1 (or 0) as the score says.
+ */
 export function createArmJudge(
   name: string,
   compare: (comparison: Comparison, signal: AbortSignal) => Promise<Compared>,
@@ -49,7 +53,10 @@ export function createArmJudge(
   };
 }
 
-/** Both answers are measured by token F1 against the references of the request; one without references can't be judged. */
+/**
+ * Both answers are measured by token F1 against the references of the request; one without
+ * references can't be judged.
+ */
 export function createReferenceJudge(references: ReadonlyMap<string, readonly string[]>): Judge {
   return {
     name: "reference",
@@ -75,7 +82,10 @@ const line = z
     references: responses ?? (response === undefined ? [] : [response]),
   }));
 
-/** References by canonical request, from JSONL of {request, response | responses[]}. Rejects with the line that is wrong. */
+/**
+ * References by canonical request, from JSONL of {request, response | responses[]}. Rejects with
+ * the line that is wrong.
+ */
 export async function readReferences(file: string): Promise<Map<string, string[]>> {
   const references = new Map<string, string[]>();
   const lines = (await readFile(file, "utf8")).split("\n");

@@ -1,5 +1,5 @@
-// Which examples a replay run tries next: the top of the ranking by G(e), without those that the run has tried or that were replayed often enough.
-// Rejects as the ClickHouse port does.
+// Which examples a replay run tries next: the top of the ranking by G(e), without those that the
+// run has tried or that were replayed often enough. Rejects as the ClickHouse port does.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";

@@ -1,5 +1,6 @@
-// The third verb of curate, offline: asks an example's request again, several samples, and keeps the best answer by the judge's word. Never puts a worse
-// answer in the place of a better one: only a score above a tie counts. Decides; publishing what it returns is the caller's.
+// The third verb of curate, offline: asks an example's request again, several samples, and keeps
+// the best answer by the judge's word. Never puts a worse answer in the place of a better one: only
+// a score above a tie counts. Decides; publishing what it returns is the caller's.
 import { exampleId } from "../../algorithms/identity.ts";
 import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Arm } from "../../arms/arm.ts";
@@ -8,7 +9,10 @@ import type { ExampleChange } from "../example-change.ts";
 import { tieWithin } from "../../algorithms/comparison.ts";
 import type { Judge } from "./judge.ts";
 
-/** replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer; unjudged: nobody could tell. */
+/**
+ * replaced: a better answer; kept: none was better; same: nothing else was said; failed: no answer;
+ * unjudged: nobody could tell.
+ */
 export type ReplayOutcome = "replaced" | "kept" | "same" | "failed" | "unjudged";
 
 export interface Replayed {
@@ -38,7 +42,10 @@ export interface ReplayDependencies {
   clock: () => number;
 }
 
-/** An example is replayed at most so often, over all runs (docs/design/selection.md, Example lifecycle). */
+/**
+ * An example is replayed at most so often, over all runs (docs/design/selection.md, Example
+ * lifecycle).
+ */
 export const mostReplays = 5;
 
 /** Rejects only when the signal is aborted. */

@@ -1,4 +1,5 @@
-// The arms as plan sees them: names, models and what they cost. Made anew whenever the configuration changes.
+// The arms as plan sees them: names, models and what they cost. Made anew whenever the
+// configuration changes.
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import type { TemplateName } from "../templates.ts";
@@ -40,7 +41,10 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
   }));
 }
 
-/** What the answer costs at most, roughly: a token is taken as four characters. In the currency of the prices. */
+/**
+ * What the answer costs at most, roughly: a token is taken as four characters. In the currency of
+ * the prices.
+ */
 export function costAtMost(
   arm: RouteArm,
   promptCharacters: number,

@@ -1,7 +1,8 @@
-// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and writes down why: the whole Decision,
-// with the exact probability of the choice, so that any other policy can be judged from the log (docs/design/routing.md, Propensity).
-// Needs select before it. It never fails for want of a policy: when the policy or the features can't be used, the default arm answers
-// with probability 1 and `degraded` says so. NaN never reaches the model.
+// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and writes down
+// why: the whole Decision, with the exact probability of the choice, so that any other policy can
+// be judged from the log (docs/design/routing.md, Propensity). Needs select before it. It never
+// fails for want of a policy: when the policy or the features can't be used, the default arm
+// answers with probability 1 and `degraded` says so. NaN never reaches the model.
 import { constantPrior, priorPosterior } from "../../algorithms/bandit.ts";
 import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
@@ -28,9 +29,15 @@ export interface RouteConfig {
   priorVariance: number;
   /** Variance of a reward around its prediction; 0.1 by default. */
   noiseVariance?: number;
-  /** L*, gamma and lambda0 of the load bias, which falls on expensive arms; weight absent: derived from the arms' costs. */
+  /**
+   * L*, gamma and lambda0 of the load bias, which falls on expensive arms; weight absent: derived
+   * from the arms' costs.
+   */
   load: Pressing & { weight?: number | undefined };
-  /** The same of what an arm's own utilisation costs it; weight absent: derived from the arms' costs. */
+  /**
+   * The same of what an arm's own utilisation costs it; weight absent: derived from the arms'
+   * costs.
+   */
   saturation: Pressing & { weight?: number | undefined };
   /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
   askShare: number;
@@ -120,7 +127,10 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
   };
 }
 
-/** Weights are derived from all arms, not from those that one request allows: the same overload presses alike on every request. */
+/**
+ * Weights are derived from all arms, not from those that one request allows: the same overload
+ * presses alike on every request.
+ */
 function overloadBiases(
   arms: readonly RouteArm[],
   { load, saturation, costWeight }: RouteConfig,
@@ -150,7 +160,9 @@ const shown = ({
   features,
 });
 
-/** The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them. */
+/**
+ * The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them.
+ */
 function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: boolean): Scored {
   const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
   const chosen = Math.max(0, wanted);
@@ -176,7 +188,10 @@ function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: 
   return { scores, loadFree: scores.map(({ probability }) => probability), chosen };
 }
 
-/** When the arms are nearly even: another arm, drawn in proportion to its probability among the rest, whose answer could be compared. Logged only. */
+/**
+ * When the arms are nearly even: another arm, drawn in proportion to its probability among the
+ * rest, whose answer could be compared. Logged only.
+ */
 function second(scored: Scored | null, random: Random): Pick<Decision, "secondArm" | "secondProbability"> {
   if (scored === null || !undecided(scored.loadFree)) return { secondArm: null, secondProbability: null };
   const weights = scored.scores.map(({ probability }, i) => (i === scored.chosen ? 0 : probability));

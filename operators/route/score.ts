@@ -1,4 +1,5 @@
-// The scores of the arms for one request (docs/design/routing.md, Score): predicted quality less cost, load and saturation, a Thompson sample of it, and the exact chance to win.
+// The scores of the arms for one request (docs/design/routing.md, Score): predicted quality less
+// cost, load and saturation, a Thompson sample of it, and the exact chance to win.
 import { predict, sample, type Posterior } from "../../algorithms/bandit.ts";
 import {
   loadPenalty,
@@ -90,7 +91,10 @@ function largest(values: readonly number[], random: Random): number {
   return winners.length === 1 ? winners[0]! : winners[Math.floor(random() * winners.length)]!;
 }
 
-/** Nearly even choice probabilities: their standard deviation is at most a fifth of its largest value (the paper's 0.1 for two arms). */
+/**
+ * Nearly even choice probabilities: their standard deviation is at most a fifth of its largest
+ * value (the paper's 0.1 for two arms).
+ */
 export function undecided(probabilities: readonly number[]): boolean {
   const n = probabilities.length;
   if (n < 2) return false;

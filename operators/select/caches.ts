@@ -1,5 +1,6 @@
-// What the arms' processes say that they have in their caches (topic kv-inventory), as selection asks for it: every process of an arm counts, as
-// long as it renews what it says. A help and no more: what is wrong or missing here costs an arm some prefill.
+// What the arms' processes say that they have in their caches (topic kv-inventory), as selection
+// asks for it: every process of an arm counts, as long as it renews what it says. A help and no
+// more: what is wrong or missing here costs an arm some prefill.
 import { type BloomFilter, type BloomHash, bloomHash, mayContain } from "../../algorithms/bloom.ts";
 import { cacheName } from "../../algorithms/identity.ts";
 import type { KvInventory } from "../../schemas/types.ts";
@@ -17,7 +18,10 @@ export interface InventoryTable extends CachesAtHand {
 
 export const exampleHash = (id: string): BloomHash => bloomHash(cacheName("example", id));
 
-/** An inventory is renewed every `renewMs`, changed or not, and void when it was not for `voidMs`; milliseconds. */
+/**
+ * An inventory is renewed every `renewMs`, changed or not, and void when it was not for `voidMs`;
+ * milliseconds.
+ */
 export const renewMs = 60_000;
 export const voidMs = 180_000;
 const mostProcesses = 1_024;

@@ -1,5 +1,6 @@
-// Which of the rated candidates an arm is shown, in what order, and why each of the others is not (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough,
-// unlike those already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
+// Which of the rated candidates an arm is shown, in what order, and why each of the others is not
+// (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough, unlike those
+// already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
 import { dot } from "../../algorithms/embedding.ts";
 import type { HeldExample } from "../../store/examples/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
@@ -36,11 +37,17 @@ export interface ChooseLimits {
   nearDuplicate: number;
   /** Lambda of maximal marginal relevance, [0, 1]. */
   relevance: number;
-  /** Added to the helpfulness of what is cached where the open ones are ranked, and nowhere else. Default 0. */
+  /**
+   * Added to the helpfulness of what is cached where the open ones are ranked, and nowhere else.
+   * Default 0.
+   */
   cachedBonus?: number;
 }
 
-/** How chance tries one candidate: which, as a uniform number in [0, 1), and whether it is forced in or kept out. */
+/**
+ * How chance tries one candidate: which, as a uniform number in [0, 1), and whether it is forced in
+ * or kept out.
+ */
 export interface TrialDraw {
   pick: number;
   shown: boolean;
@@ -98,7 +105,8 @@ export function chooseExamples(
     return reason === null;
   });
 
-  // Drawn from all that could be shown, whatever is predicted of them: the prediction is what the trial is to judge.
+  // Drawn from all that could be shown, whatever is predicted of them: the prediction is what the
+  // trial is to judge.
   const tried = draw === null || limits.examples === 0 ? undefined : possible[Math.floor(draw.pick * possible.length)];
   if (tried !== undefined && draw?.shown === false) settle(tried, "kept_out");
 
@@ -117,7 +125,8 @@ export function chooseExamples(
     settle(candidate, reason);
     open.delete(candidate);
     left -= candidate.tokens;
-    // By the questions alone: two questions with one answer are evidence, and a small model follows it (docs/measurements.md).
+    // By the questions alone: two questions with one answer are evidence, and a small model follows
+    // it (docs/measurements.md).
     for (const [other, nearest] of open) {
       const cosine = dot(candidate.vector, other.vector);
       if (cosine < limits.nearDuplicate) open.set(other, Math.max(nearest, cosine));
@@ -161,7 +170,10 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
 
 const bonusOf = ({ cached = false }: Rated, { cachedBonus = 0 }: ChooseLimits): number => (cached ? cachedBonus : 0);
 
-/** The first of the best by lambda h - (1 - lambda) max cosine, h with the bonus; not called with none. */
+/**
+ * The first of the best by lambda h - (1 - lambda) max cosine, h with the bonus; not called with
+ * none.
+ */
 function mostRelevant(open: ReadonlyMap<Rated, number>, limits: ChooseLimits): Rated {
   const lambda = limits.relevance;
   let best: Rated | undefined;

@@ -1,5 +1,6 @@
-// Nobody is shown an example of another tenant or domain, whatever happens meanwhile: requests of several askers interleave with changes of
-// the pool, over a pool that keeps its port's promise and over one that gives out whatever it has.
+// Nobody is shown an example of another tenant or domain, whatever happens meanwhile: requests of
+// several askers interleave with changes of the pool, over a pool that keeps its port's promise and
+// over one that gives out whatever it has.
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";

@@ -1,5 +1,5 @@
-// How helpful every candidate is predicted to be for every arm: one call of the model for all of them. Without a model, or when it fails,
-// similarity stands in: relevance is what is known then.
+// How helpful every candidate is predicted to be for every arm: one call of the model for all of
+// them. Without a model, or when it fails, similarity stands in: relevance is what is known then.
 import type {
   ArmFacts,
   CandidateFacts,
@@ -48,7 +48,8 @@ export async function rate(
   });
   if (model === null || count === 0) return standIn(null);
   try {
-    // A copy: whoever scores may move the buffer to a worker, and the rows are logged with the decision.
+    // A copy: whoever scores may move the buffer to a worker, and the rows are logged with the
+    // decision.
     const helpfulness = await within(waitMs, model.score(rows.slice()));
     if (helpfulness.length !== count)
       throw new Error(`the helpfulness model gave ${helpfulness.length} values for ${count} rows of features`);

@@ -1,5 +1,6 @@
-// How many tokens of examples an arm's prompt has room for: its budget, and never more than its context window leaves beside the
-// conversation and the answer. Tokens are estimated (algorithms/tokens.ts), so a fifth of the window's room stays free. Pure.
+// How many tokens of examples an arm's prompt has room for: its budget, and never more than its
+// context window leaves beside the conversation and the answer. Tokens are estimated
+// (algorithms/tokens.ts), so a fifth of the window's room stays free. Pure.
 import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
 import type { Message } from "../../schemas/types.ts";
 import { templates, type TemplateName } from "../templates.ts";

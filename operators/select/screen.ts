@@ -1,5 +1,6 @@
-// What may never enter a prompt, whoever found it: examples of other tenants or domains, the example made from this very request, broken
-// vectors and numbers, texts that are no text. Looked at before anything reads or rates a candidate. Pure.
+// What may never enter a prompt, whoever found it: examples of other tenants or domains, the
+// example made from this very request, broken vectors and numbers, texts that are no text. Looked
+// at before anything reads or rates a candidate. Pure.
 import { dot } from "../../algorithms/embedding.ts";
 import type { Candidate } from "../../store/examples/port.ts";
 
@@ -14,7 +15,10 @@ export interface Asker {
   vector: Float32Array;
 }
 
-/** Control characters other than tab and line ends: no text that a person or a model wrote on purpose. */
+/**
+ * Control characters other than tab and line ends: no text that a person or a model wrote on
+ * purpose.
+ */
 const control = /(?![\t\n\r])\p{Cc}/u;
 
 /** Why the candidate can't be shown to this asker; null when it can. minimumSimilarity: [-1, 1]. */
@@ -29,7 +33,10 @@ export function unfit(
   return similarity < minimumSimilarity ? "not_similar" : null;
 }
 
-/** Whether both texts are texts. Takes time in proportion to them: ask only for those that fit a prompt. */
+/**
+ * Whether both texts are texts. Takes time in proportion to them: ask only for those that fit a
+ * prompt.
+ */
 export const isSafe = ({ request, response }: Candidate["example"]): boolean =>
   !control.test(request) && !control.test(response) && response.trim() !== "";
 

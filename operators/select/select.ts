@@ -1,5 +1,6 @@
-// Selects the examples that each arm would be shown. Needs embed before it. Never reaches into another domain or tenant, and never fails
-// a request: without a vector, the index or the model of helpfulness it goes on with less, and degraded says so.
+// Selects the examples that each arm would be shown. Needs embed before it. Never reaches into
+// another domain or tenant, and never fails a request: without a vector, the index or the model of
+// helpfulness it goes on with less, and degraded says so.
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
 import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
@@ -9,7 +10,10 @@ type Needs = Asked & Pick<Embedded, "position" | "degraded">;
 type Adds = Omit<Selected, keyof Embedded>;
 
 export interface SelectDependencies extends SelectionDependencies {
-  /** Whether the pool has all examples of a domain that requests of this partition are to see; by default it has. */
+  /**
+   * Whether the pool has all examples of a domain that requests of this partition are to see; by
+   * default it has.
+   */
   whole?: (domain: string, requestPartition: number) => boolean;
   /** Told of every selection, for metrics. */
   onSelection?: (selection: Selection) => void;

@@ -1,6 +1,8 @@
-// Two-stage selection for one request (docs/design/selection.md): the nearest examples of its own domain, found once; what each of them would help each
-// arm, predicted in one call; then every arm's own choice. One path for serving and for `precedent select`, which shows the reasons.
-// Asks the pool and the model of helpfulness; rejects only for bugs: what is missing is named in `degraded`.
+// Two-stage selection for one request (docs/design/selection.md): the nearest examples of its own
+// domain, found once; what each of them would help each arm, predicted in one call; then every
+// arm's own choice. One path for serving and for `precedent select`, which shows the reasons. Asks
+// the pool and the model of helpfulness; rejects only for bugs: what is missing is named in
+// `degraded`.
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { Config } from "../../config/schema.ts";
@@ -34,13 +36,19 @@ export interface SelectionDependencies {
   /** Milliseconds since the epoch; expired examples are not shown. */
   clock: () => number;
   random: Random;
-  /** The model of helpfulness in force; null, the default: none is learnt yet and similarity stands in. */
+  /**
+   * The model of helpfulness in force; null, the default: none is learnt yet and similarity stands
+   * in.
+   */
   proxy?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
   /** The documents that requests name: they take room from examples. By default there are none. */
   documents?: Documents;
-  /** How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default nothing is known. */
+  /**
+   * How an example's shown uses went: rewarded uses and their mean outcome [0, 1]. By default
+   * nothing is known.
+   */
   outcomes?: (id: string) => { uses: number; outcome: number | null } | undefined;
   /** Which examples the arms have in their caches. By default nothing is known. */
   caches?: CachesAtHand;
@@ -173,7 +181,10 @@ export function createSelection(dependencies: SelectionDependencies) {
 const nothingToLearn: SelectionConfig["explore"] = { trials: 0, thresholds: 0, grid: [] };
 const finite = (value: number, otherwise: number): number => (Number.isFinite(value) ? value : otherwise);
 
-/** The ratings of arm `a`, and what is cached there, given to the candidates that were rated; the others have none. */
+/**
+ * The ratings of arm `a`, and what is cached there, given to the candidates that were rated; the
+ * others have none.
+ */
 function withRatings(
   screened: readonly Screened[],
   fit: readonly Screened[],
@@ -189,7 +200,8 @@ function withRatings(
     const isCached = rated && cached[i] === true;
     if (rated) i++;
     const { example, similarity, vector } = one.candidate;
-    // Written out: what V8 makes of `{ ...candidate, tokens }` outlives every young collection (seen: 18 % of all that a selection allocates).
+    // Written out: what V8 makes of `{ ...candidate, tokens }` outlives every young collection
+    // (seen: 18 % of all that a selection allocates).
     return {
       example,
       similarity,

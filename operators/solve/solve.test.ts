@@ -97,7 +97,8 @@ describe("solve", () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         (seed, scale, weight, reward) => {
           const random = splitmix64(seed);
-          // The last three features differ by rounding only: the matrix is singular but for the prior.
+          // The last three features differ by rounding only: the matrix is singular but for the
+          // prior.
           const contexts = Array.from({ length: 20 }, () => {
             const value = scale * (random() - 0.5);
             return [1, value, value * (1 + 1e-15), value];
@@ -118,7 +119,8 @@ describe("solve", () => {
           if (posterior === undefined) throw new Error("not solved");
           const { mean, deviation } = predict(posterior, contexts[0] ?? []);
           expect(Number.isFinite(mean)).toBe(true);
-          // With weight the prediction is the reward; with hardly any, and contexts of usual size, the prior.
+          // With weight the prediction is the reward; with hardly any, and contexts of usual size,
+          // the prior.
           if (weight >= 1) expect(Math.abs(mean - reward)).toBeLessThan(weight === 1 ? 0.05 : 1e-3);
           else if (scale <= 1) expect(Math.abs(mean - 0.5)).toBeLessThan(1e-3);
           expect(deviation).toBeGreaterThanOrEqual(0);

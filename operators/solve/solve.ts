@@ -1,6 +1,6 @@
-// The second verb of learn: the posterior of every arm from its sufficient statistics. Pure.
-// An arm whose statistics can't be solved (not finite, far from positive semidefinite) is left out and named, so that one poisoned arm
-// never stops the others from learning: plan gives it the prior.
+// The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
+// whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
+// named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
 import { constantPrior, solvePosterior } from "../../algorithms/bandit.ts";
 import type { ArmPosterior } from "../../policies/router.ts";
 import type { ArmStatistics, Solved } from "../learnt.ts";
@@ -19,7 +19,10 @@ export interface SolveDependencies {
   halfLifeHours: number;
 }
 
-/** The newest statistics solved; what was solved last while nothing is newer. buckets: of how many sums something is new. */
+/**
+ * The newest statistics solved; what was solved last while nothing is newer. buckets: of how many
+ * sums something is new.
+ */
 export function createSolve({ aggregate, solving, halfLifeHours }: SolveDependencies) {
   let solved: Solved | undefined;
   return async function solveNewest({ buckets }: { buckets: number }): Promise<{ solved: Solved }> {
@@ -54,7 +57,10 @@ export function solve(statistics: readonly ArmStatistics[], config: SolveConfig)
   };
 }
 
-/** An arm that changed its model is a new one: of each arm, the model that was rewarded last. In the order of the names. */
+/**
+ * An arm that changed its model is a new one: of each arm, the model that was rewarded last. In the
+ * order of the names.
+ */
 function currentModels(statistics: readonly ArmStatistics[]): ArmStatistics[] {
   const newest = new Map<string, ArmStatistics>();
   for (const known of statistics) {
@@ -71,8 +77,9 @@ function currentModels(statistics: readonly ArmStatistics[]): ArmStatistics[] {
 const isFiniteCount = (value: number): boolean => Number.isFinite(value) && value >= 0;
 
 /**
- * rewards, arms, mean_reward; for each arm rewards.<arm> and mean_reward.<arm>; gap_to_best_arm: how much more the arm with the best mean
- * earned than all together did, a simple bound on what always taking that arm would have gained.
+ * rewards, arms, mean_reward; for each arm rewards.<arm> and mean_reward.<arm>; gap_to_best_arm:
+ * how much more the arm with the best mean earned than all together did, a simple bound on what
+ * always taking that arm would have gained.
  */
 function metricsOf(used: readonly ArmStatistics[]): Record<string, number> {
   const weight = used.reduce((sum, known) => sum + known.weight, 0);

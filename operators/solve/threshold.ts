@@ -1,5 +1,6 @@
-// The threshold of helpfulness that earned most (docs/design/selection.md, The threshold): the tau whose mean net efficiency gain, reward less the price of the examples' tokens,
-// is surely above that of the one in force. Pure.
+// The threshold of helpfulness that earned most (docs/design/selection.md, The threshold): the tau
+// whose mean net efficiency gain, reward less the price of the examples' tokens, is surely above
+// that of the one in force. Pure.
 import type { ChosenThreshold, ThresholdGain, ThresholdOutcome } from "../learnt.ts";
 
 export interface ThresholdConfig {
@@ -9,7 +10,10 @@ export interface ThresholdConfig {
   tokenPrice: number;
 }
 
-/** Standard errors of the difference by which another tau must be ahead: with five of them looked at again and again, two would err often. */
+/**
+ * Standard errors of the difference by which another tau must be ahead: with five of them looked at
+ * again and again, two would err often.
+ */
 const surely = 3;
 
 export interface ChooseDependencies {
@@ -25,7 +29,9 @@ export function createChoose({ aggregate, inForce, choosing }: ChooseDependencie
   };
 }
 
-/** The one in force stays when it was not measured itself: then nothing says that another is better. */
+/**
+ * The one in force stays when it was not measured itself: then nothing says that another is better.
+ */
 export function chooseThreshold(
   outcomes: readonly ThresholdOutcome[],
   current: number,

@@ -1,4 +1,5 @@
-// What a request may ask for: the range of every parameter, so that no arm has to guess what a strange value means.
+// What a request may ask for: the range of every parameter, so that no arm has to guess what a
+// strange value means.
 import { z } from "zod";
 import type { Request } from "../../schemas/types.ts";
 

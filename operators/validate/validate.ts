@@ -1,6 +1,6 @@
-// Checks a request before anything is spent on it, and settles its id, time, domain, deadline and question.
-// Needs nothing before it; touches no service; never alters what the client said. Order of the checks: cheap ones first,
-// and the tenant before all, for nothing may be done for nobody.
+// Checks a request before anything is spent on it, and settles its id, time, domain, deadline and
+// question. Needs nothing before it; touches no service; never alters what the client said. Order
+// of the checks: cheap ones first, and the tenant before all, for nothing may be done for nobody.
 import { deadlineOf, identify, sharingDomain } from "../../algorithms/identity.ts";
 import { ok, refuse, type Received, type Step } from "../../runtime/step.ts";
 import type { Message, Request } from "../../schemas/types.ts";
@@ -26,7 +26,10 @@ const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)
 const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
-/** Refuses with no_tenant, name_too_long, metadata_too_large, too_many_messages, no_messages, prompt_too_large, unknown_arm or invalid_params. */
+/**
+ * Refuses with no_tenant, name_too_long, metadata_too_large, too_many_messages, no_messages,
+ * prompt_too_large, unknown_arm or invalid_params.
+ */
 export function createValidate({ limits, arms, partitions }: ValidateDependencies): Step<Needs, Adds> {
   return function validate(received) {
     const { record } = received;

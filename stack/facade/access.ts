@@ -1,6 +1,8 @@
-// The engine's own access control, behind guard.ts: chdb reads a configuration file as a server does, so its one user has grants on tables
-// and on no source (file, url, remote, s3, ...), may create tables of a few engines, and has limits that SETTINGS can't raise.
-// Not covered by grants: the scalar function file(), INTO OUTFILE and FROM INFILE of the embedded client. The guard refuses those.
+// The engine's own access control, behind guard.ts: chdb reads a configuration file as a server
+// does, so its one user has grants on tables and on no source (file, url, remote, s3, ...), may
+// create tables of a few engines, and has limits that SETTINGS can't raise. Not covered by grants:
+// the scalar function file(), INTO OUTFILE and FROM INFILE of the embedded client. The guard
+// refuses those.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
@@ -27,7 +29,8 @@ const element = (name: string, content: string | number): string => `<${name}>${
 
 function users(): string {
   const limits = limitNames.map((name) => element(name, element("max", stageLimits[name])));
-  // async_insert is on by default in this version; a row must be on disk when its INSERT is acknowledged.
+  // async_insert is on by default in this version; a row must be on disk when its INSERT is
+  // acknowledged.
   const profile = element("async_insert", 0) + element("constraints", limits.join(""));
   const queries = [`GRANT ${grants} ON *.*`, ...[...engines].map((name) => `GRANT TABLE ENGINE ON \`${name}\``)];
   const user = [
@@ -44,7 +47,10 @@ function users(): string {
   ].join("");
 }
 
-/** Writes the files of the engine's access control into a folder and returns the arguments of the first connection. */
+/**
+ * Writes the files of the engine's access control into a folder and returns the arguments of the
+ * first connection.
+ */
 export function accessArguments(folder: string): string[] {
   mkdirSync(join(folder, "user_files"), { recursive: true, mode: 0o700 });
   const write = (name: string, content: string): string => {

@@ -1,5 +1,6 @@
-// Request bodies, whole and bounded: chdb takes a statement as one string, so a streamed INSERT is gathered first.
-// Bounded per request and over all requests at once; gzip is undone within the same bounds.
+// Request bodies, whole and bounded: chdb takes a statement as one string, so a streamed INSERT is
+// gathered first. Bounded per request and over all requests at once; gzip is undone within the same
+// bounds.
 import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";

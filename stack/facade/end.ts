@@ -1,11 +1,15 @@
-// Ends queries that nobody waits for any more. chdb can't interrupt a call, but KILL QUERY from another session stops what the call
-// computes, between two blocks of rows. It is repeated, because a request is several queries; a query that survives it for two minutes
-// (one function over one huge value) is reported, since it would hold its place for good.
+// Ends queries that nobody waits for any more. chdb can't interrupt a call, but KILL QUERY from
+// another session stops what the call computes, between two blocks of rows. It is repeated, because
+// a request is several queries; a query that survives it for two minutes (one function over one
+// huge value) is reported, since it would hold its place for good.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session } from "chdb";
 
 export interface Ender {
-  /** Ends the queries whose log_comment is the tag once the signal aborts, until the returned function is called. */
+  /**
+   * Ends the queries whose log_comment is the tag once the signal aborts, until the returned
+   * function is called.
+   */
   watch(tag: string, signal: AbortSignal): () => void;
 }
 

@@ -1,7 +1,9 @@
-// chdb, one per process and data folder, behind queues: every request gets a short-lived session of its own (1 ms), because settings,
-// parameters and USE stick to a session. queryAsync runs on libuv's pool, so the event loop (and /ping) never waits for a query. Stages
-// read, stages write and people ask in lanes of their own, so that no dashboard holds up ingestion or a stage. What runs is the text
-// that ClickHouse's formatter made of the statement and guard.ts allowed. An INSERT that has returned survives kill -9 of the process.
+// chdb, one per process and data folder, behind queues: every request gets a short-lived session of
+// its own (1 ms), because settings, parameters and USE stick to a session. queryAsync runs on
+// libuv's pool, so the event loop (and /ping) never waits for a query. Stages read, stages write
+// and people ask in lanes of their own, so that no dashboard holds up ingestion or a stage. What
+// runs is the text that ClickHouse's formatter made of the statement and guard.ts allowed. An
+// INSERT that has returned survives kill -9 of the process.
 import { randomUUID } from "node:crypto";
 import { rmSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -43,7 +45,10 @@ export interface StatementResult {
 
 export interface Engine {
   readonly version: string;
-  /** Rejects with DatabaseError. The signal takes a statement out of the queue and ends a query that runs; a write is finished. */
+  /**
+   * Rejects with DatabaseError. The signal takes a statement out of the queue and ends a query that
+   * runs; a write is finished.
+   */
   run(statement: Statement, signal?: AbortSignal): Promise<StatementResult>;
   /** Waits for what runs, then closes. */
   close(): Promise<void>;
@@ -51,7 +56,10 @@ export interface Engine {
 
 export interface EngineConfig {
   path: string;
-  /** Statements that run at once: queries of stages, queries of people and dashboards, writes. Their sum must stay below UV_THREADPOOL_SIZE. */
+  /**
+   * Statements that run at once: queries of stages, queries of people and dashboards, writes. Their
+   * sum must stay below UV_THREADPOOL_SIZE.
+   */
   readers: number;
   askers: number;
   writers: number;
@@ -69,8 +77,9 @@ const nothing: StatementResult = { bytes: new Uint8Array(), rowsRead: 0, bytesRe
 /** Opens the data folder; throws when another process holds it. */
 export function createEngine(config: EngineConfig): Engine {
   mkdirSync(config.path, { recursive: true });
-  // The embedded engine's database `default` overlays the file system: SELECT * FROM `/etc/passwd` works, even readonly. It can't be
-  // absent (a session starts in it), so it becomes one that holds nothing; its metadata must go first or the next start is refused.
+  // The embedded engine's database `default` overlays the file system: SELECT * FROM `/etc/passwd`
+  // works, even readonly. It can't be absent (a session starts in it), so it becomes one that holds
+  // nothing; its metadata must go first or the next start is refused.
   rmSync(join(config.path, "metadata", "default.sql"), { force: true });
   // The first connection decides for all of them.
   const anchor = new Session(config.path, { connectionArgs: accessArguments(join(config.path, "precedent-access")) });
@@ -134,7 +143,10 @@ export function createEngine(config: EngineConfig): Engine {
   };
 }
 
-/** The text that runs: one statement in the formatter's form, checked, with its rows where it is an INSERT that has any. */
+/**
+ * The text that runs: one statement in the formatter's form, checked, with its rows where it is an
+ * INSERT that has any.
+ */
 async function allowed(format: (sql: string) => Promise<string>, sql: string, permission: Permission): Promise<string> {
   const insert = firstKeyword(sql) === "INSERT" ? splitInsert(sql) : undefined;
   const formatted = await format(insert?.head ?? sql);
@@ -148,7 +160,10 @@ async function allowed(format: (sql: string) => Promise<string>, sql: string, pe
   return `${formatted}\n${data.text}`;
 }
 
-/** Stages send the same few statements over and over: what the formatter made of the last ones is kept. */
+/**
+ * Stages send the same few statements over and over: what the formatter made of the last ones is
+ * kept.
+ */
 function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
   const kept = new Map<string, string>();
   return (session) => async (sql) => {
@@ -164,7 +179,10 @@ function createFormatter(): (session: Session) => (sql: string) => Promise<strin
   };
 }
 
-/** The statement on one line without comments; rejects with SYNTAX_ERROR where it is none or more than one. */
+/**
+ * The statement on one line without comments; rejects with SYNTAX_ERROR where it is none or more
+ * than one.
+ */
 async function normalise(session: Session, sql: string): Promise<string> {
   try {
     const result = await session.queryAsync(`SELECT formatQuerySingleLine(${quote(sql)})`, {
@@ -179,7 +197,10 @@ async function normalise(session: Session, sql: string): Promise<string> {
   }
 }
 
-/** Our limits, the caller's settings within them, and the tag by which the query is found when it must end. */
+/**
+ * Our limits, the caller's settings within them, and the tag by which the query is found when it
+ * must end.
+ */
 function preamble({ format, settings, parameters }: Statement, permission: Permission, tag: string): string {
   if (!isFormat(format)) throw new DatabaseError(73, "UNKNOWN_FORMAT", `Format ${format} is not served here.`);
   for (const [name, value] of Object.entries(settings)) checkSetting(name, value, permission);

@@ -1,4 +1,5 @@
-// ClickHouse's errors as its HTTP interface shows them: number, text and HTTP status, so that any ClickHouse client classes them as it would a server's.
+// ClickHouse's errors as its HTTP interface shows them: number, text and HTTP status, so that any
+// ClickHouse client classes them as it would a server's.
 import { messageOf } from "../../algorithms/errors.ts";
 
 /** An error with ClickHouse's number and name; `message` is the text after "DB::Exception: ". */
@@ -25,7 +26,8 @@ export const tooManyQueries = (message: string): DatabaseError =>
 export const authenticationFailed = (message: string): DatabaseError =>
   new DatabaseError(516, "AUTHENTICATION_FAILED", message);
 
-// Codes that a server answers with something else than 500; the clients read the code, proxies and curl -f read the status.
+// Codes that a server answers with something else than 500; the clients read the code, proxies and
+// curl -f read the status.
 const statuses: Readonly<Record<number, number>> = {
   6: 400,
   26: 400,
@@ -64,7 +66,10 @@ export const httpStatus = (code: number): number => statuses[code] ?? 500;
 
 const shape = /^Code: (\d+)\. DB::\w*Exception: ([\s\S]*)\(([A-Z0-9_]+)\)(?: \(version [^)]*\))?\.?\s*$/;
 
-/** What chdb threw, as a DatabaseError; its message reads "Code: N. DB::Exception: text (TYPE)", sometimes one within the other. */
+/**
+ * What chdb threw, as a DatabaseError; its message reads "Code: N. DB::Exception: text (TYPE)",
+ * sometimes one within the other.
+ */
 export function toDatabaseError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error;
   let text = messageOf(error);

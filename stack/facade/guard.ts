@@ -1,6 +1,7 @@
-// What a statement may do: read, and with the write token also change tables. Nobody reaches files, the network, programs or the settings
-// of the engine. It looks at the tokens of what ClickHouse's own formatter made of the statement (engine.ts), and that text is what
-// runs. In doubt it refuses. Grants and constraints of the engine itself (access.ts) stand behind it.
+// What a statement may do: read, and with the write token also change tables. Nobody reaches files,
+// the network, programs or the settings of the engine. It looks at the tokens of what ClickHouse's
+// own formatter made of the statement (engine.ts), and that text is what runs. In doubt it refuses.
+// Grants and constraints of the engine itself (access.ts) stand behind it.
 import { engines, isFormat, limitNames, refusedFunctions, settings, tableFunctions, type Limits } from "./allowed.ts";
 import { accessDenied, constraintViolation, readonlyMode } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
@@ -28,16 +29,25 @@ const writable =
 const refusedWords = new Set(["OUTFILE", "INFILE", "PARALLEL"]);
 const refusedInAlter = new Set(["ATTACH", "DETACH", "FETCH", "FREEZE", "UNFREEZE", "MOVE", "EXPORT", "SETTING"]);
 
-/** The first word of a statement in capitals, comments and opening brackets skipped; "" if there is none. */
+/**
+ * The first word of a statement in capitals, comments and opening brackets skipped; "" if there is
+ * none.
+ */
 export function firstKeyword(sql: string): string {
   const start = /^(?:\s+|--[^\n]*(?:\n|$)|#[ !][^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/|\()*/.exec(sql)?.[0].length ?? 0;
   return (/^[A-Za-z]+/.exec(sql.slice(start))?.[0] ?? "").toUpperCase();
 }
 
-/** Whether a statement is a query by its first word; says which queue it waits in, never what it may do. */
+/**
+ * Whether a statement is a query by its first word; says which queue it waits in, never what it may
+ * do.
+ */
 export const looksLikeRead = (sql: string): boolean => reads.has(firstKeyword(sql));
 
-/** Throws READONLY, ACCESS_DENIED or SETTING_CONSTRAINT_VIOLATION unless the formatted statement may run. */
+/**
+ * Throws READONLY, ACCESS_DENIED or SETTING_CONSTRAINT_VIOLATION unless the formatted statement may
+ * run.
+ */
 export function checkStatement(formatted: string, permission: Permission): void {
   const keyword = firstKeyword(formatted);
   if (!reads.has(keyword)) {

@@ -1,6 +1,7 @@
-// Where the statement of an INSERT ends and its rows begin. chdb takes both as one string, and its own idea of the end is dangerous: a
-// blank line ends the rows of any format, and what follows runs as the next statement; VALUES are expressions and end at a
-// semicolon. So the head is read apart, and rows that chdb would read differently are refused or written anew.
+// Where the statement of an INSERT ends and its rows begin. chdb takes both as one string, and its
+// own idea of the end is dangerous: a blank line ends the rows of any format, and what follows runs
+// as the next statement; VALUES are expressions and end at a semicolon. So the head is read apart,
+// and rows that chdb would read differently are refused or written anew.
 import { DatabaseError, notImplemented } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
 
@@ -12,7 +13,10 @@ export interface Insert {
 
 const mostValues = 4 * 1_048_576;
 
-/** The parts of an INSERT with rows; undefined for INSERT ... SELECT, which is one statement as any other. */
+/**
+ * The parts of an INSERT with rows; undefined for INSERT ... SELECT, which is one statement as any
+ * other.
+ */
 export function splitInsert(sql: string): Insert | undefined {
   let depth = 0;
   let previous: Token | undefined;
@@ -32,7 +36,10 @@ export function splitInsert(sql: string): Insert | undefined {
   return undefined;
 }
 
-/** The rows as one piece for chdb, after a head in its formatted form, and the tokens that must be checked where rows hold expressions. */
+/**
+ * The rows as one piece for chdb, after a head in its formatted form, and the tokens that must be
+ * checked where rows hold expressions.
+ */
 export function insertData(format: string, data: string): { text: string; expressions: string } {
   if (format === "Values") {
     const text = values(data);

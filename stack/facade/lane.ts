@@ -2,7 +2,10 @@
 import { tooManyQueries } from "./errors.ts";
 
 export interface Lane {
-  /** Rejects with TOO_MANY_SIMULTANEOUS_QUERIES when the queue is full, and as the signal says when it aborts while waiting. */
+  /**
+   * Rejects with TOO_MANY_SIMULTANEOUS_QUERIES when the queue is full, and as the signal says when
+   * it aborts while waiting.
+   */
   add<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves when nothing runs. */
   drain(): Promise<void>;

@@ -1,6 +1,7 @@
-// Tokens of ClickHouse's SQL, strict: what it does not know, it refuses. Statements are read in the form that ClickHouse's own formatter gave
-// them (engine.ts), where comments, heredocs, typographic quotes and odd spaces are gone; only the head of an INSERT and the rows of
-// VALUES are read as they were sent.
+// Tokens of ClickHouse's SQL, strict: what it does not know, it refuses. Statements are read in the
+// form that ClickHouse's own formatter gave them (engine.ts), where comments, heredocs, typographic
+// quotes and odd spaces are gone; only the head of an INSERT and the rows of VALUES are read as
+// they were sent.
 import { DatabaseError } from "./errors.ts";
 
 export interface Token {
@@ -12,7 +13,8 @@ export interface Token {
   end: number;
 }
 
-// Sticky, in the order in which they are tried. A string's escapes are a backslash or a doubled quote, as in ClickHouse's lexer.
+// Sticky, in the order in which they are tried. A string's escapes are a backslash or a doubled
+// quote, as in ClickHouse's lexer.
 const shapes: readonly (readonly [Token["kind"], RegExp])[] = [
   ["word", /[A-Za-z_][A-Za-z0-9_$]*/y],
   ["string", /'(?:[^'\\]|\\[\s\S]|'')*'/y],
@@ -23,7 +25,9 @@ const shapes: readonly (readonly [Token["kind"], RegExp])[] = [
 const space = /[ \t\r\n\f\v]+/y;
 const comment = /--[^\n]*|#[ !][^\n]*|\/\*[\s\S]*?\*\//y;
 
-/** Throws SYNTAX_ERROR at what is no token; comments are such unless they are asked to be skipped. */
+/**
+ * Throws SYNTAX_ERROR at what is no token; comments are such unless they are asked to be skipped.
+ */
 export function* tokensOf(sql: string, options: { skipComments?: boolean } = {}): Generator<Token, void> {
   let at = 0;
   const match = (shape: RegExp): string | undefined => {

@@ -1,10 +1,12 @@
-// What an HTTP request asks of ClickHouse: who asks, which statement, with which settings and parameters. Pure but for the body, read elsewhere.
+// What an HTTP request asks of ClickHouse: who asks, which statement, with which settings and
+// parameters. Pure but for the body, read elsewhere.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Tokens } from "../tokens.ts";
 import { authenticationFailed, badArguments, notImplemented } from "./errors.ts";
 
-// Parameters of the URL that are no settings of the engine. session_id is accepted and means nothing: every request has a session of its own.
+// Parameters of the URL that are no settings of the engine. session_id is accepted and means
+// nothing: every request has a session of its own.
 const ignored = new Set([
   ...["query_id", "session_id", "session_timeout", "session_check", "close_session", "role", "quota_key", "stacktrace"],
   ...["wait_end_of_query", "send_progress_in_http_headers", "http_response_buffer_size", "buffer_size"],
@@ -66,8 +68,9 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 const equal = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right));
 
 /**
- * Who asks: the write token makes a writer of user `default`, the read token (or user `reader`) a reader. Without a token nobody is
- * served. It may come in every way in which ClickHouse's clients send a password. Throws AUTHENTICATION_FAILED.
+ * Who asks: the write token makes a writer of user `default`, the read token (or user `reader`) a
+ * reader. Without a token nobody is served. It may come in every way in which ClickHouse's clients
+ * send a password. Throws AUTHENTICATION_FAILED.
  */
 export function authenticate(url: URL, headers: IncomingHttpHeaders, tokens: Tokens): Caller {
   const { user, password } = credentials(url, headers);
@@ -97,6 +100,9 @@ function credentials(url: URL, headers: IncomingHttpHeaders): { user: string; pa
   };
 }
 
-/** Only names of this machine, so that no web page can reach the facade through a name of its own (DNS rebinding). */
+/**
+ * Only names of this machine, so that no web page can reach the facade through a name of its own
+ * (DNS rebinding).
+ */
 export const isLocalHost = (host: string | undefined): boolean =>
   host === undefined || /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host);

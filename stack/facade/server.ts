@@ -1,6 +1,7 @@
-// ClickHouse's HTTP interface over the engine: enough for @clickhouse/client, curl and dashboards. Binds to 127.0.0.1 only.
-// Nobody is served without a token, /ping apart, which says "Ok." and nothing else; a query ends when its client hangs up.
-// A response is sent when its statement is done, so an error always has a status and a code, never a cut body.
+// ClickHouse's HTTP interface over the engine: enough for @clickhouse/client, curl and dashboards.
+// Binds to 127.0.0.1 only. Nobody is served without a token, /ping apart, which says "Ok." and
+// nothing else; a query ends when its client hangs up. A response is sent when its statement is
+// done, so an error always has a status and a code, never a cut body.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
@@ -96,7 +97,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
 
 /** The type of the body: from the statement's own FORMAT where it ends in one. */
 function contentType(defaultFormat: string, sql: string): string {
-  // eslint-disable-next-line regexp/no-super-linear-backtracking -- it sees a thousand characters at most
+  // eslint-disable-next-line regexp/no-super-linear-backtracking -- of a thousand characters
   const format = /\bFORMAT\s+([A-Za-z0-9]+)\s*(?:SETTINGS[^']*)?;?\s*$/i.exec(sql.slice(-1000))?.[1] ?? defaultFormat;
   if (/EachRow/.test(format) && format.startsWith("JSON")) return "application/x-ndjson; charset=UTF-8";
   if (format.startsWith("JSON")) return "application/json; charset=UTF-8";

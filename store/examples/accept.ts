@@ -1,4 +1,5 @@
-// Whether an example may be held, before anything is written: whose it is, whether its id can be a key, and whether its vector is one.
+// Whether an example may be held, before anything is written: whose it is, whether its id can be a
+// key, and whether its vector is one.
 import { embeddingFromBytes } from "../../algorithms/embedding.ts";
 import { sharingDomain } from "../../algorithms/identity.ts";
 import type { Example } from "../../schemas/types.ts";

@@ -8,7 +8,10 @@ import type { Example } from "../../schemas/types.ts";
 export const axis = (i: number, dimension = 4): Float32Array =>
   Float32Array.from({ length: dimension }, (_, j) => (i === j ? 1 : 0));
 
-/** One of tenant acme, domain acme/default; its id follows from domain and texts, its vector is axis(0), embedded by "test". */
+/**
+ * One of tenant acme, domain acme/default; its id follows from domain and texts, its vector is
+ * axis(0), embedded by "test".
+ */
 export function anExample({ vector = axis(0), ...over }: Partial<Example> & { vector?: Float32Array } = {}): Example {
   const { tenant = "acme", request = "list all files", response = "ls -a" } = over;
   const domain = over.domain ?? sharingDomain(tenant, null);

@@ -1,4 +1,5 @@
-// What the file of a vector index says of itself, so that it is never taken for the index of another state of the pool.
+// What the file of a vector index says of itself, so that it is never taken for the index of
+// another state of the pool.
 
 export interface Note {
   /** Random name of the store that it belongs to. */

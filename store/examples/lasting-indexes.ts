@@ -1,5 +1,6 @@
-// The indexes of the domains for as long as the pool lives: opened until that works, opened anew when their owner died, written to files now
-// and then. Meanwhile searches reject with VectorError index_unavailable and changes wait.
+// The indexes of the domains for as long as the pool lives: opened until that works, opened anew
+// when their owner died, written to files now and then. Meanwhile searches reject with VectorError
+// index_unavailable and changes wait.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Waits } from "../../algorithms/backoff.ts";
 import { VectorError } from "../vectors/port.ts";
@@ -55,7 +56,10 @@ export function createLastingIndexes({ inTurn, pause, closing, ...options }: Las
       }
     },
     search: indexes.search,
-    /** Passes on what a search finds; one that meets a dead owner sets the rebuilding off, for nobody may have changed anything since. */
+    /**
+     * Passes on what a search finds; one that meets a dead owner sets the rebuilding off, for
+     * nobody may have changed anything since.
+     */
     async revive<T>(find: () => Promise<T>): Promise<T> {
       if (rebuilding) throw new VectorError("index_unavailable", "the vector indexes are being rebuilt");
       try {

@@ -1,5 +1,6 @@
-// The pool's store: one LMDB environment with a few databases, in one file that is mapped into memory and so lies off the JavaScript heap.
-// LMDB copies before it writes: whatever moment a process is killed at, the store is as its last transaction left it.
+// The pool's store: one LMDB environment with a few databases, in one file that is mapped into
+// memory and so lies off the JavaScript heap. LMDB copies before it writes: whatever moment a
+// process is killed at, the store is as its last transaction left it.
 import { join } from "node:path";
 import { open, type Database, type RootDatabase } from "lmdb";
 import { decodeJson, encodeJson } from "./records.ts";
@@ -65,15 +66,21 @@ export interface Layout {
   ahead: Database<Buffer, number>;
 }
 
-/** Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more room. */
+/**
+ * Pages of 16 KiB take 19 vectors of 384 halves; of 4 KiB they would take 4, and a quarter more
+ * room.
+ */
 export const pageSize = 16_384;
 export const storeFile = (folder: string): string => join(folder, "store", "data.mdb");
 
-/** Resolving at the commit and not at the flush to disk: a killed process loses nothing by it, a power cut the last transactions, whole. */
+/**
+ * Resolving at the commit and not at the flush to disk: a killed process loses nothing by it, a
+ * power cut the last transactions, whole.
+ */
 export function openLayout(folder: string): Layout {
   const options = { path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
-  // Batches of an event turn hold a promise that nobody can listen to: a commit that fails (a full disk) would end the
-  // process. All our writes stand in transactions, which need no such batches.
+  // Batches of an event turn hold a promise that nobody can listen to: a commit that fails (a full
+  // disk) would end the process. All our writes stand in transactions, which need no such batches.
   const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true, eventTurnBatching: false });
   const byText = (name: string): Database<Buffer, string> => root.openDB<Buffer, string>({ name, encoding: "binary" });
   const byNumber = (name: string, keyEncoding: "uint32" | "ordered-binary"): Database<Buffer, number> =>

@@ -1,5 +1,6 @@
-// What is held, and by whom. Every change runs inside one transaction of the store; what the vector indexes have to do about it is returned,
-// by domain and key, in the state after the transaction, so that it can be applied (and repeated) in any order.
+// What is held, and by whom. Every change runs inside one transaction of the store; what the vector
+// indexes have to do about it is returned, by domain and key, in the state after the transaction,
+// so that it can be applied (and repeated) in any order.
 import type { Example } from "../../schemas/types.ts";
 import type { Header, Layout } from "./layout.ts";
 import { decodeExample, decodeHolding, encodeExample, encodeHolding, encodeVector, slotOf } from "./records.ts";
@@ -63,7 +64,8 @@ export function createLedger(
     const row = encodeExample(key, example);
     // A view of its own: the fast buffer is longer than it says, and would equal nothing.
     const before = known && examples.getBinaryFast(key);
-    // What one partition after the other brings is written once; and one that waits for its vector may be given it now.
+    // What one partition after the other brings is written once; and one that waits for its vector
+    // may be given it now.
     if (before?.subarray(0, before.length).equals(row) !== true || (vector !== null && pending.doesExist(key))) {
       void examples.put(key, row);
       putVector(holding, vector, example.expiresAt);
@@ -112,7 +114,10 @@ export function createLedger(
       if (holding) erase(id, holding);
     },
     putVector,
-    /** A tombstone is for its own domain alone: another tenant's example of that id is not touched by it. */
+    /**
+     * A tombstone is for its own domain alone: another tenant's example of that id is not touched
+     * by it.
+     */
     isOf(id: string, domain: string): boolean {
       const holding = holdingOf(id);
       return !!holding && domains().get(holding.domain)?.name === domain;

@@ -1,6 +1,7 @@
-// Search of one domain: one search of its index, then vector and text of each that was found, straight from the mapped store. Similarity is
-// computed anew from the vector that is held: an index that compresses its vectors only proposes, and an example that changed since the
-// search is judged by what it is now.
+// Search of one domain: one search of its index, then vector and text of each that was found,
+// straight from the mapped store. Similarity is computed anew from the vector that is held: an
+// index that compresses its vectors only proposes, and an example that changed since the search is
+// judged by what it is now.
 import { setImmediate as yieldToOthers } from "node:timers/promises";
 import type { Neighbour } from "../vectors/port.ts";
 import type { Layout } from "./layout.ts";
@@ -16,7 +17,9 @@ export interface NearestDependencies {
   onDamaged: (damage: Damage) => void;
 }
 
-/** Expired examples looked past before the search gives up: curate takes them out of the topic soon. */
+/**
+ * Expired examples looked past before the search gives up: curate takes them out of the topic soon.
+ */
 const mostExpired = 16_384;
 /** Looked at in one go, about 2 ms of work. */
 const atOnce = 512;
@@ -56,7 +59,8 @@ export function createNearest({ layout, ledger, search, onDamaged }: NearestDepe
         if (readVector(slotOf(number, key), now, vector))
           found.push(...read(key, domain, vector, cosine(query, vector)));
       }
-      // Expired examples stand in the index until they are evicted: ask for more until k are left, or there are no more.
+      // Expired examples stand in the index until they are evicted: ask for more until k are left,
+      // or there are no more.
       if (found.length === k || neighbours.length < asked || asked > mostExpired)
         return found.sort((a, b) => b.similarity - a.similarity);
     }
@@ -64,8 +68,9 @@ export function createNearest({ layout, ledger, search, onDamaged }: NearestDepe
 }
 
 /**
- * Of the query, of unit length, and a vector whose halves left it a little longer or shorter, and which is brought back to unit length.
- * Two sums of each at a time: additions that wait for each other take twice as long.
+ * Of the query, of unit length, and a vector whose halves left it a little longer or shorter, and
+ * which is brought back to unit length. Two sums of each at a time: additions that wait for each
+ * other take twice as long.
  */
 function cosine(query: Float32Array, vector: Float32Array): number {
   let product = 0;

@@ -1,6 +1,7 @@
-// Opens a pool's store, or says why what lies there is of no use and begins with an empty one: another version, another Kafka cluster, older
-// than the topic keeps its tombstones, damaged, or one that a process died of again and again while it opened it. What only one partition
-// makes unsure (it was last followed too long ago, or one of its records was damaged) is dropped alone.
+// Opens a pool's store, or says why what lies there is of no use and begins with an empty one:
+// another version, another Kafka cluster, older than the topic keeps its tombstones, damaged, or
+// one that a process died of again and again while it opened it. What only one partition makes
+// unsure (it was last followed too long ago, or one of its records was damaged) is dropped alone.
 import { randomUUID } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -31,14 +32,20 @@ export interface StoreOptions {
   embedder: { model: string; dimension: number };
   /** Of Kafka. */
   clusterId: string;
-  /** How long the topic keeps tombstones: what was not followed for longer may hold what is long gone. */
+  /**
+   * How long the topic keeps tombstones: what was not followed for longer may hold what is long
+   * gone.
+   */
   maxAgeMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
   log: Logger;
 }
 
-/** A process that dies while it opens a store leaves its mark; this many and the store is not tried again. */
+/**
+ * A process that dies while it opens a store leaves its mark; this many and the store is not tried
+ * again.
+ */
 const attemptsAllowed = 3;
 
 export async function openStore(options: StoreOptions): Promise<Store> {

@@ -1,4 +1,5 @@
-// One process owns an example store's folder: its holder file is `owner`. What a killed process left behind is taken over at once.
+// One process owns an example store's folder: its holder file is `owner`. What a killed process
+// left behind is taken over at once.
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { identify } from "../../connections/process/identity.ts";
@@ -8,7 +9,10 @@ import { PoolError } from "./port.ts";
 /** By this process; a copied folder brings a holder file along that names it. */
 const owned = new Set<string>();
 
-/** Gives the folder back when called. Rejects with PoolError folder_in_use while another living process, or another pool of this one, has it. */
+/**
+ * Gives the folder back when called. Rejects with PoolError folder_in_use while another living
+ * process, or another pool of this one, has it.
+ */
 export async function takeFolder(path: string): Promise<() => Promise<void>> {
   const folder = resolve(path);
   const file = join(folder, "owner");

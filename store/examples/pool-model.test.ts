@@ -1,5 +1,5 @@
-// Whatever is done in whatever order, by several tenants, with ends and kills in between: the pool is what a simple model of it says, and
-// a search never sees an example of another domain.
+// Whatever is done in whatever order, by several tenants, with ends and kills in between: the pool
+// is what a simple model of it says, and a search never sees an example of another domain.
 import fc from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import type { Example } from "../../schemas/types.ts";

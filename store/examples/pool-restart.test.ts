@@ -1,4 +1,5 @@
-// What a pool finds when it is opened again: everything, the difference, or nothing at all, with the reason said.
+// What a pool finds when it is opened again: everything, the difference, or nothing at all, with
+// the reason said.
 import { readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";

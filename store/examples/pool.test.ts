@@ -1,4 +1,5 @@
-// What a pool finds, refuses and forgets. pool-restart.test.ts: what is left after an end; pool-model.test.ts: any order of everything.
+// What a pool finds, refuses and forgets. pool-restart.test.ts: what is left after an end;
+// pool-model.test.ts: any order of everything.
 import { afterEach, expect, test } from "vitest";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import { createExactIndex, createExactIndexes } from "../vectors/exact.ts";

@@ -1,4 +1,5 @@
-// A pool in a folder of its own, with the exact index, for unit tests. What it made is closed and deleted by cleanUp().
+// A pool in a folder of its own, with the exact index, for unit tests. What it made is closed and
+// deleted by cleanUp().
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -39,10 +40,12 @@ export async function testPool(options: Partial<PoolOptions> = {}): Promise<Exam
 }
 
 /**
- * The folder of a living pool as a process killed right now leaves it. Without a pause, so that nothing new begins to be written meanwhile:
- * what is under way is at most one commit, which LMDB's file bears (its first pages, copied first, still tell the one before), and one step
- * of a save. That step may be the rename of a file that was listed under its temporary name: it alone may be gone when its turn comes, as
- * it is for who is killed before it was made. fs.cp refuses the whole copy for it.
+ * The folder of a living pool as a process killed right now leaves it. Without a pause, so that
+ * nothing new begins to be written meanwhile: what is under way is at most one commit, which LMDB's
+ * file bears (its first pages, copied first, still tell the one before), and one step of a save.
+ * That step may be the rename of a file that was listed under its temporary name: it alone may be
+ * gone when its turn comes, as it is for who is killed before it was made. fs.cp refuses the whole
+ * copy for it.
  */
 export async function copyAsKilled(folder: string): Promise<string> {
   const left = await testFolder();

@@ -1,6 +1,8 @@
-// The pool: examples in a store off the JavaScript heap, one vector index a domain beside it, and both on disk, so that a process started
-// again has them in seconds and reads only the tail of the topic. Changes run one after the other; searches go on meanwhile. When the
-// indexes' owner dies they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes wait.
+// The pool: examples in a store off the JavaScript heap, one vector index a domain beside it, and
+// both on disk, so that a process started again has them in seconds and reads only the tail of the
+// topic. Changes run one after the other; searches go on meanwhile. When the indexes' owner dies
+// they are opened anew; until then nearest() rejects with VectorError index_unavailable and changes
+// wait.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import type { Waits } from "../../algorithms/backoff.ts";
@@ -24,14 +26,22 @@ export interface PoolOptions {
   openIndexes: () => Promise<VectorIndexes>;
   /** Of Kafka. */
   clusterId: string;
-  /** How long the topic keeps tombstones (delete.retention.ms): what was followed last before that is read anew. */
+  /**
+   * How long the topic keeps tombstones (delete.retention.ms): what was followed last before that
+   * is read anew.
+   */
   maxAgeMs: number;
   log: Logger;
   /** Milliseconds since the epoch. */
   clock?: () => number;
-  /** Index files: looked at every so many milliseconds, and from which size a domain has one (smaller ones are built as fast as read). */
+  /**
+   * Index files: looked at every so many milliseconds, and from which size a domain has one
+   * (smaller ones are built as fast as read).
+   */
   save?: { everyMs: number; examples: number; changes: number };
-  /** Milliseconds between attempts to open indexes or to embed again, doubling from first to last. */
+  /**
+   * Milliseconds between attempts to open indexes or to embed again, doubling from first to last.
+   */
   pause?: Waits;
 }
 
@@ -78,7 +88,10 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
     onDamaged: (key) => onDamaged({ key }),
   });
 
-  /** Works through the changes in transactions short enough for others; `last` belongs to the one that ends them. */
+  /**
+   * Works through the changes in transactions short enough for others; `last` belongs to the one
+   * that ends them.
+   */
   async function write<C>(all: readonly C[], one: (change: C) => void, last: () => void): Promise<void> {
     let done = 0;
     do {

@@ -1,6 +1,7 @@
-// The examples that a process holds: texts, figures and vectors by id, and the nearest of a domain. Fed by partitions of the compacted
-// topic `examples`; an example is seen only by requests of its own sharing domain. What a partition brought is kept with its offset,
-// so that a process started again reads only the tail.
+// The examples that a process holds: texts, figures and vectors by id, and the nearest of a domain.
+// Fed by partitions of the compacted topic `examples`; an example is seen only by requests of its
+// own sharing domain. What a partition brought is kept with its offset, so that a process started
+// again reads only the tail.
 import type { Example } from "../../schemas/types.ts";
 import type { IndexFigures } from "../vectors/port.ts";
 
@@ -32,7 +33,10 @@ export interface PoolFigures {
   examples: number;
   domains: number;
   pending: number;
-  /** Records whose checksum was wrong since the store was made: left out, and read again from the topic at the next start. */
+  /**
+   * Records whose checksum was wrong since the store was made: left out, and read again from the
+   * topic at the next start.
+   */
   damaged: number;
   /** Times that the vector indexes were built again because their owner died. */
   rebuilds: number;
@@ -41,20 +45,34 @@ export interface PoolFigures {
 }
 
 export interface ExamplePool {
-  /** The offset from which this partition has to be read on; null: it is not held, read it from its beginning. */
+  /**
+   * The offset from which this partition has to be read on; null: it is not held, read it from its
+   * beginning.
+   */
   position(partition: number): bigint | null;
   /**
-   * What a partition says, in its order; `next` is the offset after it, kept together with the changes. A refused example (NaN, wrong size,
-   * foreign tenant) is returned, never held; one embedded by another model is embedded again in the background and found once that is done.
-   * An example that several partitions brought is gone when the last of them says so. No changes are welcome: they keep `next`.
+   * What a partition says, in its order; `next` is the offset after it, kept together with the
+   * changes. A refused example (NaN, wrong size, foreign tenant) is returned, never held; one
+   * embedded by another model is embedded again in the background and found once that is done. An
+   * example that several partitions brought is gone when the last of them says so. No changes are
+   * welcome: they keep `next`.
    */
   apply(partition: number, changes: readonly ExampleChange[], next: bigint): Promise<RefusedExample[]>;
-  /** Forgets what only this partition brought, and its position: also what to do when that position is not on the topic. */
+  /**
+   * Forgets what only this partition brought, and its position: also what to do when that position
+   * is not on the topic.
+   */
   release(partition: number): Promise<void>;
-  /** Ahead of the topic, by who wrote it there: held until the topic says otherwise, or the process ends. */
+  /**
+   * Ahead of the topic, by who wrote it there: held until the topic says otherwise, or the process
+   * ends.
+   */
   upsert(examples: readonly Example[]): Promise<RefusedExample[]>;
   remove(ids: readonly string[]): Promise<void>;
-  /** The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the epoch. Rejects with VectorError index_unavailable. */
+  /**
+   * The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the
+   * epoch. Rejects with VectorError index_unavailable.
+   */
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
   get(id: string): HeldExample | undefined;
   size(): number;

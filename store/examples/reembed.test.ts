@@ -1,4 +1,5 @@
-// Examples of another model, and a pool whose model was changed: found again once embedded, never compared before.
+// Examples of another model, and a pool whose model was changed: found again once embedded, never
+// compared before.
 import { afterEach, expect, test } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";

@@ -1,5 +1,6 @@
-// The small figures of the store, kept in memory: its domains, the partitions it follows, how much it holds. They change with the store, in
-// one transaction and whole, and are read from it again when that fails. Here is also noted what the vector indexes have to do about it.
+// The small figures of the store, kept in memory: its domains, the partitions it follows, how much
+// it holds. They change with the store, in one transaction and whole, and are read from it again
+// when that fails. Here is also noted what the vector indexes have to do about it.
 import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../../algorithms/errors.ts";
 import {
@@ -14,7 +15,9 @@ import {
 import type { DomainRow, Header, Layout, Partition } from "./layout.ts";
 import { slotOf } from "./records.ts";
 
-/** By number of the domain, then key: the vector to be found, or null: nothing to be found there. */
+/**
+ * By number of the domain, then key: the vector to be found, or null: nothing to be found there.
+ */
 export type Touched = Map<number, Map<number, Float32Array | null>>;
 
 export interface Counts {
@@ -158,8 +161,8 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
 }
 
 /**
- * Why a commit failed, a full disk for instance. lmdb says that in a promise beside the error; where nobody listened to
- * it, it would end the process as a rejection that nobody handles.
+ * Why a commit failed, a full disk for instance. lmdb says that in a promise beside the error;
+ * where nobody listened to it, it would end the process as a rejection that nobody handles.
  */
 async function reasonOf(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> };

@@ -1,4 +1,5 @@
-// What every index checks before a vector goes near native code, where a wrong length would read foreign memory.
+// What every index checks before a vector goes near native code, where a wrong length would read
+// foreign memory.
 import { VectorError } from "./port.ts";
 
 /** Throws VectorError wrong_dimension or not_finite; `what` names the vector in the message. */
@@ -9,7 +10,10 @@ export function checkVector(dimension: number, vector: Float32Array, what: strin
   if (bad >= 0) throw new VectorError("not_finite", `${what} has ${vector[bad]} at ${bad}`);
 }
 
-/** Of an addition: row-major, one row a key. Throws VectorError wrong_dimension or not_finite, with the key in its message. */
+/**
+ * Of an addition: row-major, one row a key. Throws VectorError wrong_dimension or not_finite, with
+ * the key in its message.
+ */
 export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32Array): void {
   if (vectors.length !== keys.length * dimension)
     throw new VectorError(
@@ -27,7 +31,9 @@ export function checkRows(dimension: number, keys: Uint32Array, vectors: Float32
   );
 }
 
-/** Rounding puts the product of unit vectors a little outside of [-1, 1]; a cosine is never there. */
+/**
+ * Rounding puts the product of unit vectors a little outside of [-1, 1]; a cosine is never there.
+ */
 export const asCosine = (product: number): number => Math.max(-1, Math.min(1, product));
 
 /** Throws RangeError: a count that is no positive integer is a bug of the caller. */

@@ -26,7 +26,10 @@ const add = (index: VectorIndex, ...entries: readonly (readonly [number, Float32
 const keysOf = async (index: VectorIndex, vector: Float32Array, k: number): Promise<number[]> =>
   (await index.search(vector, k)).map((neighbour) => neighbour.key);
 
-/** `start` is called once with the dimension wanted. `digits`: to how many a similarity is right (half precision: 3). */
+/**
+ * `start` is called once with the dimension wanted. `digits`: to how many a similarity is right
+ * (half precision: 3).
+ */
 export function describeVectorIndex(
   name: string,
   start: (dimension: number) => Promise<VectorIndexes>,

@@ -1,4 +1,5 @@
-// Chooses the index: the one that is asked for where its addon was built, else the exact one, and says so.
+// Chooses the index: the one that is asked for where its addon was built, else the exact one, and
+// says so.
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
 import { createExactIndexes } from "./exact.ts";
@@ -8,7 +9,10 @@ import type { VectorIndexes } from "./port.ts";
 import type { IndexOptions } from "./tuning.ts";
 
 export interface WantedIndex extends Partial<IndexOptions> {
-  /** clustered: our addon in a process of its own, up to a million and more; flat: faiss-node in this thread. Default "clustered". */
+  /**
+   * clustered: our addon in a process of its own, up to a million and more; flat: faiss-node in
+   * this thread. Default "clustered".
+   */
   kind?: "clustered" | "flat";
 }
 

@@ -1,4 +1,5 @@
-// The file of an exact index: a header as one line of JSON, keys, vectors, and the SHA-256 of it all at the end.
+// The file of an exact index: a header as one line of JSON, keys, vectors, and the SHA-256 of it
+// all at the end.
 import { createHash } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -16,7 +17,10 @@ const format = "precedent-exact-index/1";
 const hashBytes = 32;
 const longestHeader = 1_048_576;
 
-/** Written beside the file, synced, renamed: the file is the old one or the new one, never half of one. */
+/**
+ * Written beside the file, synced, renamed: the file is the old one or the new one, never half of
+ * one.
+ */
 export async function writeExactFile(file: string, what: ExactContent & { dimension: number }): Promise<void> {
   const { dimension, note, keys, vectors } = what;
   const header = Buffer.from(`${JSON.stringify({ format, dimension, count: keys.length, note })}\n`);

@@ -1,5 +1,6 @@
-// Every vector compared, in JavaScript: what stands in where the FAISS library can't be built, and the measure for it in tests.
-// Runs in the caller's thread (0.5 ms a thousand vectors of 384), so it is meant for pools of some thousand examples.
+// Every vector compared, in JavaScript: what stands in where the FAISS library can't be built, and
+// the measure for it in tests. Runs in the caller's thread (0.5 ms a thousand vectors of 384), so
+// it is meant for pools of some thousand examples.
 import { asCosine, checkCount, checkRows, checkVector } from "./check.ts";
 import { readExactFile, writeExactFile } from "./exact-file.ts";
 import { exactFigures, VectorError, type Neighbour, type VectorIndex, type VectorIndexes } from "./port.ts";
@@ -93,7 +94,10 @@ export function createExactIndex(dimension: number): VectorIndex {
   };
 }
 
-/** Slots and products of the k largest inner products, largest first. The loop over the vectors allocates nothing. */
+/**
+ * Slots and products of the k largest inner products, largest first. The loop over the vectors
+ * allocates nothing.
+ */
 function nearest(
   vectors: Float32Array,
   count: number,

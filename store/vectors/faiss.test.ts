@@ -25,7 +25,8 @@ test("there are indexes whatever the machine has, and they are unavailable once 
 if (!built) describe.skip("faiss (not built here: npm run setup)", () => test("skipped", () => undefined));
 else {
   describeVectorIndex("faiss, exact", (dimension) => createFaissIndexes(dimension));
-  // Clustered from the ninth vector on, so that every test runs across builds; all clusters are looked into, so answers are exact.
+  // Clustered from the ninth vector on, so that every test runs across builds; all clusters are
+  // looked into, so answers are exact.
   describeVectorIndex(
     "faiss, clustered",
     (dimension) => createFaissIndexes(dimension, { exactLimit: 8, leastProbes: 1_000 }),

@@ -1,6 +1,7 @@
-// Indexes in FAISS, all owned by one process, so that an abort in native code takes no stage along. Searches that come while one is
-// under way go together in the next call, which saves a message each. When the process dies its indexes are gone: every call then
-// rejects with index_unavailable, for good, and whoever holds the vectors opens new ones (store/examples does).
+// Indexes in FAISS, all owned by one process, so that an abort in native code takes no stage along.
+// Searches that come while one is under way go together in the next call, which saves a message
+// each. When the process dies its indexes are gone: every call then rejects with index_unavailable,
+// for good, and whoever holds the vectors opens new ones (store/examples does).
 import { mkdir } from "node:fs/promises";
 import { dirname, resolve as absolute } from "node:path";
 import pLimit from "p-limit";
@@ -123,7 +124,8 @@ export async function createFaissIndexes(dimension: number, options: FaissOption
     products: hello.products,
     open() {
       const index = ++lastIndex;
-      // Calls arrive in order; when this one fails the process is gone, and so does every later one.
+      // Calls arrive in order; when this one fails the process is gone, and so does every later
+      // one.
       call("open", index).catch(() => undefined);
       return indexOf(index, exactFigures(0));
     },

@@ -1,6 +1,7 @@
-// FAISS's flat index through the npm package faiss-node: every vector compared, in the caller's thread. For small pools: no process
-// of its own, no message for a search. Its addon takes and gives plain arrays, so adding is slow (0.2 ms a vector of 384) and
-// is done in portions between which others get their turn. Removal moves later vectors up, and so their keys.
+// FAISS's flat index through the npm package faiss-node: every vector compared, in the caller's
+// thread. For small pools: no process of its own, no message for a search. Its addon takes and
+// gives plain arrays, so adding is slow (0.2 ms a vector of 384) and is done in portions between
+// which others get their turn. Removal moves later vectors up, and so their keys.
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
@@ -65,7 +66,10 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
     places = new Map(keys.map((key, place) => [key, place]));
   }
 
-  /** Vectors as they lie in the index: the end of the file that FAISS writes. `toBuffer` would do, and lose as much memory each time. */
+  /**
+   * Vectors as they lie in the index: the end of the file that FAISS writes. `toBuffer` would do,
+   * and lose as much memory each time.
+   */
   function content(beside: string): Float32Array {
     try {
       index.write(beside);

@@ -1,5 +1,6 @@
-// One native index with its tuning: changes one after the other, searches at any time, clusters built beside the index when it has grown
-// or shrunk, its number of probes chosen by comparing some searches with exact ones (docs/design/selection.md, Stage 1). Runs in the worker.
+// One native index with its tuning: changes one after the other, searches at any time, clusters
+// built beside the index when it has grown or shrunk, its number of probes chosen by comparing some
+// searches with exact ones (docs/design/selection.md, Stage 1). Runs in the worker.
 import pLimit from "p-limit";
 import { messageOf } from "../../algorithms/errors.ts";
 import type { NativeFound, NativeIndex } from "./native.ts";
@@ -36,7 +37,9 @@ interface Saved {
   probes: number;
 }
 
-/** Compared searches that are remembered: enough for a steady mean, few enough to follow a change. */
+/**
+ * Compared searches that are remembered: enough for a steady mean, few enough to follow a change.
+ */
 const rememberedProbes = 200;
 /** Stored vectors after which a new index has its first number of probes. */
 const firstCalibration = 64;
@@ -116,7 +119,10 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
     if (!building && !dropped) tell();
   }
 
-  /** Tries stored vectors as queries; each finds itself, which does not count. On a thread of its own: searches go on. */
+  /**
+   * Tries stored vectors as queries; each finds itself, which does not count. On a thread of its
+   * own: searches go on.
+   */
   async function calibrate(): Promise<void> {
     const tried = await native.sample(options.calibrationQueries);
     const found: Uint32Array[] = [];

@@ -9,7 +9,10 @@ export interface FaissInput {
 }
 
 export interface FaissMethods {
-  /** Answers with the worker's process and what it computes with: shows that the addon can be loaded. */
+  /**
+   * Answers with the worker's process and what it computes with: shows that the addon can be
+   * loaded.
+   */
   hello(argument: null): { pid: number; products: "avx2" | "portable" };
   /** Never ends; its events are WatchEvent. */
   watch(argument: null): void;

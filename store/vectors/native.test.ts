@@ -82,7 +82,8 @@ describe.skipIf(!built)("the addon", () => {
             4e-5 * norm(key) * Math.hypot(...query) + 1e-30,
           ),
         );
-        // The upper halves choose the candidates: the nearest few are the true ones, but for what is as near.
+        // The upper halves choose the candidates: the nearest few are the true ones, but for what
+        // is as near.
         const true5 = [...keys(n)].sort((a, b) => product(b) - product(a)).slice(0, 5);
         const few = index.search(query, 5, lists);
         few.similarities.forEach((similarity, i) =>

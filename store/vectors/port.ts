@@ -1,5 +1,6 @@
-// Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives; what they stand for is its business.
-// Implementations: faiss.ts, flat.ts, exact.ts; contract.testing.ts is the test they share.
+// Nearest vectors by inner product of unit vectors. Keys are small integers that the pool gives;
+// what they stand for is its business. Implementations: faiss.ts, flat.ts, exact.ts;
+// contract.testing.ts is the test they share.
 
 export interface Neighbour {
   key: number;
@@ -34,9 +35,15 @@ export const exactFigures = (size: number): IndexFigures => ({
   swaps: 0,
 });
 
-/** All calls may be made concurrently; each sees the additions and removals that were awaited before it. */
+/**
+ * All calls may be made concurrently; each sees the additions and removals that were awaited before
+ * it.
+ */
 export interface VectorIndex {
-  /** Adds or replaces. vectors: row-major, keys.length x dimension; copied or moved. Rejects with VectorError when the shape is wrong or a number is not finite. */
+  /**
+   * Adds or replaces. vectors: row-major, keys.length x dimension; copied or moved. Rejects with
+   * VectorError when the shape is wrong or a number is not finite.
+   */
   add(keys: Uint32Array, vectors: Float32Array): Promise<void>;
   /** Unknown keys are ignored. */
   remove(keys: Uint32Array): Promise<void>;
@@ -44,7 +51,10 @@ export interface VectorIndex {
   search(vector: Float32Array, k: number): Promise<Neighbour[]>;
   size(): number;
   figures(): IndexFigures;
-  /** Writes everything added and removed so far into one file (checksum, version, dimension and `note` inside): written, synced, renamed. */
+  /**
+   * Writes everything added and removed so far into one file (checksum, version, dimension and
+   * `note` inside): written, synced, renamed.
+   */
   save(file: string, note: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -53,7 +63,10 @@ export interface VectorIndex {
 export interface VectorIndexes {
   readonly kind: "faiss" | "flat" | "exact";
   open(): VectorIndex;
-  /** From a file that save() wrote. Rejects with VectorError bad_snapshot when it is missing, truncated, changed, or of another version or dimension. */
+  /**
+   * From a file that save() wrote. Rejects with VectorError bad_snapshot when it is missing,
+   * truncated, changed, or of another version or dimension.
+   */
   restore(file: string): Promise<{ index: VectorIndex; note: string }>;
   /** Closes the owner; every index with it. */
   close(): Promise<void>;

@@ -1,4 +1,5 @@
-// Searches that come while one is under way wait and go together: one message to the worker instead of many.
+// Searches that come while one is under way wait and go together: one message to the worker instead
+// of many.
 import { errorOf } from "../../algorithms/errors.ts";
 import { asCosine } from "./check.ts";
 import type { NativeFound } from "./native.ts";
@@ -14,7 +15,10 @@ interface Search {
   reject(error: Error): void;
 }
 
-/** `run` gives one list a vector, of at most k. Callers bound how many searches wait: each of them has an answer to come. */
+/**
+ * `run` gives one list a vector, of at most k. Callers bound how many searches wait: each of them
+ * has an answer to come.
+ */
 export function createSearchBatches(
   run: (vectors: readonly Float32Array[], k: number) => Promise<Neighbour[][]>,
 ): (vector: Float32Array, k: number) => Promise<Neighbour[]> {

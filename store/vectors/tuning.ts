@@ -1,5 +1,6 @@
-// When an index is built anew and how many clusters a search looks into. Pure: what is measured goes in, a decision comes out.
-// Clusters: ceil(sqrt(N)), which minimises the N/K + K comparisons of a search (IC-Cache §4.1).
+// When an index is built anew and how many clusters a search looks into. Pure: what is measured
+// goes in, a decision comes out. Clusters: ceil(sqrt(N)), which minimises the N/K + K comparisons
+// of a search (IC-Cache §4.1).
 
 export interface IndexOptions {
   /** Up to so many vectors every one is compared; beyond, they are clustered. */
@@ -10,11 +11,17 @@ export interface IndexOptions {
   probeShare: number;
   /** Compared searches before anything is decided by them. */
   probeSamples: number;
-  /** Stored vectors that a new index is tried with, to choose its first number of probes: the more, the smaller the margin. 0: it starts with one probe. */
+  /**
+   * Stored vectors that a new index is tried with, to choose its first number of probes: the more,
+   * the smaller the margin. 0: it starts with one probe.
+   */
   calibrationQueries: number;
   /** Clusters that every search looks into at least. */
   leastProbes: number;
-  /** Share of the clusters beyond which a search should not go: clusters that need more are trained again first. */
+  /**
+   * Share of the clusters beyond which a search should not go: clusters that need more are trained
+   * again first.
+   */
   probesLimit: number;
   /** Vectors that the clusters are trained on, a cluster, and rounds of k-means. */
   pointsPerList: number;
@@ -37,7 +44,10 @@ export const defaultIndexOptions: IndexOptions = {
 const listsFor = (size: number, { exactLimit }: IndexOptions): number =>
   size > exactLimit ? Math.ceil(Math.sqrt(size)) : 0;
 
-/** Clusters that the index should be built anew with; null: it may stay as it is. trainedSize: vectors when it was built. */
+/**
+ * Clusters that the index should be built anew with; null: it may stay as it is. trainedSize:
+ * vectors when it was built.
+ */
 export function rebuildFor(
   { size, lists, trainedSize }: { size: number; lists: number; trainedSize: number },
   options: IndexOptions,
@@ -49,7 +59,10 @@ export function rebuildFor(
   return changed ? Math.ceil(Math.sqrt(size)) : null;
 }
 
-/** Of each compared search: for each of the truly nearest, how many clusters lie nearer than its own. */
+/**
+ * Of each compared search: for each of the truly nearest, how many clusters lie nearer than its
+ * own.
+ */
 export type Ranks = readonly Uint32Array[];
 
 /** Mean share of the truly nearest that so many probes find; 1 for no searches. */
@@ -64,7 +77,10 @@ export function recallOf(ranks: Uint32Array, probes: number): number {
   return ranks.length === 0 ? 1 : found / ranks.length;
 }
 
-/** Standard error of that mean, [0, 0.5]: how far it may be from the recall of all searches. 0 for fewer than two. */
+/**
+ * Standard error of that mean, [0, 0.5]: how far it may be from the recall of all searches. 0 for
+ * fewer than two.
+ */
 export function recallError(ranks: Ranks, probes: number): number {
   if (ranks.length < 2) return 0;
   const mean = recallAt(ranks, probes);
@@ -72,7 +88,10 @@ export function recallError(ranks: Ranks, probes: number): number {
   return Math.sqrt(squares / (ranks.length - 1) / ranks.length);
 }
 
-/** So many probes that the mean recall, less so many standard errors, reaches what is wanted, and not with one less; `lists` when fewer don't. */
+/**
+ * So many probes that the mean recall, less so many standard errors, reaches what is wanted, and
+ * not with one less; `lists` when fewer don't.
+ */
 export function probesFor(ranks: Ranks, recall: number, lists: number, errors = 0): number {
   let low = 1;
   let high = lists;
@@ -84,13 +103,19 @@ export function probesFor(ranks: Ranks, recall: number, lists: number, errors = 
   return high;
 }
 
-/** Chosen for a standard error more than the target: what is just above it on these searches is as often under it on others. */
+/**
+ * Chosen for a standard error more than the target: what is just above it on these searches is as
+ * often under it on others.
+ */
 export const chosenProbes = (ranks: Ranks, lists: number, { leastProbes, recallTarget }: IndexOptions): number =>
   Math.max(leastProbes, probesFor(ranks, recallTarget, lists, 1));
 
 export type ProbesDecision = { kind: "keep" } | { kind: "probes"; probes: number } | { kind: "rebuild" };
 
-/** What compared searches say: under the target more probes, clusters trained again when that takes too many; fewer when far fewer do. */
+/**
+ * What compared searches say: under the target more probes, clusters trained again when that takes
+ * too many; fewer when far fewer do.
+ */
 export function decideProbes(
   state: { ranks: Ranks; probes: number; lists: number; size: number; trainedSize: number },
   options: IndexOptions,
@@ -99,10 +124,12 @@ export function decideProbes(
   if (lists === 0 || ranks.length < options.probeSamples) return { kind: "keep" };
   const wanted = chosenProbes(ranks, lists, options);
   const sure = ranks.length >= 10 * options.probeSamples;
-  // A few searches that happen to be hard shall not make all later ones more expensive: their mean has to lie clearly under the target.
+  // A few searches that happen to be hard shall not make all later ones more expensive: their mean
+  // has to lie clearly under the target.
   const recall = recallAt(ranks, probes) + (sure ? 0 : 2 * recallError(ranks, probes));
   if (recall < options.recallTarget && wanted > probes) {
-    // The same vectors would give the same clusters: training again helps only once a good part of them has changed.
+    // The same vectors would give the same clusters: training again helps only once a good part of
+    // them has changed.
     const changed = Math.abs(size - trainedSize) > trainedSize / 10;
     if (wanted > options.probesLimit * lists && changed) return { kind: "rebuild" };
     return { kind: "probes", probes: wanted };

@@ -1,4 +1,5 @@
-// The one process (or thread) that owns FAISS. Indexes are made, changed, searched and tuned here (managed.ts); it knows of no examples.
+// The one process (or thread) that owns FAISS. Indexes are made, changed, searched and tuned here
+// (managed.ts); it knows of no examples.
 import pLimit from "p-limit";
 import { messageOf } from "../../algorithms/errors.ts";
 import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";

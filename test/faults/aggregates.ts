@@ -1,4 +1,5 @@
-// What learn keeps, computed piece by piece under faults, against the same computed at once in a database of its own from the same feedback and decisions.
+// What learn keeps, computed piece by piece under faults, against the same computed at once in a
+// database of its own from the same feedback and decisions.
 import { setTimeout as sleep } from "node:timers/promises";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
@@ -23,7 +24,9 @@ const behind = `SELECT stored.topic AS topic, stored.p AS p, stored.end AS end, 
     ON stored.topic = read.topic AND stored.p = read.p
   WHERE next < end`;
 
-/** Resolves to what differs, and how many rows there are. Call it when record has read everything. */
+/**
+ * Resolves to what differs, and how many rows there are. Call it when record has read everything.
+ */
 export async function checkAggregates(
   { session }: Rig,
   withinMs = 60_000,

@@ -1,4 +1,5 @@
-// What the answers themselves must be: whole, from the arms that were asked, and none for what can't be read; and that is in dead_letters.
+// What the answers themselves must be: whole, from the arms that were asked, and none for what
+// can't be read; and that is in dead_letters.
 import type { Poisoned } from "./clients.ts";
 import { wholeAnswer } from "./endpoint.ts";
 import type { Rig } from "./rig.ts";
@@ -11,7 +12,10 @@ interface Row {
   rows: number | string;
 }
 
-/** Counts by kind of request (the beginning of its id), arm, status and code. Call it when record has read everything. */
+/**
+ * Counts by kind of request (the beginning of its id), arm, status and code. Call it when record
+ * has read everything.
+ */
 export async function checkAnswers(
   { session: { clickhouse } }: Rig,
   { endpointArm, poisoned }: { endpointArm: string; poisoned: Poisoned },

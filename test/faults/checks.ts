@@ -1,5 +1,6 @@
-// What must hold when the load has ended, whatever was done meanwhile: every request is answered once, for two readers that share no code, stands
-// once in ClickHouse, and every group has committed everything, in steps that only went forward.
+// What must hold when the load has ended, whatever was done meanwhile: every request is answered
+// once, for two readers that share no code, stands once in ClickHouse, and every group has
+// committed everything, in steps that only went forward.
 import { messageOf } from "../../algorithms/errors.ts";
 import { stackFolder } from "../../stack/folder.ts";
 import { brokerDefects } from "../support/kafka-log.ts";
@@ -11,7 +12,10 @@ export interface Outcome {
   issued: number;
   /** Ids that lack an answer, a decision or a row. */
   lost: number;
-  /** Ids with more than one first answer, decision or work, or more answers than times that they were asked. */
+  /**
+   * Ids with more than one first answer, decision or work, or more answers than times that they
+   * were asked.
+   */
   doubled: number;
   /** Ids whose answer is a refusal: too large on purpose, or too late because nothing ran. */
   refused: number;
@@ -104,6 +108,9 @@ export async function check(rig: Rig, { stillMs = 60_000 }: CheckOptions = {}): 
   return { issued: issued.length, lost: lost.size, doubled: doubled.size, refused: refused.size, looks, violations };
 }
 
-/** A broker that left a transaction open (KAFKA-20734) or forgot committed positions (docs/stack.md). */
+/**
+ * A broker that left a transaction open (KAFKA-20734) or forgot committed positions
+ * (docs/stack.md).
+ */
 export const defects = async ({ folder }: Rig): Promise<string[]> =>
   (await brokerDefects(folder)).slice(0, 5).map((line) => `the broker's own fault: ${line}`);

@@ -1,5 +1,6 @@
-// Clients that do what they should not: records that can't be read, prompts that are too large, vectors that are none, clocks that are wrong, one id
-// three hundred times, one tenant with everything at once.
+// Clients that do what they should not: records that can't be read, prompts that are too large,
+// vectors that are none, clocks that are wrong, one id three hundred times, one tenant with
+// everything at once.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import { v7 as uuidv7 } from "uuid";
 import { requestOf } from "../support/system.ts";

@@ -1,5 +1,6 @@
-// A disk that is full for a while, for what lies under one path: a small library (full-disk.c), preloaded into the
-// servers and stages that a rig starts, lets their writes fail with ENOSPC. Needs a C compiler.
+// A disk that is full for a while, for what lies under one path: a small library (full-disk.c),
+// preloaded into the servers and stages that a rig starts, lets their writes fail with ENOSPC.
+// Needs a C compiler.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,13 +11,19 @@ import type { Fault } from "./recovery.ts";
 import type { Rig } from "./rig.ts";
 
 export interface FullDisk {
-  /** Nothing can be written to files whose path contains `path` for so long; `during` runs at the end of that time. */
+  /**
+   * Nothing can be written to files whose path contains `path` for so long; `during` runs at the
+   * end of that time.
+   */
   fault(name: string, path: (rig: Rig) => string, ms: number, during?: (rig: Rig) => Promise<void>): Fault;
   /** Processes started from now on have a disk of the usual kind. */
   restore(): void;
 }
 
-/** Every process that this one starts from now on can have its disk filled. Throws where no C compiler is. */
+/**
+ * Every process that this one starts from now on can have its disk filled. Throws where no C
+ * compiler is.
+ */
 export function fillableDisk(): FullDisk {
   const folder = mkdtempSync(join(tmpdir(), "precedent-full-disk-"));
   const library = join(folder, "full-disk.so");
@@ -36,7 +43,8 @@ export function fillableDisk(): FullDisk {
         } finally {
           rmSync(flag);
         }
-        // A server that ended is started again by its supervisor, which waits a little longer after every failure.
+        // A server that ended is started again by its supervisor, which waits a little longer after
+        // every failure.
         await rig.ready();
         return `full for ${ms} ms`;
       },

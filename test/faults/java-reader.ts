@@ -1,4 +1,5 @@
-// Reads whole topics with the Java consumer that comes with the embedded Kafka, read committed, in a process of its own: no patch of ours reaches it.
+// Reads whole topics with the Java consumer that comes with the embedded Kafka, read committed, in
+// a process of its own: no patch of ours reaches it.
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -6,7 +7,10 @@ import { kafkaClassPath } from "../../stack/install.ts";
 
 const program = fileURLToPath(new URL("./ReadCommitted.java", import.meta.url));
 
-/** Records by key of each topic, up to its last stable offset. `servers` is the folder of the Java servers. Needs a JDK, not only a Java runtime. */
+/**
+ * Records by key of each topic, up to its last stable offset. `servers` is the folder of the Java
+ * servers. Needs a JDK, not only a Java runtime.
+ */
 export async function readWithJava(
   servers: string,
   brokers: readonly string[],

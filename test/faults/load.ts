@@ -1,4 +1,5 @@
-// A steady load from outside: requests at so many a second until it is stopped, and thumbs for some of the answers, so that learn has work.
+// A steady load from outside: requests at so many a second until it is stopped, and thumbs for some
+// of the answers, so that learn has work.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Session } from "../../assembly/session.ts";
 import type { Oracle } from "../support/oracle.ts";
@@ -14,7 +15,10 @@ export interface LoadOptions {
 export interface Load {
   /** Feedback records that the broker has acknowledged. */
   feedback(): number;
-  /** Resolves when the last request is acknowledged. Rejects with what broke it off, if anything did. */
+  /**
+   * Resolves when the last request is acknowledged. Rejects with what broke it off, if anything
+   * did.
+   */
   stop(): Promise<void>;
 }
 

@@ -1,4 +1,5 @@
-// Connections between stage processes and the broker that are cut, held up or left half-open for a while (test/support/unreliable-network.ts).
+// Connections between stage processes and the broker that are cut, held up or left half-open for a
+// while (test/support/unreliable-network.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../algorithms/random.ts";
 import { cuts } from "../support/unreliable-network.ts";

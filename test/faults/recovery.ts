@@ -1,11 +1,15 @@
-// Does one thing to a system under load and measures how soon it goes on: everything asked before the fault and several requests from after it
-// are answered, and every stage has committed past what waited for it when the fault was over.
+// Does one thing to a system under load and measures how soon it goes on: everything asked before
+// the fault and several requests from after it are answered, and every stage has committed past
+// what waited for it when the fault was over.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Rig } from "./rig.ts";
 
 export interface Fault {
   name: string;
-  /** Resolves when the fault is over: the server is back, the process runs again. Says what it did, for the report. */
+  /**
+   * Resolves when the fault is over: the server is back, the process runs again. Says what it did,
+   * for the report.
+   */
   run(rig: Rig): Promise<string | undefined>;
 }
 

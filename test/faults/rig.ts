@@ -1,5 +1,6 @@
-// A system to break: a stack of its own in a temporary folder, stages as processes of their own, and an oracle outside that issues requests and
-// knows what must come of them. Shared by test/broker-kills.test.ts, `bench -- faults` and `npm run soak`. Runs without vitest.
+// A system to break: a stack of its own in a temporary folder, stages as processes of their own,
+// and an oracle outside that issues requests and knows what must come of them. Shared by
+// test/broker-kills.test.ts, `bench -- faults` and `npm run soak`. Runs without vitest.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,7 +51,10 @@ export interface Rig {
   /** Resolves when the stage has joined. */
   start(slot: Slot): Promise<void>;
   pidOf(name: ServerName | "supervisor"): Promise<number>;
-  /** Resolves when all servers answer; with the pid of a killed server, only when another process has taken its place. */
+  /**
+   * Resolves when all servers answer; with the pid of a killed server, only when another process
+   * has taken its place.
+   */
   ready(killed?: { name: ServerName; pid: number }): Promise<void>;
   stop(): Promise<void>;
 }

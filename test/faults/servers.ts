@@ -1,4 +1,5 @@
-// Faults of the embedded servers: killed at once or kept away for a while, hung, their supervisor killed.
+// Faults of the embedded servers: killed at once or kept away for a while, hung, their supervisor
+// killed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { attachStack } from "../../stack/attach.ts";
 import type { ServerName } from "../../stack/server.ts";

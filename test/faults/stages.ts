@@ -1,4 +1,5 @@
-// Faults of the stage processes: killed, frozen past their session, all at once, joined and left; and a storm of rebalances without new processes.
+// Faults of the stage processes: killed, frozen past their session, all at once, joined and left;
+// and a storm of rebalances without new processes.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "../../algorithms/random.ts";
 import { groupName } from "../../serving/stage.ts";
@@ -35,7 +36,10 @@ export const killAllStages: Fault = {
   },
 };
 
-/** Its members are taken for dead, others take its partitions; thawed, it is a zombie with work under way. From outside it is an event loop that is blocked. */
+/**
+ * Its members are taken for dead, others take its partitions; thawed, it is a zombie with work
+ * under way. From outside it is an event loop that is blocked.
+ */
 export const freezeStage = (random: Random): Fault => ({
   name: "freeze a stage process past its session",
   async run(rig) {
@@ -62,7 +66,10 @@ export const joinAndLeave = (random: Random): Fault => ({
 });
 
 const stormMs = 10_000;
-/** Members that do nothing come into plan's group and go, one a second: each time all partitions are shared out anew. */
+/**
+ * Members that do nothing come into plan's group and go, one a second: each time all partitions are
+ * shared out anew.
+ */
 export const rebalanceStorm: Fault = {
   name: "rebalance storm",
   async run({ session, sessionTimeoutMs }) {

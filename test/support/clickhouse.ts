@@ -1,4 +1,5 @@
-// The ClickHouse facade as a process of its own, on a free port and in a folder that goes away: for tests that kill it.
+// The ClickHouse facade as a process of its own, on a free port and in a folder that goes away: for
+// tests that kill it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";

@@ -1,5 +1,6 @@
-// Three Kafka nodes, each broker and controller, for tests of what one broker can't show: leaders that move, brokers that die one at a time.
-// Topics have three copies of which two must be in sync. Runs without a supervisor: a test kills, freezes and starts the nodes itself.
+// Three Kafka nodes, each broker and controller, for tests of what one broker can't show: leaders
+// that move, brokers that die one at a time. Topics have three copies of which two must be in sync.
+// Runs without a supervisor: a test kills, freezes and starts the nodes itself.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
@@ -136,8 +137,9 @@ function properties(
     "transaction.state.log.num.partitions": 3,
     "transaction.state.log.min.isr": 2,
     "group.initial.rebalance.delay.ms": 0,
-    // A broker that is silent so long has no partitions any more. A follower may lag as long as Kafka's default allows: out of sync because the
-    // machine is busy, it could not take over from a leader that is killed, and a partition without a leader stops whoever needs it.
+    // A broker that is silent so long has no partitions any more. A follower may lag as long as
+    // Kafka's default allows: out of sync because the machine is busy, it could not take over from
+    // a leader that is killed, and a partition without a leader stops whoever needs it.
     "broker.session.timeout.ms": 4_500,
     "broker.heartbeat.interval.ms": 500,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,

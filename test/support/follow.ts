@@ -2,7 +2,10 @@
 import type { Session } from "../../assembly/session.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
 
-/** Resolves when it is at the end of the topic. Tombstones are left out; a record that can't be decoded fails the run. */
+/**
+ * Resolves when it is at the end of the topic. Tombstones are left out; a record that can't be
+ * decoded fails the run.
+ */
 export function follow<N extends TopicName>(
   { kafka, codec, topic }: Pick<Session, "kafka" | "codec" | "topic">,
   name: N,

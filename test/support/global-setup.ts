@@ -1,5 +1,6 @@
-// Starts one stack for the whole integration run, in a folder of its own inside the checkout, and stops it at the end.
-// Runs at the same time get folders of their own; the folder of a run that was killed is taken over and emptied.
+// Starts one stack for the whole integration run, in a folder of its own inside the checkout, and
+// stops it at the end. Runs at the same time get folders of their own; the folder of a run that was
+// killed is taken over and emptied.
 import { rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,6 @@
-// Transactions that hang, made without a kill: records and offsets are written that the coordinator was never told of, which a broker allows while
-// it does not verify. A broker that forgets markers (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
+// Transactions that hang, made without a kill: records and offsets are written that the coordinator
+// was never told of, which a broker allows while it does not verify. A broker that forgets markers
+// (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
 import { createRequire } from "node:module";
 import type { Kafka as KafkaClient } from "kafkajs";
 import { ConfigResourceTypes } from "../../connections/kafka/kafkajs.ts";
@@ -39,11 +40,17 @@ export interface Left {
   input: string;
   /** Gets a record "hung", in partition 0. */
   output: string;
-  /** A topic that the coordinator is told of, with how the transaction ends for it; none: it ends nothing. */
+  /**
+   * A topic that the coordinator is told of, with how the transaction ends for it; none: it ends
+   * nothing.
+   */
   told?: { topic: string; outcome: "commit" | "abort" };
 }
 
-/** A producer that goes away for good, and leaves a transaction in the group's offsets and in the output. */
+/**
+ * A producer that goes away for good, and leaves a transaction in the group's offsets and in the
+ * output.
+ */
 export async function leaveHanging({ client, id, group, input, output, told }: Left): Promise<void> {
   const producer = client.producer({ transactionalId: id, idempotent: true, maxInFlightRequests: 1 });
   await producer.connect();

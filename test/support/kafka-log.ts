@@ -1,5 +1,6 @@
-// Fails a test whose broker had one of two known defects: it dropped a transaction marker (KAFKA-20734), or its group coordinator worked with a
-// state that was read in part (docs/stack.md). What comes of them shows itself only later, or elsewhere.
+// Fails a test whose broker had one of two known defects: it dropped a transaction marker
+// (KAFKA-20734), or its group coordinator worked with a state that was read in part
+// (docs/stack.md). What comes of them shows itself only later, or elsewhere.
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect } from "vitest";
@@ -8,7 +9,10 @@ import { readState } from "../../stack/state.ts";
 
 const signs = ["likely deleted already", "is out of sync with the underlying log"];
 
-/** Lines of the running stack's kafka.log that tell of a defect, and of what was moved to kafka.log.1 since it runs. */
+/**
+ * Lines of the running stack's kafka.log that tell of a defect, and of what was moved to
+ * kafka.log.1 since it runs.
+ */
 export async function brokerDefects(folder: string): Promise<string[]> {
   const { logs, state } = stackFolder(folder);
   const startedAt = Date.parse(readState(state)?.startedAt ?? "") || 0;
@@ -24,7 +28,10 @@ export async function brokerDefects(folder: string): Promise<string[]> {
   return texts.flatMap((text) => text.split("\n").filter((line) => signs.some((sign) => line.includes(sign))));
 }
 
-/** Checks after every test of the file. The folder is asked for then, because a test makes it in beforeAll. */
+/**
+ * Checks after every test of the file. The folder is asked for then, because a test makes it in
+ * beforeAll.
+ */
 export function noBrokerDefects(folder: () => string): void {
   afterEach(async () => {
     expect(

@@ -1,4 +1,5 @@
-// Kafka through our port for tests of the port itself: a client, topics of one test, and what a read-committed reader sees.
+// Kafka through our port for tests of the port itself: a client, topics of one test, and what a
+// read-committed reader sees.
 import type { Kafka as KafkaClient } from "kafkajs";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
 import { createKafka } from "../../connections/kafka/kafka.ts";
@@ -19,7 +20,9 @@ export interface TestKafka {
   client: KafkaClient;
   /** A new topic of the test. */
   topic(partitions?: number, config?: Record<string, string>): Promise<string>;
-  /** Keys that a read-committed reader sees from the beginning to the end that the topic has now. */
+  /**
+   * Keys that a read-committed reader sees from the beginning to the end that the topic has now.
+   */
   keys(topic: string): Promise<string[]>;
   /** Joins a group and stays until stopped. */
   join(group: string, topic: string, instance?: string): Promise<Joined>;

@@ -1,4 +1,5 @@
-// Feedback and decisions put straight into ClickHouse, as record would, and what learn must make of them, computed in plain TypeScript.
+// Feedback and decisions put straight into ClickHouse, as record would, and what learn must make of
+// them, computed in plain TypeScript.
 import { constantPrior, emptyStatistics, observe, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
 import type { Origin } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -56,7 +57,10 @@ export interface RecordingTable {
   decisions(...records: Decision[]): Promise<void>;
 }
 
-/** Inserts records at the next offsets of the topics t.feedback and t.decisions; a request's records share a partition. */
+/**
+ * Inserts records at the next offsets of the topics t.feedback and t.decisions; a request's records
+ * share a partition.
+ */
 export function recordInto(clickhouse: Pick<ClickHouse, "insert">, partitions = 3, origin?: Origin): RecordingTable {
   const ends = new Map<string, number>();
   const place = (topic: string, requestId: string, timestamp: number) => {
@@ -84,7 +88,10 @@ export function recordInto(clickhouse: Pick<ClickHouse, "insert">, partitions = 
   };
 }
 
-/** The rules of docs/design/routing.md (Feedback and rewards) read again, without looking at the SQL: newest valid feedback per source and kind, weighted. */
+/**
+ * The rules of docs/design/routing.md (Feedback and rewards) read again, without looking at the
+ * SQL: newest valid feedback per source and kind, weighted.
+ */
 export function rewardOf(feedback: readonly Feedback[]): { reward: number; weight: number } {
   const byId = new Map<string, Feedback>();
   for (const one of feedback) if (!byId.has(one.id)) byId.set(one.id, one);

@@ -1,5 +1,5 @@
-// Knows from outside the pipeline what must come out of it: issues ids at a steady rate, counts what stands in the topics and in
-// ClickHouse, and watches that committed offsets never go back.
+// Knows from outside the pipeline what must come out of it: issues ids at a steady rate, counts
+// what stands in the topics and in ClickHouse, and watches that committed offsets never go back.
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
 import type { Session } from "../../assembly/session.ts";
@@ -12,23 +12,41 @@ import { requestOf } from "./system.ts";
 export interface Oracle {
   /** Ids that the broker has acknowledged, in order. */
   readonly issued: readonly string[];
-  /** Produces requests at a steady rate; a broker that is away is waited for, so that some may come to stand there twice. */
+  /**
+   * Produces requests at a steady rate; a broker that is away is waited for, so that some may come
+   * to stand there twice.
+   */
   issue(count: number, perSecond: number): Promise<void>;
-  /** Produces these as well, as often as they are given; their ids count as issued from the first acknowledgement on. */
+  /**
+   * Produces these as well, as often as they are given; their ids count as issued from the first
+   * acknowledgement on.
+   */
   send(requests: readonly (Partial<Request> & { id: string })[]): Promise<void>;
   /** How many ids have an answer so far. */
   answered(): number;
-  /** How many of the ids issued as number `from` up to `to` (exclusive, all by default) have an answer. */
+  /**
+   * How many of the ids issued as number `from` up to `to` (exclusive, all by default) have an
+   * answer.
+   */
   answeredOf(from: number, to?: number): number;
   /** Records of a topic by key, read anew and read-committed. */
   recordsOf(topic: string): Promise<Map<string, number>>;
-  /** Resolves when every id has an answer; rejects when none more has come for so long, or some lack at the latest after three times as long. */
+  /**
+   * Resolves when every id has an answer; rejects when none more has come for so long, or some lack
+   * at the latest after three times as long.
+   */
   allAnswered(stillMs: number): Promise<void>;
-  /** Resolves when no group has anything left to read; rejects when none has got on for so long, or at the latest after three times as long. */
+  /**
+   * Resolves when no group has anything left to read; rejects when none has got on for so long, or
+   * at the latest after three times as long.
+   */
   drained(stillMs: number): Promise<void>;
   /** Ends of all partitions that the stages read, as they are now. */
   ends(): Promise<ReadonlyMap<string, number>>;
-  /** Partitions that are not committed up to these ends; rejects while a transaction stays open on one. */
+  /**
+   * Partitions that are not committed up to these ends; rejects while a transaction stays open on
+   * one.
+   */
   behind(ends: ReadonlyMap<string, number>): Promise<string[]>;
   /** What was seen of the committed offsets: how many looks, and every step back. */
   offsets(): { looks: number; backwards: string[] };
@@ -65,7 +83,10 @@ export async function createOracle({
   let stopped = false;
   const tail = await kafka.tailTopic(topic("responses"), ({ key }) => void answered.add(key?.toString() ?? ""));
 
-  /** How far all groups have read together, who has not read everything, and where each partition ends. */
+  /**
+   * How far all groups have read together, who has not read everything, and where each partition
+   * ends.
+   */
   const lookOnce = async (): Promise<{ read: number; waiting: string[]; ends: Map<string, number> }> => {
     const waiting: string[] = [];
     const ends = new Map<string, number>();
@@ -85,7 +106,8 @@ export async function createOracle({
     looks++;
     return { read, waiting, ends };
   };
-  // One at a time: of two at once the one that began first may end last, and what it saw would look like a step back.
+  // One at a time: of two at once the one that began first may end last, and what it saw would look
+  // like a step back.
   const oneAtATime = pLimit(1);
   const look = (): ReturnType<typeof lookOnce> => oneAtATime(lookOnce);
   const send: Oracle["send"] = async (requests) => {
@@ -110,7 +132,8 @@ export async function createOracle({
   };
   const watch = (async () => {
     while (!stopped) {
-      // A broker that is away shows nothing; what it says next must not lie behind what it said before.
+      // A broker that is away shows nothing; what it says next must not lie behind what it said
+      // before.
       await look().catch(() => undefined);
       await sleep(1_000);
     }
@@ -128,7 +151,8 @@ export async function createOracle({
           indexes.map((i) =>
             requestOf(questionOf(i), {
               id: `${prefix}-${i}`,
-              // fresh: an exact repeat must be answered by an arm, or generate would have nothing to do.
+              // fresh: an exact repeat must be answered by an arm, or generate would have nothing
+              // to do.
               privacy: { cache: true, share: true, fresh: true },
               ...more(i),
             }),

@@ -1,4 +1,5 @@
-// Waits for what comes bit by bit. How long the whole takes is a matter of the machine; that it comes to a standstill is the failure.
+// Waits for what comes bit by bit. How long the whole takes is a matter of the machine; that it
+// comes to a standstill is the failure.
 
 export interface Progress {
   done: boolean;
@@ -9,8 +10,8 @@ export interface Progress {
 }
 
 /**
- * Resolves when all is done. Rejects when nothing has come for `stillMs`, or when it is not done after `atMostMs`. A look that fails has seen
- * nothing, and is the error's cause.
+ * Resolves when all is done. Rejects when nothing has come for `stillMs`, or when it is not done
+ * after `atMostMs`. A look that fails has seen nothing, and is the error's cause.
  */
 export async function whileProgressing(
   what: string,

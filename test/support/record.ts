@@ -1,4 +1,5 @@
-// The stage record without Kafka: records are handed over by the test, batches go to a real ClickHouse.
+// The stage record without Kafka: records are handed over by the test, batches go to a real
+// ClickHouse.
 import { pino } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { SinkSource } from "../../connections/kafka/port.ts";

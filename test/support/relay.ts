@@ -1,5 +1,6 @@
-// Two real stages without operators, two processes' worth of each, and a load on them: requests -> (plan) -> work, decisions and copies -> (generate)
-// -> responses. What must come out is simple: every record of requests once in each of the other topics.
+// Two real stages without operators, two processes' worth of each, and a load on them: requests ->
+// (plan) -> work, decisions and copies -> (generate) -> responses. What must come out is simple:
+// every record of requests once in each of the other topics.
 import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
@@ -19,9 +20,15 @@ export interface Relay {
   answered(): number;
   /** Sends these besides the load; their answers count, they do not count as issued. */
   ask(ids: readonly string[]): Promise<void>;
-  /** Resolves when so many more are answered and all that were issued by now; rejects when they are not within that time. */
+  /**
+   * Resolves when so many more are answered and all that were issued by now; rejects when they are
+   * not within that time.
+   */
   moreAnswers(count: number, withinMs: number): Promise<void>;
-  /** Ends the load and waits for all answers and commits. Rejects when nothing more comes for so long. */
+  /**
+   * Ends the load and waits for all answers and commits. Rejects when nothing more comes for so
+   * long.
+   */
   finish(stillMs: number): Promise<void>;
   /** How often each id stands in a topic, read anew and read-committed. */
   recordsOf(topic: string): Promise<Map<string, number>>;

@@ -1,7 +1,11 @@
-// The TCP sockets on which a process listens, from /proc: which ports of ours can be reached from where.
+// The TCP sockets on which a process listens, from /proc: which ports of ours can be reached from
+// where.
 import { readFile, readdir, readlink } from "node:fs/promises";
 
-/** Local addresses as /proc/net writes them that only this machine reaches: 127.0.0.1, ::1 and ::ffff:127.0.0.1. */
+/**
+ * Local addresses as /proc/net writes them that only this machine reaches: 127.0.0.1, ::1 and
+ * ::ffff:127.0.0.1.
+ */
 const loopback = new Set(["0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"]);
 
 export interface Listening {

@@ -1,6 +1,7 @@
-// Statements that try to get out of the database, by the thousand: every way in which ClickHouse reaches a file, a host, a program or its
-// own settings, within every construct that may hold it, written in every way in which its parser reads a name and a string.
-// The same seed gives the same statements.
+// Statements that try to get out of the database, by the thousand: every way in which ClickHouse
+// reaches a file, a host, a program or its own settings, within every construct that may hold it,
+// written in every way in which its parser reads a name and a string. The same seed gives the same
+// statements.
 import type { Random } from "../../algorithms/random.ts";
 
 export interface FuzzTargets {

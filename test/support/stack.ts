@@ -8,8 +8,8 @@ export function testStack(): StackInfo {
 }
 
 /**
- * A prefix for topics, subjects, groups and databases that no other test has: "t<8 letters and digits>.".
- * For names that allow no dot, use databaseName().
+ * A prefix for topics, subjects, groups and databases that no other test has: "t<8 letters and
+ * digits>.". For names that allow no dot, use databaseName().
  */
 export function uniquePrefix(): string {
   return `t${randomBytes(4).toString("hex")}.`;

@@ -1,5 +1,6 @@
-// kafkajs as it is published, in a process of its own so that our patches can't reach it: prints the keys that its read-committed consumer
-// delivers of a topic's first partition up to an offset. node unpatched-reader.ts BROKER TOPIC END
+// kafkajs as it is published, in a process of its own so that our patches can't reach it: prints
+// the keys that its read-committed consumer delivers of a topic's first partition up to an offset.
+// node unpatched-reader.ts BROKER TOPIC END
 import { Kafka, logLevel } from "kafkajs";
 
 const [, , broker = "", topic = "", end = "0"] = process.argv;

@@ -1,10 +1,12 @@
-// A network that fails between this process and one port of 127.0.0.1: connections made to the port go through a forwarder that can cut them.
-// Kafka's clients connect to the address that the broker tells them, so net.connect is bent; the sockets, and what happens to them, are real.
+// A network that fails between this process and one port of 127.0.0.1: connections made to the port
+// go through a forwarder that can cut them. Kafka's clients connect to the address that the broker
+// tells them, so net.connect is bent; the sockets, and what happens to them, are real.
 import net from "node:net";
 
 /**
- * close, reset: at once. half: with half of the next answer delivered. unanswered: when the next request was forwarded, before its answer.
- * stall: nothing comes through any more, and nobody is told, until it is reset after a while. delay: everything comes a while later.
+ * close, reset: at once. half: with half of the next answer delivered. unanswered: when the next
+ * request was forwarded, before its answer. stall: nothing comes through any more, and nobody is
+ * told, until it is reset after a while. delay: everything comes a while later.
  */
 export const cuts = ["close", "reset", "half", "unanswered", "stall", "delay"] as const;
 export type Cut = (typeof cuts)[number];
@@ -12,7 +14,10 @@ export type Cut = (typeof cuts)[number];
 export interface UnreliableNetwork {
   /** Cuts one of the connections, if there is any; index is taken modulo their number. */
   cut(index: number, how: Cut): void;
-  /** Lets nothing through for so long, on no connection, and then everything: a broker, or the way to it, that is slow. */
+  /**
+   * Lets nothing through for so long, on no connection, and then everything: a broker, or the way
+   * to it, that is slow.
+   */
   hold(milliseconds: number): Promise<void>;
   /** Lets connections be, and gives net.connect back. */
   stop(): Promise<void>;

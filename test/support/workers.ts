@@ -1,4 +1,5 @@
-// Stage processes of a test by their instance id: started, killed, frozen, and all of them ended by pid at the end.
+// Stage processes of a test by their instance id: started, killed, frozen, and all of them ended by
+// pid at the end.
 import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
@@ -20,7 +21,10 @@ export interface WorkerOptions {
 export interface Workers {
   /** Resolves when the stage has joined its group; rejects when the process ends before. */
   start(stage: StageName, instance: string, options?: WorkerOptions): Promise<void>;
-  /** Cuts one of the connections to the broker of a process that was started with a network of its own (unreliable-network.ts). */
+  /**
+   * Cuts one of the connections to the broker of a process that was started with a network of its
+   * own (unreliable-network.ts).
+   */
   cut(instance: string, index: number, how: Cut): void;
   /** kill -9, resolves when it is gone. */
   kill(instance: string): Promise<void>;

@@ -12,7 +12,8 @@ describe("CCI", () => {
   });
 
   it("comes from normalised sums, averaged over layers", () => {
-    // 2 tokens behind chunks of 4 and 1 tokens. a = (0.8+0.4)/(2*4) + (0.2+0.2)/(2*1) = 0.35; b = 0.4/4 = 0.1, and in the other layer a = 0, b = 0.25.
+    // 2 tokens behind chunks of 4 and 1 tokens. a = (0.8+0.4)/(2*4) + (0.2+0.2)/(2*1) = 0.35; b =
+    // 0.4/4 = 0.1, and in the other layer a = 0, b = 0.25.
     const found = contextImpact(
       [4, 1],
       [

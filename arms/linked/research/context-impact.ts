@@ -1,5 +1,6 @@
-// How much a chunk looks at what stands before it, and which of its tokens do so most (Cache-Craft, sections 3.1 and 3.2).
-// a_kl is the weight that the later token l puts on the earlier token k, mean over heads.
+// How much a chunk looks at what stands before it, and which of its tokens do so most (Cache-Craft,
+// sections 3.1 and 3.2). a_kl is the weight that the later token l puts on the earlier token k,
+// mean over heads.
 
 /** Sums of attention weights at one layer, for one chunk Ci behind its prefix chunks. */
 export interface LayerAttention {
@@ -20,8 +21,8 @@ export interface ContextImpact {
 }
 
 /**
- * `prefix`: tokens of each prefix chunk. `before`: for each token of Ci its attention on all of the prefix, mean over layers. Throws RangeError
- * when the sums do not have the lengths' shape.
+ * `prefix`: tokens of each prefix chunk. `before`: for each token of Ci its attention on all of the
+ * prefix, mean over layers. Throws RangeError when the sums do not have the lengths' shape.
  */
 export function contextImpact(
   prefix: readonly number[],
@@ -52,7 +53,10 @@ export function contextImpact(
   };
 }
 
-/** CCI = 1 / (1 + exp(-a/b)) (eq. 11) of normalised inter- and intra-attention, both >= 0; with no intra-attention all is context. */
+/**
+ * CCI = 1 / (1 + exp(-a/b)) (eq. 11) of normalised inter- and intra-attention, both >= 0; with no
+ * intra-attention all is context.
+ */
 export function cacheContextImpact(a: number, b: number): number {
   if (a === 0) return 0.5;
   return b === 0 ? 1 : 1 / (1 + Math.exp(-a / b));
@@ -61,7 +65,10 @@ export function cacheContextImpact(a: number, b: number): number {
 /** CFO (eq. 12) clipped to [0, 1]: the share of the chunk's tokens to recompute. */
 export const cacheFixOverhead = (alpha: number, score: number): number => Math.min(1, Math.max(0, alpha * score));
 
-/** Tokens of a chunk to recompute: the ceil(CFO * length) with the highest inter-attention (section 3.2.1). Indices, highest first. */
+/**
+ * Tokens of a chunk to recompute: the ceil(CFO * length) with the highest inter-attention (section
+ * 3.2.1). Indices, highest first.
+ */
 export function contextualisedTokens(ranking: readonly number[], cfo: number): number[] {
   // A hair less: 0.1 * 30 is 3.0000000000000004.
   return ranking.slice(0, Math.ceil(cfo * ranking.length - 1e-9));

@@ -1,4 +1,5 @@
-// Which chunks a question looks at (Cache-Craft, Algorithm 1), and how many layers to load before computing may begin (eq. 16).
+// Which chunks a question looks at (Cache-Craft, Algorithm 1), and how many layers to load before
+// computing may begin (eq. 16).
 
 // Gaps of a few equal scores differ by rounding alone; scores come as sums of 32-bit floats.
 const rounding = 1e-6;
@@ -18,8 +19,9 @@ function firstLargest(values: readonly number[]): number {
 }
 
 /**
- * How many of the highest scores (>= 0, any order) are focused, by entropy: p_i = gap_i / sum of gaps; h_i = -sum_{j<=i} p_j ln p_j;
- * the first i that maximises h_{i+1} - h_i, i from 1 to k - 2. Fewer than three chunks or no gaps: all.
+ * How many of the highest scores (>= 0, any order) are focused, by entropy: p_i = gap_i / sum of
+ * gaps; h_i = -sum_{j<=i} p_j ln p_j; the first i that maximises h_{i+1} - h_i, i from 1 to k - 2.
+ * Fewer than three chunks or no gaps: all.
  */
 export function focusedCount(scores: readonly number[]): number {
   const gaps = gapsOf(scores);
@@ -46,8 +48,9 @@ export function highest(scores: readonly number[], count: number): number[] {
 }
 
 /**
- * Focused chunks and the layers (from 1) that it took to see them: scores cumulate over layers until the same set came `window` times in a
- * row; the last layer's set when it never did. `layers`: question attention per chunk, one row a layer. Throws RangeError for no layer.
+ * Focused chunks and the layers (from 1) that it took to see them: scores cumulate over layers
+ * until the same set came `window` times in a row; the last layer's set when it never did.
+ * `layers`: question attention per chunk, one row a layer. Throws RangeError for no layer.
  */
 export function focusedChunks(
   layers: readonly (readonly number[])[],
@@ -72,7 +75,10 @@ export function focusedChunks(
 // Both times are measured, so a hundredth of a layer too much is no reason for one more.
 const layerRounding = 0.01;
 
-/** Layers whose caches must be there before the first is computed, 1 to `layers`; times in any one unit, both of the whole depth. */
+/**
+ * Layers whose caches must be there before the first is computed, 1 to `layers`; times in any one
+ * unit, both of the whole depth.
+ */
 export function preloadDepth(layers: number, prefillTime: number, loadTime: number): number {
   if (!(loadTime > prefillTime)) return 1;
   const depth = Math.ceil((layers - 1) * (1 - prefillTime / loadTime) + 1 - layerRounding);

@@ -25,7 +25,10 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
   const texts = ["You answer. ", "One piece of text. ", "Another, longer piece of text. ", "And a third one. "];
   const question = "What does the third one say?";
 
-  /** Caches of the chunks alone, all scored, in `order` in the prompt; of a chunk that is none of `texts` nothing is there. */
+  /**
+   * Caches of the chunks alone, all scored, in `order` in the prompt; of a chunk that is none of
+   * `texts` nothing is there.
+   */
   async function planned(order: readonly number[], used: Scorer = scorer) {
     const parts = order.map((part) => model.tokenize(texts[part] ?? "What nobody has seen. "));
     const blobs: Uint8Array[] = [];
@@ -37,7 +40,8 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
     const chunks = parts.map(({ length }, index): KnownChunk & { begin: number } => {
       const begin = end;
       end += length;
-      // The first stands where it was cached; the others' scores are those of chunks that are cached alone.
+      // The first stands where it was cached; the others' scores are those of chunks that are
+      // cached alone.
       const ranking = Array.from({ length }, (_, token) => token);
       const state = order[index]! >= texts.length ? "missing" : index === 0 ? "exact" : "linked";
       return { length, state, begin, impact: { score: 0.5, ranking } };

@@ -1,15 +1,22 @@
-// What a research policy wants to know of the caches of one very prompt before it can say what is computed again. It looks
-// for every prompt, before the first token: what that costs counts for the policy.
+// What a research policy wants to know of the caches of one very prompt before it can say what is
+// computed again. It looks for every prompt, before the first token: what that costs counts for the
+// policy.
 import type { LlamaScorer } from "../../../connections/llama/port.ts";
 import type { KnownChunk } from "./plan.ts";
 import { type ComparedPolicy, isResearch } from "./policy.ts";
 import { type AskedPrompt, withAttention, withFocus } from "./question.ts";
 
-/** Whether a policy looks at the linked caches themselves; craft alone goes by what was found when they were made. */
+/**
+ * Whether a policy looks at the linked caches themselves; craft alone goes by what was found when
+ * they were made.
+ */
 export const looks = (policy: ComparedPolicy): boolean =>
   isResearch(policy) && (policy.kind === "blend" || policy.kind === "attended" || policy.focus !== undefined);
 
-/** The chunks with what was found. They stand one behind the other from 0; behind them stands the question. */
+/**
+ * The chunks with what was found. They stand one behind the other from 0; behind them stands the
+ * question.
+ */
 export async function lookAt<Chunk extends KnownChunk>(
   policy: ComparedPolicy,
   scorer: Pick<LlamaScorer, "attention" | "deviations">,

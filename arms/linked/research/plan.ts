@@ -1,5 +1,6 @@
-// Which tokens of a linked prompt research policies recompute (docs/design/linked-prefill.md, Policies; Cache-Craft 3.2.1;
-// CacheBlend), by what is known of each token. What is missing or among the last chunks is computed as under any policy.
+// Which tokens of a linked prompt research policies recompute (docs/design/linked-prefill.md,
+// Policies; Cache-Craft 3.2.1; CacheBlend), by what is known of each token. What is missing or
+// among the last chunks is computed as under any policy.
 import { layout, type PlannedChunk, planRecompute, type Run, runsOf } from "../../../algorithms/link-plan.ts";
 import type { Random } from "../../../algorithms/random.ts";
 import { cacheFixOverhead, contextualisedTokens } from "./context-impact.ts";
@@ -7,9 +8,14 @@ import { type ComparedPolicy, isResearch, type ResearchPolicy } from "./policy.t
 
 /** A chunk with what policies want to know of it. */
 export interface KnownChunk extends PlannedChunk {
-  /** For craft: CCI (1 - beta') behind the chunks before it, and its tokens by inter-attention, highest first. */
+  /**
+   * For craft: CCI (1 - beta') behind the chunks before it, and its tokens by inter-attention,
+   * highest first.
+   */
   impact?: { score: number; ranking: readonly number[] };
-  /** For blend: how far K and V of each token are from freshly computed ones on the first layers. */
+  /**
+   * For blend: how far K and V of each token are from freshly computed ones on the first layers.
+   */
   deviation?: ArrayLike<number>;
   /** For the control "attended": attention that each token gets from the question. */
   attention?: ArrayLike<number>;
@@ -45,7 +51,10 @@ function tokensOf(policy: ResearchPolicy, chunk: KnownChunk, random: Random): re
   return contextualisedTokens(chunk.impact.ranking, cacheFixOverhead(policy.amount, chunk.impact.score));
 }
 
-/** The share of all repairable tokens that deviate most, whichever chunks they stand in (CacheBlend). */
+/**
+ * The share of all repairable tokens that deviate most, whichever chunks they stand in
+ * (CacheBlend).
+ */
 function mostDeviating(
   share: number,
   chunks: readonly KnownChunk[],

@@ -1,10 +1,15 @@
-// The names of policies that benchmarks compare with those that are served (algorithms/link-policy.ts): measurements found them
-// no better at an equal share of recomputed tokens, or too slow (docs/measurements.md). Every one may follow last-M+.
-//   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap     R percent; focus, gap: only in chunks that the question looks at
-//   random-R | attended-R                                           controls at an equal share, R percent
+// The names of policies that benchmarks compare with those that are served
+// (algorithms/link-policy.ts): measurements found them no better at an equal share of recomputed
+// tokens, or too slow (docs/measurements.md). Every one may follow last-M+.
+//   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | random-R | attended-R
+// with R percent; focus, gap: only in chunks that the question looks at; random and attended are
+// controls at an equal share.
 import { type LinkPolicy, parsePolicy, type Problem, splitLast } from "../../../algorithms/link-policy.ts";
 
-/** How many chunks the question is said to look at (focus.ts): by the entropy of the gaps between their scores, or by the largest gap. */
+/**
+ * How many chunks the question is said to look at (focus.ts): by the entropy of the gaps between
+ * their scores, or by the largest gap.
+ */
 export type FocusCut = "focus" | "gap";
 
 export interface ResearchPolicy {

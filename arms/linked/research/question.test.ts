@@ -7,7 +7,10 @@ import { withAttention, withFocus } from "./question.ts";
 
 type Scorer = Pick<LlamaScorer, "attention">;
 
-/** Weights a(k, l) of each layer as a function; sums are taken as the native scorer takes them, questions asking alone. */
+/**
+ * Weights a(k, l) of each layer as a function; sums are taken as the native scorer takes them,
+ * questions asking alone.
+ */
 function scorerOf(layers: number, weight: (layer: number, k: number, l: number) => number, asked: number[][] = []) {
   const attention: Scorer["attention"] = ({ tokens, starts }) => {
     asked.push([...starts]);
@@ -26,7 +29,10 @@ const linked = (...lengths: number[]): KnownChunk[] => lengths.map((length) => (
 const promptOf = (length: number) => ({ tokens: new Int32Array(length), links: [] });
 
 describe("focus", () => {
-  /** Each chunk has two tokens, the question one; the first chunk takes most of the weight, as it does. */
+  /**
+   * Each chunk has two tokens, the question one; the first chunk takes most of the weight, as it
+   * does.
+   */
   const chunks = linked(2, 2, 2, 2, 2, 2);
   const looking = (scores: readonly number[]) => scorerOf(4, (_layer, k) => (k < 2 ? 5 : scores[(k >> 1) - 1]! / 2));
 
@@ -46,7 +52,8 @@ describe("focus", () => {
   });
 
   it("may be cut at the largest gap", async () => {
-    // Of the gaps .4, .06, .34 the first is the largest; the entropy grows most with the third, from the second chunk on.
+    // Of the gaps .4, .06, .34 the first is the largest; the entropy grows most with the third,
+    // from the second chunk on.
     const scores = looking([1, 0.6, 0.54, 0.2, 0.2]);
     const focused = async (cut: "focus" | "gap") =>
       (await withFocus(scores, promptOf(13), chunks, cut)).slice(1).map((chunk) => chunk.focused);

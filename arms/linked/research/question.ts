@@ -1,5 +1,6 @@
-// What the question of a linked prompt looks at: it is prefilled behind the caches as they are (the naive link), without flash attention, and its
-// attention weights are read. Costs a prefill of the question, before the first token, for every prompt.
+// What the question of a linked prompt looks at: it is prefilled behind the caches as they are (the
+// naive link), without flash attention, and its attention weights are read. Costs a prefill of the
+// question, before the first token, for every prompt.
 import type { AttentionQuestion, LlamaScorer } from "../../../connections/llama/port.ts";
 import { focusedChunks, focusedCount, largestGapCount } from "./focus.ts";
 import type { KnownChunk } from "./plan.ts";
@@ -7,7 +8,10 @@ import type { FocusCut } from "./policy.ts";
 
 type Scorer = Pick<LlamaScorer, "attention">;
 
-/** The chunks stand one behind the other from 0, and the rest of the tokens, at least one, is the question. */
+/**
+ * The chunks stand one behind the other from 0, and the rest of the tokens, at least one, is the
+ * question.
+ */
 export type AskedPrompt = Pick<AttentionQuestion, "tokens" | "links">;
 
 /** Layers in a row that must see the same chunks. */
@@ -16,8 +20,9 @@ const focusWindow = 3;
 const tokensAtOnce = 192;
 
 /**
- * The chunks with those out of focus marked so. The first chunk is not asked about: a model puts the weights that it needs nowhere on the first
- * tokens, whatever they are, and they stand where they stood when they were cached.
+ * The chunks with those out of focus marked so. The first chunk is not asked about: a model puts
+ * the weights that it needs nowhere on the first tokens, whatever they are, and they stand where
+ * they stood when they were cached.
  */
 export async function withFocus<Chunk extends KnownChunk>(
   scorer: Scorer,

@@ -1,5 +1,6 @@
-// bench -- archive/linked-scattered: time to the first token with the addon that computes all runs of a prompt in one batch (npm run setup --
-// --scattered), beside the default one, which takes a batch a run. A process each, the same caches and prompts, turn by turn.
+// bench -- archive/linked-scattered: time to the first token with the addon that computes all runs
+// of a prompt in one batch (npm run setup -- --scattered), beside the default one, which takes a
+// batch a run. A process each, the same caches and prompts, turn by turn.
 import { existsSync } from "node:fs";
 import { planRecompute, tokensIn } from "../../../algorithms/link-plan.ts";
 import { parsePolicy } from "../../../algorithms/link-policy.ts";

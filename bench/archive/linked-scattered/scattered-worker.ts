@@ -1,4 +1,5 @@
-// One of the two processes of --only scattered: a context of the default addon, or of the one that computes all runs of a prompt in one batch.
+// One of the two processes of --only scattered: a context of the default addon, or of the one that
+// computes all runs of a prompt in one batch.
 import { fingerprintOf, openLlamaModel } from "../../../connections/llama/model.ts";
 import type { LlamaContext, Prompt } from "../../../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../../../connections/worker/rpc.ts";
@@ -10,7 +11,10 @@ export interface ScatteredInput {
 }
 
 export interface Ran {
-  /** Milliseconds to the first token: CPU of the owner thread, which is all with one thread; on the clock. */
+  /**
+   * Milliseconds to the first token: CPU of the owner thread, which is all with one thread; on the
+   * clock.
+   */
   cpuMs: number;
   wallMs: number;
   /** Of computed tokens. */

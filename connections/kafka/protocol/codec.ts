@@ -1,4 +1,5 @@
-// Requests that kafkajs 2.2.4 does not have, in the flexible encoding that they have alone (compact strings and arrays, tagged fields).
+// Requests that kafkajs 2.2.4 does not have, in the flexible encoding that they have alone (compact
+// strings and arrays, tagged fields).
 import { internals, type DecoderLike, type EncoderLike } from "../kafkajs-internals.ts";
 
 const { Encoder, Decoder } = internals;
@@ -20,7 +21,10 @@ export interface RequestHead {
   apiName: string;
 }
 
-/** kafkajs writes the header up to the client id; its tagged fields, and those of the body, are none. */
+/**
+ * kafkajs writes the header up to the client id; its tagged fields, and those of the body, are
+ * none.
+ */
 export function flexible<Answer>(
   head: RequestHead,
   write: (body: EncoderLike) => void,

@@ -1,5 +1,5 @@
-// DescribeProducers v0 (Kafka 2.8): the producers that a partition knows, and where each one's open transaction begins. Only the partition's
-// leader answers. Needs Read on the topic.
+// DescribeProducers v0 (Kafka 2.8): the producers that a partition knows, and where each one's open
+// transaction begins. Only the partition's leader answers. Needs Read on the topic.
 import type { DecoderLike } from "../kafkajs-internals.ts";
 import { entries, entry, flexible, int32s, type Protocol } from "./codec.ts";
 

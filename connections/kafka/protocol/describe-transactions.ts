@@ -1,10 +1,14 @@
-// DescribeTransactions v0 (Kafka 3.0): what the coordinator has on record of a transactional id. Needs Describe on the id, which Write implies.
+// DescribeTransactions v0 (Kafka 3.0): what the coordinator has on record of a transactional id.
+// Needs Describe on the id, which Write implies.
 import { entries, flexible, strings, type Protocol } from "./codec.ts";
 
 export interface TransactionDescription {
   errorCode: number;
   transactionalId: string;
-  /** Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Dead, PrepareEpochFence. */
+  /**
+   * Empty, Ongoing, PrepareCommit, PrepareAbort, CompleteCommit, CompleteAbort, Dead,
+   * PrepareEpochFence.
+   */
   state: string;
   timeoutMs: number;
   /** Milliseconds since the epoch; of a transaction that ended, too; -1 where there was none. */

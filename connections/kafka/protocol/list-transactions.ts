@@ -1,5 +1,6 @@
-// ListTransactions v0 (Kafka 3.0): the transactional ids that a coordinator knows, here those of some producer ids. Every broker is asked; each
-// answers for the ids it coordinates and that we may Describe.
+// ListTransactions v0 (Kafka 3.0): the transactional ids that a coordinator knows, here those of
+// some producer ids. Every broker is asked; each answers for the ids it coordinates and that we may
+// Describe.
 import { entries, flexible, int64s, type Protocol } from "./codec.ts";
 
 export interface ListedTransactions {

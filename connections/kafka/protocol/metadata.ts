@@ -1,4 +1,5 @@
-// Metadata v11 and v12 (Kafka 2.8), of which we want what kafkajs' v6 lacks: the ids of topics. A topic that was deleted and made again has another.
+// Metadata v11 and v12 (Kafka 2.8), of which we want what kafkajs' v6 lacks: the ids of topics. A
+// topic that was deleted and made again has another.
 import { internals, type DecoderLike } from "../kafkajs-internals.ts";
 import { entries } from "./codec.ts";
 

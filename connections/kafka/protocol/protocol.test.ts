@@ -1,4 +1,5 @@
-// Requests and answers as they went over the wire of Kafka 4.2.2: recorded once, with the names of that run.
+// Requests and answers as they went over the wire of Kafka 4.2.2: recorded once, with the names of
+// that run.
 import { describe, expect, test } from "vitest";
 import { internals } from "../kafkajs-internals.ts";
 import type { Protocol } from "./codec.ts";

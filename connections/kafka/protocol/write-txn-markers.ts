@@ -1,5 +1,5 @@
-// WriteTxnMarkers v1 (Kafka 2.8): ends a producer's open transaction in partitions that their leader is asked for, as the coordinator does it.
-// Needs ClusterAction (or Alter) on the cluster.
+// WriteTxnMarkers v1 (Kafka 2.8): ends a producer's open transaction in partitions that their
+// leader is asked for, as the coordinator does it. Needs ClusterAction (or Alter) on the cluster.
 import { entries, entry, flexible, int32s, type Protocol } from "./codec.ts";
 
 export interface TransactionMarker {
