@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startReplay } from "../assembly/replay.ts";
 import { createReferenceJudge, readReferences } from "../operators/replay/judge.ts";
+import type { Response } from "../schemas/types.ts";
 import type { ReplayRun } from "../serving/replay.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
@@ -60,17 +61,23 @@ beforeAll(async () => {
   await producer.close();
   await eventually("the examples", async () => ((await living()).length === questions.length ? true : undefined));
   // Uses: the more, the higher in the ranking.
-  for (const [index, question] of questions.entries())
-    for (let use = 0; use <= index; use++) await system.ask(question);
+  for (const [index, question] of questions.entries()) for (let use = 0; use <= index; use++) await ask(question);
   await ranked();
 });
 afterAll(() => system.stop());
 
-/** Every living example was used. */
+let asked = 0;
+const ask = (question: string): Promise<Response> => {
+  asked++;
+  return system.ask(question);
+};
+/** Every living example was used, and every use is recorded: before, the order is another one. */
 const ranked = () =>
   eventually("the ranking", async () => {
-    const rows = await system.session.clickhouse.query("SELECT 1 FROM example_gain WHERE gain > 0");
-    return rows.length === questions.length ? true : undefined;
+    const { clickhouse } = system.session;
+    const outcomes = await clickhouse.query("SELECT 1 FROM outcomes WHERE decided AND status = 'ok'");
+    const rows = await clickhouse.query("SELECT 1 FROM example_gain WHERE gain > 0");
+    return outcomes.length >= asked && rows.length === questions.length ? true : undefined;
   });
 const living = () =>
   system.session.clickhouse.query<{ request: string; response: string; replays: number; quality: number }>(
@@ -123,7 +130,7 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
   });
   const [first = ""] = questions;
   const shown = await eventually("the better answer in a prompt", async () => {
-    const response = await system.ask(first);
+    const response = await ask(first);
     const rows = await system.session.clickhouse.query<{ response: string }>(
       "SELECT response FROM examples FINAL WHERE NOT deleted AND request = {first:String} AND has({ids:Array(String)}, example_id)",
       { first, ids: response.exampleIds },
@@ -136,7 +143,7 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
 test("a better answer is never given up, and a run that is told to stop says so", async () => {
   await startReplay(system.session, runOf({ runId: "second" }));
   expect((await living()).filter(({ response }) => response.startsWith("the very command"))).toHaveLength(3);
-  for (const question of questions) await system.ask(question);
+  for (const question of questions) await ask(question);
   await ranked();
   const stop = new AbortController();
   const interrupted = startReplay(
