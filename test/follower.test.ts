@@ -87,6 +87,11 @@ test("caught up behind a tail of transaction markers", async () => {
       messages: keys.map((key) => message(topic, key)),
     });
   await transact(["a"]);
+  // A transaction has ended before its marker is written.
+  await eventually("the marker", async () => {
+    const ends = await its.kafka.ends(topic);
+    return ends.some(({ partition, high }) => partition === 0 && high === 2) ? true : undefined;
+  });
   const { seen, follower } = follow(topic);
   // From behind the only record: all that comes is its marker.
   follower.follow(0, 1);
