@@ -1,13 +1,14 @@
-// The disk is full for a while under Kafka, ClickHouse and the example store, under load, with the
-// real stages as processes: what they can't write they don't acknowledge, and when there is room
-// again all goes on and nothing is lost. The disk is that of every process of the rig: writes fail
-// with ENOSPC, some of them in the middle (faults/full-disk.c).
+// The disk is full for a while under Kafka, ClickHouse, the example store and the documents, under
+// load, with the real stages as processes: what they can't write they don't acknowledge, and when
+// there is room again all goes on and nothing is lost. The disk is that of every process of the
+// rig: writes fail with ENOSPC, some of them in the middle (faults/full-disk.c).
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { exampleId, sharingDomain } from "../algorithms/identity.ts";
+import { putDocuments } from "../cli/documents.ts";
 import { importPairs } from "../cli/examples.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
@@ -16,7 +17,7 @@ import { check } from "./faults/checks.ts";
 import { fillableDisk, type FullDisk } from "./faults/full-disk.ts";
 import { recover } from "./faults/recovery.ts";
 import { createRig, question, type Rig } from "./faults/rig.ts";
-import { eventually } from "./support/system.ts";
+import { eventually, requestOf } from "./support/system.ts";
 
 const dataOf = (name: string) => (of: Rig) => join(stackFolder(of.folder).data, name);
 
@@ -100,6 +101,30 @@ describe.skipIf(!compiles)("a full disk (needs gcc)", () => {
           { id },
         );
         return rows[0];
+      });
+    },
+  );
+
+  test(
+    "the disk is full under the documents: requests are answered, documents come when there is room",
+    { timeout: 400_000 },
+    async () => {
+      const { session, oracle } = rig;
+      const fault = disk.fault("no room for documents", (of) => join(of.folder, "documents"), 6_000);
+      const manual = { tenant: "default", id: "manual", text: "How to tell the time.", title: null, createdAt: 1 };
+      const putting = sleep(1_000).then(() => putDocuments(session, [manual]));
+      const [{ stalled, missing }] = await Promise.all([recover(rig, fault), putting]);
+      expect({ stalled, missing }).toEqual({ stalled: false });
+      await eventually("the document that came when there was no room is known", async () => {
+        const request = requestOf(question, { documents: [manual.id] });
+        await oracle.send([request]);
+        return eventually("the decision", async () => {
+          const rows = await session.clickhouse.query<{ degraded: string[] }>(
+            "SELECT degraded FROM decisions FINAL WHERE request_id = {id:String}",
+            { id: request.id },
+          );
+          return rows[0]?.degraded;
+        }).then((degraded) => (degraded.includes("documents") ? undefined : true));
       });
     },
   );

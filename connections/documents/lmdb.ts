@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, rm } from "node:fs/promises";
 import { open } from "lmdb";
+import { commitFailure, withoutBatches } from "../lmdb/errors.ts";
 import { documentKey, type DocumentTable, type HeldDocument } from "./port.ts";
 
 /** LMDB's keys are short; ids need not be. */
@@ -13,7 +14,7 @@ const short = (key: string): string => createHash("sha256").update(key).digest("
 export async function openDocuments(folder: string): Promise<DocumentTable> {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  const database = open<HeldDocument, string>({ path: folder, noSync: true });
+  const database = open<HeldDocument, string>({ ...withoutBatches, path: folder, noSync: true });
   return {
     get(tenant, id) {
       const found = database.get(short(documentKey(tenant, id)));
@@ -21,11 +22,13 @@ export async function openDocuments(folder: string): Promise<DocumentTable> {
       return found?.tenant === tenant && found.id === id ? found : undefined;
     },
     async apply(changes) {
-      await Promise.all(
-        changes.map(({ key, value }) =>
-          value === null ? database.remove(short(key)) : database.put(short(key), value),
-        ),
-      );
+      const writeAll = (): void => {
+        for (const { key, value } of changes)
+          void (value === null ? database.remove(short(key)) : database.put(short(key), value));
+      };
+      await database.transaction(writeAll).catch(async (error: unknown) => {
+        throw await commitFailure(error, "the documents");
+      });
     },
     size: () => database.getCount(),
     async close() {

@@ -3,6 +3,7 @@
 // process is killed at, the store is as its last transaction left it.
 import { join } from "node:path";
 import { open, type Database, type RootDatabase } from "lmdb";
+import { withoutBatches } from "../../connections/lmdb/errors.ts";
 import { decodeJson, encodeJson } from "./records.ts";
 
 /** Raised when the bytes change their meaning; a store of another version is built anew. */
@@ -78,10 +79,8 @@ export const storeFile = (folder: string): string => join(folder, "store", "data
  * power cut the last transactions, whole.
  */
 export function openLayout(folder: string): Layout {
-  const options = { path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
-  // Batches of an event turn hold a promise that nobody can listen to: a commit that fails (a full
-  // disk) would end the process. All our writes stand in transactions, which need no such batches.
-  const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true, eventTurnBatching: false });
+  const options = { ...withoutBatches, path: join(folder, "store"), encoding: "binary", pageSize, maxDbs: 12 } as const;
+  const root = open<Buffer, string>({ ...options, noMemInit: true, separateFlushed: true });
   const byText = (name: string): Database<Buffer, string> => root.openDB<Buffer, string>({ name, encoding: "binary" });
   const byNumber = (name: string, keyEncoding: "uint32" | "ordered-binary"): Database<Buffer, number> =>
     root.openDB<Buffer, number>({ name, encoding: "binary", keyEncoding });

@@ -1,8 +1,7 @@
 // The small figures of the store, kept in memory: its domains, the partitions it follows, how much
 // it holds. They change with the store, in one transaction and whole, and are read from it again
 // when that fails. Here is also noted what the vector indexes have to do about it.
-import { setImmediate } from "node:timers/promises";
-import { messageOf } from "../../algorithms/errors.ts";
+import { commitFailure } from "../../connections/lmdb/errors.ts";
 import {
   entriesIn,
   putDomain,
@@ -75,7 +74,7 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
       return { result, touched };
     } catch (error) {
       Object.assign(header, before);
-      const reason = await reasonOf(error);
+      const reason = await commitFailure(error, "the store of the examples");
       load();
       throw reason;
     }
@@ -158,17 +157,4 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
       counts.free++;
     },
   };
-}
-
-/**
- * Why a commit failed, a full disk for instance. lmdb says that in a promise beside the error;
- * where nobody listened to it, it would end the process as a rejection that nobody handles.
- */
-async function reasonOf(error: unknown): Promise<unknown> {
-  const { commitError } = error as { commitError?: Promise<never> };
-  if (commitError === undefined) return error;
-  const said = commitError.catch(
-    (cause: unknown) => new Error(`the store of the examples can't be written: ${messageOf(cause)}`, { cause }),
-  );
-  return Promise.race([said, setImmediate(error)]);
 }
