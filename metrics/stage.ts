@@ -95,7 +95,7 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
     }),
     resets: new Counter({
       name: "precedent_positions_reset_total",
-      help: "Partitions that could not go on where they were, by reason: retention, truncated, another_topic.",
+      help: "Partitions that could not go on where they were, by reason: retention, truncated, another_topic, forgotten.",
       labelNames: ["stage", "reason"],
       registers,
     }),

@@ -30,7 +30,7 @@ export function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place):
         left = place.leave();
         if (!left) return elseRefuse;
       }
-      await pause(waits.next(), signal).catch(() => undefined);
+      await sleep(waits.next(), undefined, { signal }).catch(() => undefined);
     }
   };
 }
@@ -42,11 +42,3 @@ export const deadlineExceeded = (cause?: Error, instead?: Refuse): Refuse => ({
   ),
   ...(instead?.repeat === true ? { repeat: true } : {}),
 });
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    throw new Abandoned("the partition was lost or the deadline passed");
-  }
-}

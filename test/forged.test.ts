@@ -23,7 +23,8 @@ beforeAll(async () => {
   await writeFile(file, JSON.stringify({ request: question, response: "df -h" }));
   system = await startSystem({
     arms: [{ name: "only", type: "recorded", file, cost: 0.2 }],
-    kafka: { partitions: 2 },
+    // One partition: what was sent before the marker is counted before it.
+    kafka: { partitions: 1 },
     learn: { everyMs: 300 },
     curate: { everyMs: 300, admit: { minimumQuality: 0.8 }, evict: { everyMs: 1_000 } },
   });
