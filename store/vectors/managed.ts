@@ -49,7 +49,7 @@ const comparedNeighbours = 64;
 export function createManagedIndex(native: NativeIndex, deps: ManagedDependencies, saved?: Saved): ManagedIndex {
   const { dimension, options } = deps;
   let trainedSize = saved?.trainedSize ?? 0;
-  let probes = saved?.probes ?? 1;
+  let probes = Math.max(options.leastProbes, saved?.probes ?? 1);
   let ranks: Uint32Array[] = [];
   let recallSum = 0;
   let recallSamples = 0;
@@ -98,12 +98,15 @@ export function createManagedIndex(native: NativeIndex, deps: ManagedDependencie
       await deps.oneBuild(async () => {
         if (dropped) return;
         const size = native.size;
+        // Wide at first; calibrating finds how many it really takes. Said before the swap when
+        // nothing is clustered yet: a search may come between it and the next line here.
+        const wide = options.calibrationQueries === 0 ? 1 : Math.max(8, Math.ceil(lists / 32));
+        if (native.lists === 0) setProbes(wide);
         await native.rebuild(lists, options.pointsPerList, options.iterations, 1 + swaps);
         trainedSize = Math.max(1, size);
         swaps++;
         ranks = [];
-        // Wide at first; the next step finds how many it really takes.
-        setProbes(options.calibrationQueries === 0 ? 1 : Math.max(8, Math.ceil(native.lists / 32)));
+        setProbes(wide);
         if (native.lists > 0 && options.calibrationQueries > 0) await calibrate();
       });
       failedSize = null;
