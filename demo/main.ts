@@ -8,8 +8,8 @@ import pc from "picocolors";
 import { messageOf } from "../algorithms/errors.ts";
 import { loadConfig } from "../config/load.ts";
 import { createLog } from "../runtime/log.ts";
-import { createProgress, type Progress } from "../scripts/progress.ts";
-import { setUp } from "../scripts/setup.ts";
+import type { Progress } from "../scripts/progress.ts";
+import { beginSetUp } from "../scripts/setup.ts";
 import { openClient } from "./client.ts";
 import { readSampleData } from "./sample-data.ts";
 import type { Scene } from "./scene.ts";
@@ -20,7 +20,7 @@ import { next } from "./scenes/next.ts";
 import { queries } from "./scenes/queries.ts";
 import { questions } from "./scenes/questions.ts";
 import { replay } from "./scenes/replay.ts";
-import { createScreen, seconds } from "./screen.ts";
+import { createScreen, type Screen, seconds } from "./screen.ts";
 import { startSystem } from "./start.ts";
 
 const scenes: readonly Scene[] = [questions, learning, linked, examples, replay, queries, next];
@@ -50,10 +50,9 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
     "Precedent",
     "Answers LLM requests with the help of everything answered before: Kafka carries every request, ClickHouse keeps every decision.",
   );
-  await setUp({ progress: quiet(createProgress()), stackFolder: config.stack.folder });
-  signal.throwIfAborted();
+  const ready = beginSetUp({ progress: progressOn(screen), stackFolder: config.stack.folder, flat: false });
   const logger = createLog({ level: "warn", pretty: false, destination: log });
-  const system = await startSystem({ config, data, screen, log: logger, signal });
+  const system = await startSystem({ config, data, screen, log: logger, signal, ready });
   try {
     const client = await openClient(system.session, signal);
     try {
@@ -71,15 +70,18 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   }
 }
 
-/** What was there already is no news. */
-function quiet(progress: Progress): Progress {
-  return {
-    task: progress.task,
-    line: (text) => {
-      if (!text.endsWith(": there")) progress.line(text);
-    },
-  };
-}
+/** What was there already is no news; what a task does meanwhile stands in its title. */
+const progressOn = ({ task, line }: Screen): Progress => ({
+  task: (title, work, outcome) =>
+    task(
+      title,
+      work(() => undefined),
+      outcome,
+    ),
+  line: (text) => {
+    if (!text.endsWith(": there")) line(pc.dim(text));
+  },
+});
 
 const endpoint = process.env["OPENAI_BASE_URL"] && process.env["OPENAI_API_KEY"];
 const configFile = fileURLToPath(new URL(`../samples/demo${endpoint ? "-openai" : ""}.yaml`, import.meta.url));

@@ -1,5 +1,6 @@
-// Starts the whole system in this process: stack, history, stages. What can overlap does: the
-// history is embedded while the servers start, the models load while the stages join their groups.
+// Starts the whole system in this process: stack, history, stages. What can overlap does: each part
+// begins when set-up has brought what it needs, the history is embedded while the servers start,
+// the models load while the stages join their groups.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Logger } from "pino";
@@ -10,6 +11,7 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
+import type { SetUpParts } from "../scripts/setup.ts";
 import { stackStatus, stopStack } from "../stack/attach.ts";
 import { demoDomain, demoTenant, pairsFile, type SampleData } from "./sample-data.ts";
 import type { Screen } from "./screen.ts";
@@ -20,6 +22,8 @@ export interface StartDependencies {
   screen: Screen;
   log: Logger;
   signal: AbortSignal;
+  /** What set-up brings. */
+  ready: SetUpParts;
 }
 
 export interface System {
@@ -32,7 +36,7 @@ export interface System {
 
 /** Rejects when something can't be started; what was started by then is stopped again. */
 export async function startSystem(dependencies: StartDependencies): Promise<System> {
-  const { config, data, screen, log, signal } = dependencies;
+  const { config, data, screen, log, signal, ready } = dependencies;
   const { folder } = config.stack;
   const closers: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
@@ -46,11 +50,14 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     // Of what happens side by side, the first failure counts; the others are waited for, so that
     // nothing starts after the stop.
     const embedder = first ? embedHistory(dependencies) : Promise.resolve(undefined);
-    const opening = screen.task(
-      "Kafka, schema registry, ClickHouse",
-      openSession(config, { log, clientId: "demo" }),
-      ({ connections }) => whereOf(connections, running),
-    );
+    const opening = ready.servers.then(() => {
+      signal.throwIfAborted();
+      return screen.task(
+        "Kafka, schema registry, ClickHouse",
+        openSession(config, { log, clientId: "demo" }),
+        ({ connections }) => whereOf(connections, running),
+      );
+    });
     const [opened, embedded] = await Promise.allSettled([opening, embedder]);
     if (opened.status === "fulfilled") closers.push(() => opened.value.close());
     if (embedded.status === "fulfilled" && embedded.value !== undefined) closers.push(embedded.value.close);
@@ -66,6 +73,9 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     signal.throwIfAborted();
 
+    // An arm needs its model, an index its addon.
+    await Promise.all(Object.values(ready));
+    signal.throwIfAborted();
     const starting = startStages(session);
     const stages = await screen.task(
       "stages",
@@ -90,8 +100,9 @@ const openEmbedder = (config: Config, log: Logger): Promise<Embedder> =>
   createOnnxEmbedder({ ...config.embedder, folder: config.embedder.model ?? embeddingModelFolder(), log });
 
 /** The embedder keeps the vectors by text: the import that follows finds them there. */
-async function embedHistory({ config, data, screen, log }: StartDependencies): Promise<Embedder> {
+async function embedHistory({ config, data, screen, log, ready }: StartDependencies): Promise<Embedder> {
   const texts = data.pairs.map(({ request }) => request);
+  await ready.embedding;
   const work = async (): Promise<Embedder> => {
     const embedder = await openEmbedder(config, log);
     try {
@@ -108,12 +119,13 @@ async function embedHistory({ config, data, screen, log }: StartDependencies): P
 /** Returns how many were missing. Evicted ones stay evicted. */
 async function importHistory(
   session: Session,
-  { config, data, log, signal }: StartDependencies,
+  { config, data, log, signal, ready }: StartDependencies,
   embedder: Embedder | undefined,
 ): Promise<number> {
   const rows = await session.clickhouse.query<{ id: string }>("SELECT DISTINCT example_id AS id FROM examples");
   const known = new Set(rows.map(({ id }) => id));
   if (data.pairs.every(({ id }) => known.has(id))) return 0;
+  await ready.embedding;
   const open = embedder ?? (await openEmbedder(config, log));
   try {
     const options = { tenant: demoTenant, domain: demoDomain };

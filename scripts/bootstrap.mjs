@@ -40,7 +40,7 @@ export async function ensurePackages() {
   const npm = process.env.npm_execpath;
   const [command, args] = npm === undefined ? ["npm", []] : [process.execPath, [npm]];
   // On standard error: the standard output belongs to the caller.
-  const code = await run(command, [...args, "ci", "--no-fund", "--no-audit"], {
+  const code = await run(command, [...args, "ci", "--no-fund", "--no-audit", "--loglevel=error"], {
     stdio: ["inherit", process.stderr, "inherit"],
   });
   if (code !== 0) throw new Error(`npm ci failed with exit code ${code}`);

@@ -86,7 +86,7 @@ export const modules = [
   {
     name: "scripts",
     about: "set-up, builds, generated files",
-    imports: ["schemas", "algorithms", "config", "connections", "pipelines"],
+    imports: ["schemas", "algorithms", "config", "connections", "pipelines", "stack"],
   },
   {
     name: "jobs",

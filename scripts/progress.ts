@@ -1,5 +1,5 @@
-// What the reader sees while set-up works: one line a task. On a terminal it is live with the time
-// spent; elsewhere a plain line at the beginning and one at the end.
+// What the reader sees while set-up works: one line a task. On a terminal those under way stand in
+// one live line with the time spent; elsewhere each says what it does, and when it is done.
 import pc from "picocolors";
 import { messageOf } from "../algorithms/errors.ts";
 
@@ -17,7 +17,22 @@ export interface Progress {
 
 export function createProgress(out: NodeJS.WriteStream = process.stderr): Progress {
   const live = out.isTTY === true;
-  const line = (text: string): void => void out.write(`${text}\n`);
+  /** What each does, and since when. */
+  const underWay = new Map<string, { doing: string; started: number }>();
+  let timer: NodeJS.Timeout | undefined;
+  const since = (started: number): string => `${((Date.now() - started) / 1000).toFixed(0)} s`;
+
+  const draw = (): void => {
+    if (!live || underWay.size === 0) return;
+    const all = [...underWay].map(([title, { doing, started }]) =>
+      [title, ...(doing === "" ? [] : [`: ${doing}`]), ` ${since(started)}`].join(""),
+    );
+    out.write(`\r\x1b[2K${pc.cyan("…")} ${all.join(" · ").slice(0, Math.max(20, out.columns - 4))}`);
+  };
+  const line = (text: string): void => {
+    out.write(`${live ? "\r\x1b[2K" : ""}${text}\n`);
+    draw();
+  };
 
   async function task<T>(
     title: string,
@@ -25,28 +40,28 @@ export function createProgress(out: NodeJS.WriteStream = process.stderr): Progre
     outcome: (result: T) => string = () => "done",
   ): Promise<T> {
     const started = Date.now();
-    const seconds = (): string => `${((Date.now() - started) / 1000).toFixed(0)} s`;
-    let doing = "";
-    const draw = (): void =>
-      void out.write(`\r\x1b[2K${pc.cyan("…")} ${title}${doing === "" ? "" : `: ${doing}`} ${pc.dim(seconds())}`);
+    underWay.set(title, { doing: "", started });
+    if (live) timer ??= setInterval(draw, 250);
     const say = (text: string): void => {
-      doing = text;
+      underWay.set(title, { doing: text, started });
       if (live) draw();
       else line(`  ${title}: ${text}`);
     };
-    const timer = live ? setInterval(draw, 250) : undefined;
-    if (live) draw();
+    const end = (text: string): void => {
+      underWay.delete(title);
+      line(text);
+      if (underWay.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+    draw();
     try {
       const result = await work(say);
-      if (live) out.write("\r\x1b[2K");
-      line(`${pc.green("✓")} ${title}: ${outcome(result)} ${pc.dim(`(${seconds()})`)}`);
+      end(`${pc.green("✓")} ${title}: ${outcome(result)} ${pc.dim(`(${since(started)})`)}`);
       return result;
     } catch (error) {
-      if (live) out.write("\r\x1b[2K");
-      line(`${pc.red("✗")} ${title}: ${messageOf(error)}`);
+      end(`${pc.red("✗")} ${title}: ${messageOf(error)}`);
       throw error;
-    } finally {
-      clearInterval(timer);
     }
   }
   return { task, line };

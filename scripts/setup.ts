@@ -1,22 +1,24 @@
 // Set-up: everything that a package manager does not bring. `npm run setup`; the demo and the tests
-// call setUp() themselves. Idempotent, quick when all is there, safe to run twice at once (one
-// waits for the other), and what is made appears whole or not at all.
-import { existsSync } from "node:fs";
+// call it themselves. Idempotent, quick when all is there, safe to run twice at once (one waits for
+// the other), and what is made appears whole or not at all. Its parts run side by side.
 import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import pLimit from "p-limit";
 import lockfile from "proper-lockfile";
 import { messageOf } from "../algorithms/errors.ts";
 import { cacheFolder } from "../config/assets.ts";
+import { ensureServers, hasServers } from "../stack/install.ts";
 import { buildLlama } from "./build-llama.ts";
-import { buildFaissNode, buildNative } from "./build-native.ts";
+import { buildFaissNode, buildNative, type NativeBuild } from "./build-native.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
 import { fetchLlamaModel, hasLlamaModel, hasRequantisedModel, makeRequantisedModel } from "./llama-model.ts";
 import { createProgress, type Progress } from "./progress.ts";
 
 export interface SetUpOptions {
   progress?: Progress;
-  /** false leaves the language model out. Default true. */
+  /** false leaves the language model and llama.cpp out. Default true. */
   llama?: boolean;
   /**
    * true builds the llama addon that computes scattered tokens in one batch as well
@@ -25,44 +27,84 @@ export interface SetUpOptions {
   scattered?: boolean;
   /** false leaves the embedded servers out. Default true. */
   servers?: boolean;
+  /** false leaves faiss-node out, which `selection.index: flat` needs. Default true. */
+  flat?: boolean;
   /** Stack folder that the servers are linked into. Default .precedent. */
   stackFolder?: string;
 }
+
+/** What begins at once, in this order; each resolves when it is there. */
+export type SetUpParts = Readonly<Record<"servers" | "embedding" | "indexes" | "llama", Promise<void>>>;
 
 /**
  * Rejects when something that can't be done without is missing; FAISS can be (the exact index takes
  * its place).
  */
 export async function setUp(options: SetUpOptions = {}): Promise<void> {
-  const { progress = createProgress(), llama = true, scattered = false, servers = true } = options;
+  await Promise.all(Object.values(beginSetUp(options)));
+}
+
+/** For a caller that can begin its own work with a part. */
+export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
+  const { progress = createProgress(), llama = true, scattered = false, servers = true, flat = true } = options;
   const { stackFolder = ".precedent" } = options;
-  await withLock(progress, async () => {
-    await ensureIndexes(progress);
-    if (hasEmbeddingModel()) progress.line("✓ embedding model: there");
-    else await progress.task("embedding model", makeEmbeddingModel, (folder) => folder);
-    if (llama) {
-      await ensureLanguageModel(progress);
-      await ensureLlamaAddon(progress, scattered);
-    } else progress.line("✓ language model: not asked for");
-    if (servers) await ensureEmbeddedServers(stackFolder, progress);
-  });
+  // Much of it compiles: more at a time than there are cores would only take longer each.
+  const turns = pLimit(Math.max(2, availableParallelism()));
+  const part = (name: string, ...steps: (() => Promise<void>)[]): Promise<void> => {
+    const done = withLock(name, progress, async () => {
+      await Promise.all(steps.map((step) => turns(step)));
+    });
+    // Whoever waits for it hears of a failure; one part may fail while another is waited for.
+    done.catch(() => undefined);
+    return done;
+  };
+  return {
+    servers: part("servers", ...(servers ? [() => ensureEmbeddedServers(stackFolder, progress)] : [])),
+    embedding: part("embedding", () => ensureEmbeddingModel(progress)),
+    indexes: part(
+      "indexes",
+      () => ensureIndex("faiss", buildNative, progress),
+      ...(flat ? [() => ensureIndex("faiss-node", buildFaissNode, progress)] : []),
+    ),
+    llama: part("llama", ...(llama ? [() => ensureLlama(progress, scattered)] : [])),
+  };
 }
 
-async function ensureIndexes(progress: Progress): Promise<void> {
-  for (const [name, build] of [["faiss", buildNative] as const, ["faiss-node", buildFaissNode] as const]) {
-    const native = await build((line) => progress.line(`  ${name}: ${line}`));
-    progress.line(
-      native.built
-        ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
-        : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
-    );
-  }
+const there = (name: string, progress: Progress): void => progress.line(`✓ ${name}: there`);
+
+async function ensureEmbeddedServers(folder: string, progress: Progress): Promise<void> {
+  const before = await hasServers(folder);
+  // Java is asked for even when they are there.
+  if (before) await ensureServers(folder);
+  else await progress.task("servers", (say) => ensureServers(folder, say));
+  if (before) there("servers", progress);
 }
 
-async function ensureLanguageModel(progress: Progress): Promise<void> {
-  if (hasLlamaModel()) progress.line("✓ language model: there");
-  else await progress.task("language model", fetchLlamaModel, (file) => file);
-  if (hasRequantisedModel()) return progress.line("✓ language model as Q8_0: there");
+async function ensureEmbeddingModel(progress: Progress): Promise<void> {
+  if (hasEmbeddingModel()) return there("embedding model", progress);
+  await progress.task("embedding model", makeEmbeddingModel);
+}
+
+async function ensureIndex(
+  name: string,
+  build: (say: (line: string) => void) => Promise<NativeBuild>,
+  progress: Progress,
+): Promise<void> {
+  const native = await build((line) => progress.line(`  ${name}: ${line}`));
+  progress.line(
+    native.built
+      ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
+      : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
+  );
+}
+
+/** The model is fetched while the addon is compiled; the headers are fetched once for both. */
+async function ensureLlama(progress: Progress, scattered: boolean): Promise<void> {
+  const model = hasLlamaModel()
+    ? Promise.resolve(there("language model", progress))
+    : progress.task("language model", fetchLlamaModel);
+  await Promise.all([model, ensureLlamaAddon(progress, scattered)]);
+  if (hasRequantisedModel()) return there("language model as Q8_0", progress);
   const made = await makeRequantisedModel((line) => progress.line(`  language model as Q8_0: ${line}`));
   progress.line(
     made.made
@@ -80,16 +122,16 @@ async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise
   );
 }
 
-/** One set-up at a time on a cache folder; a dead one's lock is taken over after a minute. */
-async function withLock(progress: Progress, work: () => Promise<void>): Promise<void> {
+/** A part at a time on a cache folder; a dead set-up's lock is taken over after a minute. */
+async function withLock(part: string, progress: Progress, work: () => Promise<void>): Promise<void> {
   const folder = cacheFolder();
   await mkdir(folder, { recursive: true });
-  const options = { lockfilePath: join(folder, "setup.lock"), stale: 60_000, update: 5_000 };
+  const options = { lockfilePath: join(folder, `setup-${part}.lock`), stale: 60_000, update: 5_000 };
   let release: () => Promise<void>;
   try {
     release = await lockfile.lock(folder, options);
   } catch {
-    progress.line(`another set-up works on ${folder}: waiting for it`);
+    progress.line(`another set-up works on ${part} in ${folder}: waiting for it`);
     release = await lockfile.lock(folder, {
       ...options,
       retries: { retries: 600, factor: 1, minTimeout: 1_000, maxTimeout: 1_000 },
@@ -100,15 +142,6 @@ async function withLock(progress: Progress, work: () => Promise<void>): Promise<
   } finally {
     await release();
   }
-}
-
-/** The embedded servers install themselves, with a progress of their own. */
-async function ensureEmbeddedServers(folder: string, progress: Progress): Promise<void> {
-  const module = new URL("../stack/install.ts", import.meta.url);
-  if (!existsSync(module)) return;
-  const { ensureServers } = (await import(module.href)) as { ensureServers(folder: string): Promise<unknown> };
-  await ensureServers(folder);
-  progress.line("✓ servers: there");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

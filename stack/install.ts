@@ -26,7 +26,7 @@ const downloadedMegabytes = 190;
  * (17 or newer) and, for the download only, `mvn`. Safe when several processes call it at once.
  * Throws with what is missing.
  */
-export async function ensureServers(folder: string): Promise<string> {
+export async function ensureServers(folder: string, say?: (line: string) => void): Promise<string> {
   const link = stackFolder(folder).servers;
   await checkJava();
   if (await isCurrent(link)) return link;
@@ -38,7 +38,7 @@ export async function ensureServers(folder: string): Promise<string> {
   const target = join(cache, serversName);
   if (!(await isComplete(target)))
     // Ten minutes: another clone may be downloading over a slow line.
-    await withMutex(cache, serversName, () => download(cache, target), 600_000);
+    await withMutex(cache, serversName, () => download(cache, target, say), 600_000);
   await withMutex(stackFolder(folder).root, "link", async () => {
     if (await isCurrent(link)) return;
     // A link to an older version or into a cache that was moved away, or what an interrupted set-up
@@ -48,6 +48,9 @@ export async function ensureServers(folder: string): Promise<string> {
   });
   return link;
 }
+
+/** Whether they are downloaded, and linked into this folder. */
+export const hasServers = (folder: string): Promise<boolean> => isCurrent(stackFolder(folder).servers);
 
 /** A link made before an upgrade leads to the old version: it must not count. */
 async function isCurrent(link: string): Promise<boolean> {
@@ -62,7 +65,7 @@ async function isComplete(servers: string): Promise<boolean> {
   );
 }
 
-async function download(cache: string, target: string): Promise<void> {
+async function download(cache: string, target: string, say?: (line: string) => void): Promise<void> {
   if (await isComplete(target)) return;
   // The lock is ours, so drafts are leftovers of killed downloads.
   for (const name of await readdir(cache))
@@ -70,7 +73,7 @@ async function download(cache: string, target: string): Promise<void> {
   await rm(target, { recursive: true, force: true });
   const draft = join(cache, `${serversName}.draft-${process.pid}`);
   try {
-    await maven(draft);
+    await maven(draft, say);
     for (const part of ["kafka", "registry"])
       if ((await readdir(join(draft, part)).catch(() => [])).length === 0)
         throw new Error(`mvn ended well but left no ${part} in ${draft}`);
@@ -82,7 +85,7 @@ async function download(cache: string, target: string): Promise<void> {
   }
 }
 
-async function maven(draft: string): Promise<void> {
+async function maven(draft: string, say?: (line: string) => void): Promise<void> {
   const pom = fileURLToPath(new URL("./pom.xml", import.meta.url));
   const options = [
     "-B",
@@ -92,7 +95,8 @@ async function maven(draft: string): Promise<void> {
     `-Dservers.folder=${draft}`,
     `-Dscratch.folder=${join(draft, "scratch")}`,
   ];
-  const progress = startProgress("Downloading Kafka 4.2.2 and Apicurio Registry 2.6.13", downloadedMegabytes, "MB");
+  const title = "Downloading Kafka 4.2.2 and Apicurio Registry 2.6.13";
+  const progress = startProgress(title, downloadedMegabytes, "MB", say);
   const child = spawn("mvn", options, { stdio: ["ignore", "pipe", "pipe"] });
   const tail: string[] = [];
   let bytes = 0;

@@ -8,8 +8,9 @@ export interface Progress {
   finish(): void;
 }
 
-export function startProgress(title: string, total: number, unit: string): Progress {
-  if (process.stderr.isTTY) {
+/** `say` gets the lines instead; then no bar is drawn. */
+export function startProgress(title: string, total: number, unit: string, say?: (line: string) => void): Progress {
+  if (process.stderr.isTTY && say === undefined) {
     const bar = new SingleBar({ format: `${title} [{bar}] {value}/{total} ${unit}`, stream: process.stderr });
     bar.start(total, 0);
     return {
@@ -20,17 +21,18 @@ export function startProgress(title: string, total: number, unit: string): Progr
       },
     };
   }
-  process.stderr.write(`${title} ...\n`);
+  const write = say ?? ((line: string): void => void process.stderr.write(`${line}\n`));
+  write(`${title} ...`);
   const started = performance.now();
   let written = started;
   return {
     update(done) {
       if (performance.now() - written < 10_000) return;
       written = performance.now();
-      process.stderr.write(`${title}: ${Math.floor(done)} of about ${total} ${unit}\n`);
+      write(`${title}: ${Math.floor(done)} of about ${total} ${unit}`);
     },
     finish: () => {
-      process.stderr.write(`${title}: done in ${((performance.now() - started) / 1000).toFixed(0)} s\n`);
+      write(`${title}: done in ${((performance.now() - started) / 1000).toFixed(0)} s`);
     },
   };
 }
