@@ -7,9 +7,9 @@ const stint = (requests: number, seconds: number, cpu: number, latencies = [1, 2
   requests,
   seconds,
   latencies,
-  cpuSeconds: { stages: cpu, kafka: 2 * cpu, clickhouse: cpu / 2 },
+  cpuSeconds: { ours: { stages: 0.75 * cpu, vectors: 0.25 * cpu }, servers: { kafka: 2 * cpu, clickhouse: cpu / 2 } },
 });
-const extras = { now: 300.25, peak: 400, examples: 3, questions: 2 };
+const extras = { now: 300.25, peak: 400, examples: 3, questions: 2, layouts: {} };
 
 test("the ratio is of each round's own pair, the median over rounds; CPU is a request's", () => {
   const parts: Part[] = [
@@ -33,6 +33,8 @@ test("the ratio is of each round's own pair, the median over rounds; CPU is a re
     throughput_ratio_range: [0.5, 0.9],
     cpu_ms_per_request: 1,
     cpu_ms_per_request_16: 2,
+    cpu_ratio: 2,
+    cpu_ms_by_process: { stages: 0.75, vectors: 0.25, kafka: 2, clickhouse: 0.5 },
     broker_cpu_ms_per_request: 2,
     p50_ms_1: 7,
     p50_ms_16: 2,
@@ -43,9 +45,11 @@ test("the ratio is of each round's own pair, the median over rounds; CPU is a re
 });
 
 test("what was not measured is null, with a reason", () => {
-  const { figures, reasons } = figuresOf([], extras);
+  const { figures, reasons } = figuresOf([], { ...extras, layouts: undefined });
   expect(figures).toMatchObject({ throughput_per_s: null, throughput_ratio: null, p50_ms_1: null, plan_ms: null });
-  expect(Object.keys(reasons ?? {})).toEqual(expect.arrayContaining(["throughput_per_s", "p99_ms_16", "plan_ms"]));
+  expect(Object.keys(reasons ?? {})).toEqual(
+    expect.arrayContaining(["throughput_per_s", "p99_ms_16", "plan_ms", "layouts"]),
+  );
 });
 
 test("example pairs are distinct and the same every time", () => {

@@ -1,6 +1,7 @@
 // From the stints of the loop benchmark to its figures, by the names of the specification. Pure.
 import type { Measured } from "../benchmark.ts";
 import { median, quantile, significant, spread } from "../support/statistics.ts";
+import type { LayoutFigures } from "./layouts.ts";
 
 /** One load on the loop or on the floor. */
 export interface Stint {
@@ -8,8 +9,8 @@ export interface Stint {
   seconds: number;
   /** Milliseconds. */
   latencies: number[];
-  /** By process: stages, and the servers of the stack. */
-  cpuSeconds: { stages: number } & Record<string, number>;
+  /** By process: of ours, with what they started, and of the stack's servers. */
+  cpuSeconds: { ours: Record<string, number>; servers: Record<string, number> };
 }
 export interface Round {
   loop: Stint;
@@ -27,15 +28,33 @@ export interface Extras {
   peak: number;
   examples: number;
   questions: number;
+  /** Of the same loop in other processes; measured by the full form alone. */
+  layouts?: Record<string, LayoutFigures> | undefined;
 }
 
 const throughput = ({ requests, seconds }: Stint): number => requests / seconds;
 const all = (part: Part | undefined, which: keyof Round): number[] =>
   (part?.rounds ?? []).flatMap((round) => round[which].latencies);
-const cpuMs = (part: Part | undefined, which: keyof Round, process: string): number[] =>
-  (part?.rounds ?? []).map(
-    (round) => (1000 * (round[which].cpuSeconds[process] ?? Number.NaN)) / round[which].requests,
+/** CPU milliseconds a request of all processes of ours together. */
+export const ourCpuMs = ({ requests, cpuSeconds: { ours } }: Stint): number =>
+  (1000 * Object.values(ours).reduce((sum, seconds) => sum + seconds, 0)) / requests;
+/** The same, or that of one server, in each round. */
+const cpuMs = (part: Part | undefined, which: keyof Round, server?: string): number[] =>
+  (part?.rounds ?? []).map(({ [which]: stint }) =>
+    server === undefined ? ourCpuMs(stint) : (1000 * (stint.cpuSeconds.servers[server] ?? Number.NaN)) / stint.requests,
   );
+
+/** CPU milliseconds a request of each process, the median over rounds. */
+export function cpuByProcess(stints: readonly Stint[]): Record<string, number> {
+  const names = new Set(stints.flatMap(({ cpuSeconds: { ours, servers } }) => Object.keys({ ...ours, ...servers })));
+  const of = (name: string): number =>
+    median(
+      stints.map(
+        ({ cpuSeconds: { ours, servers }, requests }) => (1000 * (ours[name] ?? servers[name] ?? 0)) / requests,
+      ),
+    );
+  return Object.fromEntries([...names].map((name) => [name, significant(of(name), 3)]));
+}
 
 export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
   const at = (inFlight: number): Part | undefined => parts.find((part) => part.inFlight === inFlight);
@@ -81,10 +100,15 @@ export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
     floor_p50_ms_1: middle("floor_p50_ms_1", all(one, "floor")),
     floor_p50_ms_16: middle("floor_p50_ms_16", all(sixteen, "floor")),
     floor_p50_ms_64: middle("floor_p50_ms_64", all(sixtyFour, "floor")),
-    cpu_ms_per_request: middle("cpu_ms_per_request", cpuMs(sixtyFour, "loop", "stages")),
-    cpu_ms_per_request_range: range(cpuMs(sixtyFour, "loop", "stages")),
-    cpu_ms_per_request_16: middle("cpu_ms_per_request_16", cpuMs(sixteen, "loop", "stages")),
-    floor_cpu_ms_per_request: middle("floor_cpu_ms_per_request", cpuMs(sixtyFour, "floor", "stages")),
+    cpu_ms_per_request: middle("cpu_ms_per_request", cpuMs(sixtyFour, "loop")),
+    cpu_ms_per_request_range: range(cpuMs(sixtyFour, "loop")),
+    cpu_ms_per_request_16: middle("cpu_ms_per_request_16", cpuMs(sixteen, "loop")),
+    cpu_ms_by_process: rounds.length === 0 ? null : cpuByProcess(rounds.map((round) => round.loop)),
+    cpu_ratio: middle(
+      "cpu_ratio",
+      cpuMs(sixtyFour, "loop").map((ms, round) => ms / cpuMs(sixtyFour, "floor")[round]!),
+    ),
+    floor_cpu_ms_per_request: middle("floor_cpu_ms_per_request", cpuMs(sixtyFour, "floor")),
     broker_cpu_ms_per_request: middle("broker_cpu_ms_per_request", cpuMs(sixtyFour, "loop", "kafka")),
     floor_broker_cpu_ms_per_request: middle("floor_broker_cpu_ms_per_request", cpuMs(sixtyFour, "floor", "kafka")),
     clickhouse_cpu_ms_per_request: middle("clickhouse_cpu_ms_per_request", cpuMs(sixtyFour, "loop", "clickhouse")),
@@ -95,6 +119,8 @@ export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
     rounds: Object.fromEntries(parts.map((part) => [part.inFlight, part.rounds.length])),
     examples: extras.examples,
     questions: extras.questions,
+    layouts: extras.layouts ?? null,
   };
+  if (extras.layouts === undefined) reasons.layouts = "only the full form starts the loop in other processes";
   return { figures, reasons };
 }

@@ -8,13 +8,15 @@ import { fileURLToPath } from "node:url";
 import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
 import { stackFolder } from "../../stack/folder.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
-import { cpuSeconds, resident } from "../support/processes.ts";
-import { startChild, type Child } from "./child.ts";
-import { createDriver, type Driver } from "./driver.ts";
-import { figuresOf, type Part, type Stint } from "./figures.ts";
+import { resident } from "../support/processes.ts";
+import { startChild } from "./child.ts";
+import { createDriver } from "./driver.ts";
+import { figuresOf, type Part } from "./figures.ts";
 import { loadHistory } from "./history.ts";
+import { measureLayouts } from "./layouts.ts";
 import { planTimes } from "./plan-times.ts";
-import { startRealLoop, type RealLoop } from "./system.ts";
+import { floorStints, loopStints } from "./stints.ts";
+import { startRealLoop } from "./system.ts";
 
 interface Plan {
   warmUpSeconds: number;
@@ -22,10 +24,12 @@ interface Plan {
 }
 
 const quick: Plan = {
-  warmUpSeconds: 2.5,
+  // As long as the full form's: by then the code is compiled, and a ratio agrees with the full
+  // form's.
+  warmUpSeconds: 12,
   parts: [
-    { inFlight: 64, rounds: 3, seconds: 1.8 },
-    { inFlight: 16, rounds: 1, seconds: 1.8 },
+    { inFlight: 64, rounds: 3, seconds: 3 },
+    { inFlight: 16, rounds: 1, seconds: 2 },
     { inFlight: 1, rounds: 1, seconds: 1 },
   ],
 };
@@ -63,6 +67,9 @@ async function run(context: BenchContext): Promise<Measured> {
 async function measure(context: BenchContext, stack: string, brokers: readonly string[]): Promise<Measured> {
   const { checkpoints, signal } = context;
   const closing: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const one of closing.splice(0).reverse()) await one().catch((error: unknown) => context.note(String(error)));
+  };
   try {
     const history = await loadHistory(context);
     context.note("starting the stages and the floor");
@@ -104,7 +111,11 @@ async function measure(context: BenchContext, stack: string, brokers: readonly s
     closing.push(drivers.loop.close, drivers.floor.close);
 
     const plan = context.quick ? quick : full;
-    const stints = createStints(real, floor, drivers, await serverPids(stack));
+    const servers = await serverPids(stack);
+    const stints = {
+      loop: loopStints(real, drivers.loop, servers),
+      floor: floorStints(floor, drivers.floor, servers),
+    };
     // Embeds every question once, and lets the compilers see all of the code.
     for (const inFlight of [8, 64]) {
       await stints.loop({ inFlight, seconds: plan.warmUpSeconds / 2 });
@@ -131,62 +142,13 @@ async function measure(context: BenchContext, stack: string, brokers: readonly s
       parts.push(part);
     }
     bar.finish();
-    const memory = resident(real.child.pid);
-    return figuresOf(parts, { ...memory, examples: history.examples.length, questions: history.questions.length });
+    const memory = resident(real.processes[0]!.child.pid);
+    const extras = { ...memory, examples: history.examples.length, questions: history.questions.length };
+    if (context.quick) return figuresOf(parts, extras);
+    await close();
+    return figuresOf(parts, { ...extras, layouts: await measureLayouts(context, stack, history, servers) });
   } finally {
-    for (const close of closing.reverse()) await close().catch((error: unknown) => context.note(String(error)));
-  }
-}
-
-/** Loads of the real loop and of the floor, with the CPU time that each process spent on them. */
-function createStints(
-  real: RealLoop,
-  floor: Child,
-  drivers: { loop: Driver; floor: Driver },
-  servers: Readonly<Record<string, number>>,
-): Record<"loop" | "floor", (load: { inFlight: number; seconds: number }) => Promise<Stint>> {
-  let answered = 0;
-  const stint = async (
-    { pid, check }: Child,
-    driver: Driver,
-    load: { inFlight: number; seconds: number },
-    settle: (values: readonly Buffer[]) => Promise<void>,
-  ): Promise<Stint> => {
-    const cpu = (): Record<string, number> =>
-      Object.fromEntries(Object.entries({ stages: pid, ...servers }).map(([name, id]) => [name, cpuSeconds(id)]));
-    const before = cpu();
-    const result = await driver.run(load);
-    check();
-    await settle(result.values);
-    const spent = Object.entries(cpu()).map(([name, seconds]) => [name, seconds - (before[name] ?? 0)]);
-    const { latencies, seconds } = result;
-    return {
-      requests: latencies.length,
-      seconds,
-      latencies,
-      cpuSeconds: Object.fromEntries(spent) as Stint["cpuSeconds"],
-    };
-  };
-  return {
-    loop: (load) =>
-      stint(real.child, drivers.loop, load, async (values) => {
-        answered += values.length;
-        // Recording belongs to the loop: its CPU counts, and it must not run into the floor's turn.
-        await real.recorded(answered);
-        await expectAnswers(real, values);
-      }),
-    floor: (load) => stint(floor, drivers.floor, load, () => Promise.resolve()),
-  };
-}
-
-/** A refusal is quick: a benchmark of refusals would be a good one. */
-async function expectAnswers({ session }: RealLoop, values: readonly Buffer[]): Promise<void> {
-  for (const value of values) {
-    const decoded = await session.codec.decode("responses", value);
-    if (!decoded.ok) throw new Error(`an unreadable response: ${decoded.reason}`);
-    const { status, error, exampleIds, degraded } = decoded.value;
-    if (status !== "ok" || exampleIds.length === 0 || degraded.length > 0)
-      throw new Error(`not the answer that was to be had: ${JSON.stringify({ status, error, exampleIds, degraded })}`);
+    await close();
   }
 }
 

@@ -4,13 +4,16 @@ import { histogramQuantile, significant, type Bucket } from "../support/statisti
 import type { RealLoop } from "./system.ts";
 
 /** since: milliseconds since the epoch. */
-export async function planTimes({ session, child }: RealLoop, since: number): Promise<Record<string, number | null>> {
+export async function planTimes(
+  { session, processes }: RealLoop,
+  since: number,
+): Promise<Record<string, number | null>> {
   const rows = await session.clickhouse.query<{ operator: string; ms: number }>(
     `SELECT timing.operator AS operator, quantileExact(0.5)(timing.ms) AS ms
      FROM decisions ARRAY JOIN timings AS timing
      WHERE created_at >= fromUnixTimestamp64Milli(toInt64(${Math.floor(since)})) GROUP BY operator ORDER BY min(indexOf(timings.operator, operator))`,
   );
-  const metrics = await fetch(String(child.announced.metrics)).then((response) => response.text());
+  const metrics = await fetch(String(processes[0]?.child.announced.metrics)).then((response) => response.text());
   const compose = histogramQuantile(bucketsOf(metrics, { stage: "plan", operator: "compose" }), 0.5) * 1000;
   return {
     ...Object.fromEntries(rows.map(({ operator, ms }) => [operator, significant(ms, 3)])),

@@ -13,7 +13,8 @@ import { startChild, type Child } from "./child.ts";
 import type { History } from "./history.ts";
 
 export interface RealLoop {
-  child: Child;
+  /** Each with the stages that it runs for a name; the first serves the figures of all of them. */
+  processes: readonly { name: string; child: Child }[];
   session: Session;
   /** The next request, one of the few distinct questions in turn. */
   next(): { key: string; value: Buffer };
@@ -22,11 +23,24 @@ export interface RealLoop {
   stop(): Promise<void>;
 }
 
+/** Arguments of `precedent up` by process. */
+export type Processes = Readonly<Record<string, readonly string[]>>;
+
+/** Everything in one, as `precedent up` runs it. */
+const together: Processes = { stages: [] };
+
 const answerAtOnce = { type: "recorded", latencyMs: 0, concurrency: 256 };
+
+interface RealLoopOptions {
+  stackFolder: string;
+  prefix: string;
+  history: History;
+  processes?: Processes;
+}
 
 export async function startRealLoop(
   { folder, profile, signal }: BenchContext,
-  { stackFolder, prefix, history }: { stackFolder: string; prefix: string; history: History },
+  { stackFolder, prefix, history, processes = together }: RealLoopOptions,
 ): Promise<RealLoop> {
   const log = join(folder, "answers.jsonl");
   await writeFile(log, history.log);
@@ -57,15 +71,33 @@ export async function startRealLoop(
     );
   await producer.close();
 
-  const child = await startChild({
-    arguments: [fileURLToPath(new URL("../../bin/precedent", import.meta.url)), "up", "--config", file],
-    log: join(folder, "up.log"),
-    profile: profile ? join(folder, "profiles") : undefined,
-    signal,
-  });
+  const started: RealLoop["processes"][number][] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(started.map(({ child }) => child.stop()));
+    await session.close();
+  };
+  try {
+    // One after the other: an instance id is taken by whoever comes first.
+    for (const [name, options] of Object.entries(processes)) {
+      const child = await startChild({
+        arguments: [
+          fileURLToPath(new URL("../../bin/precedent", import.meta.url)),
+          ...["up", "--config", file],
+          ...options,
+        ],
+        log: join(folder, `up-${name}.log`),
+        profile: profile ? join(folder, "profiles") : undefined,
+        signal,
+      });
+      started.push({ name, child });
+    }
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   let asked = 0;
   return {
-    child,
+    processes: started,
     session,
     next() {
       const question = history.questions[asked++ % history.questions.length]!;
@@ -82,9 +114,6 @@ export async function startRealLoop(
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     },
-    async stop() {
-      await child.stop();
-      await session.close();
-    },
+    stop,
   };
 }
