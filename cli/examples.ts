@@ -1,6 +1,7 @@
 // precedent examples: the pool from the command line. Here import FILE: pairs of request and
 // response, embedded and produced to the topic `examples`. The same pair gets the same id, so a
 // repeated or broken-off import does no harm.
+import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { embeddingToBytes } from "../algorithms/embedding.ts";
@@ -27,7 +28,8 @@ interface Options {
   asIs?: boolean;
 }
 
-const batchSize = 256;
+/** Of like lengths among so many, batches for the model are made: padding is wasted work. */
+const batchSize = 1_024;
 
 export function addExamples(program: Command, io: Io): void {
   const examples = program.command("examples").description("the examples that help to answer");
@@ -74,6 +76,8 @@ export function addExamples(program: Command, io: Io): void {
 const embedderOptions = (config: Config, io: Io) => ({
   folder: config.embedder.model ?? embeddingModelFolder(io.environment),
   threads: config.embedder.threads,
+  // An import has nothing else to do: a worker a core.
+  workers: Math.max(1, Math.floor(availableParallelism() / config.embedder.threads)),
   maxBatch: config.embedder.maxBatch,
   cacheEntries: config.embedder.cacheEntries,
 });

@@ -170,3 +170,20 @@ test("progress is told for every text", async () => {
   await create().embedder.embedAll(["a", "bb", "a"], (done) => seen.push(done));
   expect(seen).toEqual([1, 2, 3]);
 });
+
+test("so many batches at a time as can be computed side by side, and never more", async () => {
+  let [now, most] = [0, 0];
+  const { embedder } = create({
+    maxBatch: 2,
+    atOnce: 3,
+    run: async (texts) => {
+      most = Math.max(most, ++now);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      now--;
+      return lengths(texts);
+    },
+  });
+  const texts = Array.from({ length: 30 }, (_, i) => "x".repeat(i + 1));
+  expect((await embedder.embedAll(texts)).map((vector) => vector[0])).toEqual(texts.map((text) => text.length));
+  expect(most).toBe(3);
+});

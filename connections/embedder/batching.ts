@@ -13,6 +13,8 @@ export interface BatchingOptions {
   dimension: number;
   /** Vectors one after the other; its rejections are passed on to the texts of the batch. */
   run: (texts: readonly string[]) => Promise<Float32Array>;
+  /** Batches at a time: as many as can be computed side by side. Default 1. */
+  atOnce?: number;
   maxBatch: number;
   /** Vectors kept; 0 keeps none. */
   cacheEntries: number;
@@ -33,17 +35,17 @@ interface Item {
 }
 
 export function createBatchingEmbedder(options: BatchingOptions): Embedder {
-  const { model, dimension, run, maxBatch, cacheEntries, maxWaiting = 1_024 } = options;
+  const { model, dimension, run, atOnce = 1, maxBatch, cacheEntries, maxWaiting = 1_024 } = options;
   const cache = cacheEntries > 0 ? new LRUCache<string, Float32Array>({ max: cacheEntries }) : null;
   const underWay = new Map<string, Item>();
   const queue = createEmbedQueue<Item>(maxBatch);
   const counts = { computed: 0, cached: 0, refused: 0 };
-  let busy = false;
+  let working = 0;
   let closed = false;
 
   const work = async (): Promise<void> => {
-    if (busy) return;
-    busy = true;
+    if (working >= atOnce) return;
+    working++;
     // One turn of the event loop, so that what is asked together goes together.
     await new Promise(setImmediate);
     for (let batch = queue.next(); batch.length > 0; batch = queue.next()) {
@@ -61,7 +63,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
         for (const item of batch) item.reject(reason);
       }
     }
-    busy = false;
+    working--;
   };
 
   const settle = (item: Item, vector: Float32Array): void => {
@@ -133,7 +135,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
         onProgress?.(++done);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(texts.length, 2 * maxBatch) }, lane));
+    await Promise.all(Array.from({ length: Math.min(texts.length, (1 + atOnce) * maxBatch) }, lane));
     return vectors;
   }
 

@@ -1,11 +1,11 @@
-// The real embedder: a sentence encoder in an ONNX file, run by onnxruntime in a worker thread that
-// is started again when it crashes.
+// The real embedder: a sentence encoder in an ONNX file, run by onnxruntime in worker threads, each
+// with the model to itself, that are started again when they crash.
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
 import type { Waits } from "../../algorithms/backoff.ts";
-import { keepWorker } from "../worker/kept.ts";
+import { keepWorker, type KeptWorker } from "../worker/kept.ts";
 import { createBatchingEmbedder } from "./batching.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";
 import { EmbedderError, type Embedder } from "./port.ts";
@@ -13,8 +13,10 @@ import { EmbedderError, type Embedder } from "./port.ts";
 export interface OnnxEmbedderOptions {
   /** Has model.onnx and tokenizer.json; its name becomes the model's name. */
   folder: string;
-  /** Intra-op threads of ONNX Runtime, one worker thread beside them. */
+  /** Intra-op threads of ONNX Runtime, beside the thread of each worker. */
   threads: number;
+  /** Batches computed side by side, each by a worker that holds the model (90 MB). Default 1. */
+  workers?: number;
   maxBatch: number;
   cacheEntries: number;
   maxWaiting?: number;
@@ -32,7 +34,7 @@ export interface OnnxEmbedderOptions {
  * what they must be.
  */
 export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<Embedder> {
-  const { folder, threads, log } = options;
+  const { folder, threads, workers = 1, log } = options;
   const model = basename(resolve(folder));
   for (const file of ["model.onnx", "tokenizer.json"])
     if (!existsSync(join(folder, file)))
@@ -43,32 +45,52 @@ export async function createOnnxEmbedder(options: OnnxEmbedderOptions): Promise<
 
   let dimension = options.dimension;
   const input: EmbedWorkerInput = { folder, threads };
-  const worker = await keepWorker<EmbedMethods>({
-    name: `embedder ${model}`,
-    entry: options.worker ?? new URL("./worker.ts", import.meta.url),
-    data: input,
-    log,
-    ...(options.pause === undefined ? {} : { pause: options.pause }),
-    async prepare(client) {
-      const vector = await client.call("embed", ["A sentence to see what the model gives."]);
-      if (dimension !== undefined && vector.length !== dimension)
-        throw new Error(`its vectors have ${vector.length} numbers, expected ${dimension}`);
-      if (!vector.every(Number.isFinite)) throw new Error("its vectors have NaN or infinite numbers");
-      dimension = vector.length;
-    },
-  }).catch((error: unknown) => {
-    throw unavailable(model, error);
-  });
+  const start = (): Promise<KeptWorker<EmbedMethods>> =>
+    keepWorker<EmbedMethods>({
+      name: `embedder ${model}`,
+      entry: options.worker ?? new URL("./worker.ts", import.meta.url),
+      data: input,
+      log,
+      ...(options.pause === undefined ? {} : { pause: options.pause }),
+      async prepare(client) {
+        const vector = await client.call("embed", ["A sentence to see what the model gives."]);
+        if (dimension !== undefined && vector.length !== dimension)
+          throw new Error(`its vectors have ${vector.length} numbers, expected ${dimension}`);
+        if (!vector.every(Number.isFinite)) throw new Error("its vectors have NaN or infinite numbers");
+        dimension = vector.length;
+      },
+    });
+  const started = await Promise.allSettled(Array.from({ length: workers }, start));
+  const running = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const close = async (): Promise<void> => {
+    await Promise.all(running.map((worker) => worker.close()));
+  };
+  const failed = started.find((one) => one.status === "rejected");
+  if (failed !== undefined) {
+    await close();
+    throw unavailable(model, failed.reason);
+  }
 
+  /** A batch goes to one that has none; there are never more batches than workers. */
+  const free = [...running];
+  const run = async (texts: readonly string[]): Promise<Float32Array> => {
+    const worker = free.pop();
+    if (worker === undefined) throw new Error("more batches at a time than workers");
+    try {
+      return await worker.call("embed", texts);
+    } catch (error) {
+      throw unavailable(model, error);
+    } finally {
+      free.push(worker);
+    }
+  };
   return createBatchingEmbedder({
     ...options,
     model,
     dimension: dimension ?? 0,
-    run: (texts) =>
-      worker.call("embed", texts).catch((error: unknown) => {
-        throw unavailable(model, error);
-      }),
-    close: () => worker.close(),
+    run,
+    atOnce: workers,
+    close,
   });
 }
 
