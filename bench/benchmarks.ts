@@ -14,6 +14,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
 
 /** Their results lie beside them. */
 export const archived: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  "archive/embedding-int8": async () => (await import("./archive/embedding-int8/embedding-int8.ts")).embeddingInt8,
   "archive/linked-scattered": async () =>
     (await import("./archive/linked-scattered/linked-scattered.ts")).linkedScattered,
 };

