@@ -1,7 +1,7 @@
 // Changes of examples, published together: all of them or none, and then they are the pool's that
 // this process holds. The topic brings them too, but the next pass must know them already.
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
-import type { ExamplePool } from "../store/examples/port.ts";
+import type { PoolChanges } from "../store/examples/port.ts";
 import type { FencedProducer } from "../runtime/singleton.ts";
 import type { ExampleChange } from "./example-change.ts";
 
@@ -10,7 +10,7 @@ export interface PublishChangesDependencies<T extends string> {
   /** What is published of them. */
   messages: (changes: readonly ExampleChange[]) => Promise<OutgoingMessage<T>[]>;
   /** undefined: this process holds none yet. */
-  pool: () => Promise<Pick<ExamplePool, "remove" | "upsert">> | undefined;
+  pool: () => Promise<PoolChanges> | undefined;
 }
 
 export function createPublishChanges<T extends string>({ writer, messages, pool }: PublishChangesDependencies<T>) {

@@ -28,25 +28,6 @@ export function describeKvStore(name: string, open: (options?: Partial<KvStoreOp
       expect(store.variants(anEntry(2).chunk)).toEqual([]);
     });
 
-    it("makes a missing one once for all who ask, and again after a failure", async () => {
-      const store = await open();
-      let made = 0;
-      const make = async () => {
-        made++;
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        if (made === 1) throw new Error("no");
-        return blobOf(3);
-      };
-      const entry = anEntry(3);
-      const failed = await Promise.allSettled([store.compute(entry, make), store.compute(entry, make)]);
-      expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
-      const blobs = await Promise.all([1, 2, 3].map(() => store.compute(entry, make)));
-      expect(blobs).toEqual([blobOf(3), blobOf(3), blobOf(3)]);
-      expect(await store.compute(entry, make)).toEqual(blobOf(3));
-      expect(made).toBe(2);
-      expect(store.stats()).toMatchObject({ computed: 1, joined: 3 });
-    });
-
     it("evicts what is worth least, not what was used last", async () => {
       const store = await open({ memoryBytes: 30, diskBytes: 30 });
       for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));

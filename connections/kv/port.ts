@@ -57,9 +57,6 @@ export interface KvStats {
   misses: number;
   /** Loaded before they were asked for. */
   prefetched: number;
-  computed: number;
-  /** Callers that waited for what another was computing. */
-  joined: number;
   evicted: number;
   expired: number;
   /** Files that were damaged, cut off or another model's; they are removed. */
@@ -82,7 +79,8 @@ export class KvError extends Error {
   }
 }
 
-export interface KvStore {
+/** Caches by their key: what linking a prompt needs. */
+export interface KvCaches {
   /** Variants of a chunk that can be loaded, oldest first. No I/O. */
   variants(chunk: string): KvListed[];
   /**
@@ -95,11 +93,6 @@ export interface KvStore {
    * as it is.
    */
   put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
-  /**
-   * As get, and what is missing is made, by one caller at a time for all who ask. Rejects with what
-   * `make` rejects with.
-   */
-  compute(entry: Omit<KvEntry, "bytes" | "createdAt">, make: () => Promise<Uint8Array>): Promise<Uint8Array>;
   /** Counts a use whose repair cost `cfo`, [0, 1]. */
   used(key: string, cfo: number): void;
   /**
@@ -109,7 +102,10 @@ export interface KvStore {
    * room now, or it was aborted. What fails to load is left to get.
    */
   prefetch(keys: readonly string[], signal?: AbortSignal): Promise<(() => void) | null>;
+}
 
+/** What an operator of the store does with one cache (`precedent kv`). */
+export interface KvNames {
   /**
    * Names an entry; the id then goes where a key does in the four below. An id names one entry:
    * naming again moves it.
@@ -127,7 +123,9 @@ export interface KvStore {
   /** Gone at that time; null: when it is evicted. */
   expire(idOrKey: string, at: number | null): Promise<void>;
   remove(idOrKey: string): Promise<void>;
+}
 
+export interface KvStore extends KvCaches, KvNames {
   list(): KvListed[];
   stats(): KvStats;
   /** Resolves when all that is waiting to be written is on disk, or was given up. */

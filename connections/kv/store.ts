@@ -22,7 +22,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const counts = { ...noCounts };
   const tiers = createTiers(options, counts);
   const { held, byChunk, ids, halfLife } = tiers;
-  const computing = new Map<string, Promise<Uint8Array>>();
   const loading = new Map<string, Promise<Uint8Array | null>>();
   let closed = false;
   await tiers.readMarks();
@@ -74,24 +73,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     return blob;
   };
 
-  const compute: KvStore["compute"] = async (what, make) => {
-    const running = computing.get(what.key);
-    if (running !== undefined) {
-      counts.joined++;
-      return running;
-    }
-    const work = (async () => {
-      const found = await get(what.key);
-      if (found !== null) return found;
-      const blob = await make();
-      counts.computed++;
-      await put(what, blob);
-      return blob;
-    })().finally(() => computing.delete(what.key));
-    computing.set(what.key, work);
-    return work;
-  };
-
   const known = (idOrKey: string): Held => {
     const one = held.get(ids.get(idOrKey) ?? idOrKey);
     if (one === undefined) throw new KvError("unknown", `there is no chunk cache ${idOrKey}`);
@@ -114,7 +95,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       }),
     get,
     put,
-    compute,
     used(key, cfo) {
       const one = held.get(key);
       if (one !== undefined) one.value = addUse(one.value, reuseCredit(cfo, one.entry.tokens), clock(), halfLife);

@@ -23,7 +23,7 @@ export interface TierOptions {
 
 export type Counts = Omit<KvStats, "entries" | "memoryBytes" | "diskBytes" | "pinnedBytes">;
 export const noCounts: Readonly<Counts> = {
-  ...{ memoryHits: 0, diskHits: 0, misses: 0, prefetched: 0, computed: 0, joined: 0 },
+  ...{ memoryHits: 0, diskHits: 0, misses: 0, prefetched: 0 },
   ...{ evicted: 0, expired: 0, refused: 0, notWritten: 0 },
 };
 

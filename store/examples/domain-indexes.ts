@@ -98,9 +98,9 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
         held(domain).changes += gone.length + come.length;
       }
       const expected = vectors.getKeysCount(rangeOf(domain));
-      if (index.size() === expected) return true;
+      if (index.figures().size === expected) return true;
       await index.close();
-      throw new VectorError("bad_snapshot", `it has ${index.size()} vectors, expected ${expected}`);
+      throw new VectorError("bad_snapshot", `it has ${index.figures().size} vectors, expected ${expected}`);
     } catch (error) {
       if (!(error instanceof VectorError) || isLost(error)) throw error;
       log.warn(
@@ -129,7 +129,7 @@ export function createDomainIndexes({ layout, ledger, folder, openIndexes, onDam
       await Promise.all([...touched].map(([domain, keys]) => change(domain, keys)));
       for (const domain of touched.keys()) {
         const state = byDomain.get(domain);
-        if (state === undefined || state.index.size() > 0) continue;
+        if (state === undefined || state.index.figures().size > 0) continue;
         byDomain.delete(domain);
         await state.index.close();
         if (ledger.domains().get(domain)?.journal !== false) await files.forget(domain);

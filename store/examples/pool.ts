@@ -173,7 +173,6 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
       return example ?? undefined;
     },
     size: () => ledger.counts().held,
-    pending: reembed.waiting,
     figures: () => ({
       examples: ledger.counts().held,
       domains: ledger.domains().size,

@@ -32,6 +32,7 @@ export interface RefusedExample {
 export interface PoolFigures {
   examples: number;
   domains: number;
+  /** Those that wait for their new embedding. */
   pending: number;
   /**
    * Records whose checksum was wrong since the store was made: left out, and read again from the
@@ -44,7 +45,8 @@ export interface PoolFigures {
   indexes: { domain: string; figures: IndexFigures }[];
 }
 
-export interface ExamplePool {
+/** What the topic says, partition by partition. */
+export interface PoolPartitions {
   /**
    * The offset from which this partition has to be read on; null: it is not held, read it from its
    * beginning.
@@ -63,12 +65,19 @@ export interface ExamplePool {
    * is not on the topic.
    */
   release(partition: number): Promise<void>;
+}
+
+/** Changes of a process that writes to the topic itself. */
+export interface PoolChanges {
   /**
    * Ahead of the topic, by who wrote it there: held until the topic says otherwise, or the process
    * ends.
    */
   upsert(examples: readonly Example[]): Promise<RefusedExample[]>;
   remove(ids: readonly string[]): Promise<void>;
+}
+
+export interface ExamplePool extends PoolPartitions, PoolChanges {
   /**
    * The k nearest unexpired examples of the domain, nearest first. `now` in milliseconds since the
    * epoch. Rejects with VectorError index_unavailable.
@@ -76,8 +85,6 @@ export interface ExamplePool {
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
   get(id: string): HeldExample | undefined;
   size(): number;
-  /** Examples that wait for their new embedding. */
-  pending(): number;
   figures(): PoolFigures;
   close(): Promise<void>;
 }

@@ -42,14 +42,14 @@ test("one that another model embedded is held, not found, and found once it is e
   const { embedder, open } = gated("test");
   const pool = await testPool({ embedder });
   expect(await pool.apply(0, [put(foreign), put(anExample({ id: "own", vector: axis(3) }))], 2n)).toEqual([]);
-  expect([pool.pending(), pool.size(), pool.get("foreign")?.request]).toEqual([1, 2, "count the lines"]);
+  expect([pool.figures().pending, pool.size(), pool.get("foreign")?.request]).toEqual([1, 2, "count the lines"]);
   expect((await pool.nearest("acme/default", axis(3), 9, 0)).map(({ example }) => example.id)).toEqual(["own"]);
   open();
-  await expect.poll(() => pool.pending(), soon).toBe(0);
+  await expect.poll(() => pool.figures().pending, soon).toBe(0);
   expect(await nearest(pool, "count the lines")).toEqual(["foreign"]);
   // The same row again, from another partition, changes nothing about it.
   await pool.apply(1, [put(foreign)], 1n);
-  expect([pool.pending(), await nearest(pool, "count the lines")]).toEqual([0, ["foreign"]]);
+  expect([pool.figures().pending, await nearest(pool, "count the lines")]).toEqual([0, ["foreign"]]);
 });
 
 test("one that went, or changed, while it was being embedded stays as it is now", async () => {
@@ -61,7 +61,7 @@ test("one that went, or changed, while it was being embedded stays as it is now"
   await new Promise(setImmediate);
   await pool.apply(0, [{ ...put(gone), value: null }, put({ ...changed, request: "new text" })], 4n);
   open();
-  await expect.poll(() => pool.pending(), soon).toBe(0);
+  await expect.poll(() => pool.figures().pending, soon).toBe(0);
   expect([await nearest(pool, "new text"), await nearest(pool, "old text"), pool.size()]).toEqual([["changed"], [], 1]);
 });
 
@@ -79,15 +79,15 @@ test("a change of the model embeds everything again, also across another end; wi
 
   const held = gated("next");
   const second = await testPool({ folder, save, embedder: held.embedder });
-  expect([second.pending(), second.size(), second.position(0)]).toEqual([70, 70, 70n]);
+  expect([second.figures().pending, second.size(), second.position(0)]).toEqual([70, 70, 70n]);
   expect(await second.nearest("acme/default", axis(0), 9, 0)).toEqual([]);
   held.open();
-  await expect.poll(() => second.pending(), soon).toBe(0);
+  await expect.poll(() => second.figures().pending, soon).toBe(0);
   expect(await nearest(second, "text number 33")).toContain("e33");
   await second.close();
 
   const third = await testPool({ folder, save, embedder: held.embedder });
-  expect([third.pending(), third.size(), await nearest(third, "text number 33")]).toEqual([
+  expect([third.figures().pending, third.size(), await nearest(third, "text number 33")]).toEqual([
     0,
     70,
     expect.arrayContaining(["e33"]),
@@ -104,7 +104,7 @@ test("goes on after failures, and leaves out the text that has no vector", async
   const pool = await testPool({ embedder });
   const poison = anExample({ id: "poison", request: "poison", embeddingModel: "other" });
   await pool.apply(0, [put(foreign), put(poison)], 2n);
-  await expect.poll(() => pool.pending(), soon).toBe(0);
+  await expect.poll(() => pool.figures().pending, soon).toBe(0);
   expect([await nearest(pool, "count the lines"), pool.get("poison"), pool.size()]).toEqual([
     ["foreign"],
     undefined,

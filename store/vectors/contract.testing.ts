@@ -54,7 +54,7 @@ export function describeVectorIndex(
       expect(found.map((neighbour) => neighbour.key)).toEqual([0xffffffff, 0, 7]);
       expect(found[0]?.similarity).toBeCloseTo(1 / Math.hypot(1, 0.1), digits);
       expect(found[1]?.similarity).toBeCloseTo(0, 6);
-      expect(index.size()).toBe(3);
+      expect(index.figures().size).toBe(3);
       expect(index.figures()).toMatchObject({ size: 3 });
       await index.close();
     });
@@ -75,10 +75,10 @@ export function describeVectorIndex(
       const index = owner.open();
       await add(index, [1, axis(0)], [2, axis(1)]);
       await add(index, [1, axis(2)]);
-      expect(index.size()).toBe(2);
+      expect(index.figures().size).toBe(2);
       expect((await index.search(axis(0), 2)).every((neighbour) => neighbour.similarity === 0)).toBe(true);
       await add(index, [1, axis(3)], [1, axis(4)]);
-      expect(index.size()).toBe(2);
+      expect(index.figures().size).toBe(2);
       expect(await index.search(axis(4), 1)).toEqual([{ key: 1, similarity: 1 }]);
       await index.close();
     });
@@ -99,7 +99,7 @@ export function describeVectorIndex(
       expect(await codeOf(add(index, [1, axis(0)], [2, axis(0).fill(Infinity, 2)]))).toBe("not_finite");
       expect(await codeOf(index.search(new Float32Array(7), 1))).toBe("wrong_dimension");
       expect(await codeOf(index.search(axis(0).fill(NaN), 1))).toBe("not_finite");
-      expect(index.size()).toBe(0);
+      expect(index.figures().size).toBe(0);
       expect(await index.search(axis(0), 5)).toEqual([]);
       await index.close();
     });
@@ -136,7 +136,7 @@ export function describeVectorIndex(
       await add(index, [4, axis(4)]);
       const { index: restored, note } = await owner.restore(file);
       expect(note).toBe('version 7, "ß"');
-      expect(restored.size()).toBe(2);
+      expect(restored.figures().size).toBe(2);
       expect((await keysOf(restored, axis(0), 9)).sort()).toEqual([1, 3]);
       await add(restored, [4, axis(5)]);
       expect(await keysOf(restored, axis(5), 1)).toEqual([4]);
@@ -180,7 +180,7 @@ export function describeVectorIndex(
       const file = join(folder, "empty.index");
       await index.save(file, "");
       const { index: restored, note } = await owner.restore(file);
-      expect([restored.size(), note]).toEqual([0, ""]);
+      expect([restored.figures().size, note]).toEqual([0, ""]);
       await expect(index.save(join(file, "below a file"), "")).rejects.toThrow(/empty.index/);
       await Promise.all([index.close(), restored.close()]);
     });
@@ -219,7 +219,7 @@ export function describeVectorIndex(
             }
           }
           const found = await index.search(query, k);
-          expect(index.size()).toBe(truth.size);
+          expect(index.figures().size).toBe(truth.size);
           expect(new Set(found.map((neighbour) => neighbour.key)).size).toBe(Math.min(k, truth.size));
           const wanted = [...truth.values()].map((known) => dot(known, query)).sort((a, b) => b - a);
           found.forEach((neighbour, i) => {

@@ -77,7 +77,6 @@ export function createExactIndex(dimension: number): VectorIndex {
         return { key: keys[slot]!, similarity: asCosine(product) };
       });
     },
-    size: () => keys.length,
     figures: () => exactFigures(keys.length),
     async save(file, note) {
       checkOpen();

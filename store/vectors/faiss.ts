@@ -100,7 +100,6 @@ export async function createFaissIndexes(dimension: number, options: FaissOption
         checkVector(dimension, vector, "the query");
         return searches(vector, k);
       },
-      size: () => size,
       figures: () => ({ ...(figuresOf.get(index) ?? exactFigures(0)), size }),
       async save(file, note) {
         checkOpen();

@@ -37,14 +37,14 @@ describe.skipIf(!built)("faiss-node (npm run setup builds it)", () => {
     const seen: number[] = [];
     while (!over) {
       await new Promise((resolve) => setImmediate(resolve));
-      const size = index.size();
+      const size = index.figures().size;
       const found = await index.search(vectors.subarray(0, dimension), 1);
       if (size > 0) expect(found[0]?.key).toBe(0);
       seen.push(size);
     }
     await adding;
     expect(new Set(seen).size).toBeGreaterThan(5);
-    expect(index.size()).toBe(count);
+    expect(index.figures().size).toBe(count);
     // Removal moves later vectors up: keys keep theirs.
     await index.remove(keys.filter((key) => key % 3 === 0));
     for (const key of [1, 500, 1_999])

@@ -111,7 +111,6 @@ function createFlatIndex(index: FaissNode.IndexFlatIP, dimension: number): Vecto
       const { labels, distances } = index.search(Array.from(vector), count);
       return labels.map((place, i) => ({ key: keys[place]!, similarity: asCosine(distances[i]!) }));
     },
-    size: () => keys.length,
     figures: () => exactFigures(keys.length),
     async save(file, note) {
       checkOpen();

@@ -49,7 +49,7 @@ export interface VectorIndex {
   remove(keys: Uint32Array): Promise<void>;
   /** At most k neighbours, nearest first. */
   search(vector: Float32Array, k: number): Promise<Neighbour[]>;
-  size(): number;
+  /** `size` is as of the last addition or removal awaited. */
   figures(): IndexFigures;
   /**
    * Writes everything added and removed so far into one file (checksum, version, dimension and
