@@ -123,16 +123,18 @@ async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise
 }
 
 /** A part at a time on a cache folder; a dead set-up's lock is taken over after a minute. */
-async function withLock(part: string, progress: Progress, work: () => Promise<void>): Promise<void> {
+async function withLock(name: string, progress: Progress, work: () => Promise<void>): Promise<void> {
   const folder = cacheFolder();
   await mkdir(folder, { recursive: true });
-  const options = { lockfilePath: join(folder, `setup-${part}.lock`), stale: 60_000, update: 5_000 };
+  // A name for each part: proper-lockfile knows what a process holds by the name of what it locks.
+  const part = join(folder, `setup-${name}`);
+  const options = { realpath: false, stale: 60_000, update: 5_000 };
   let release: () => Promise<void>;
   try {
-    release = await lockfile.lock(folder, options);
+    release = await lockfile.lock(part, options);
   } catch {
-    progress.line(`another set-up works on ${part} in ${folder}: waiting for it`);
-    release = await lockfile.lock(folder, {
+    progress.line(`another set-up works on ${name} in ${folder}: waiting for it`);
+    release = await lockfile.lock(part, {
       ...options,
       retries: { retries: 600, factor: 1, minTimeout: 1_000, maxTimeout: 1_000 },
     });
