@@ -76,6 +76,8 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     // An arm needs its model, an index its addon.
     await Promise.all(Object.values(ready));
     signal.throwIfAborted();
+    // Set-up may have made a better model since the session was opened.
+    session.arms.replace(session.arms.configured());
     const starting = startStages(session);
     const stages = await screen.task(
       "stages",
