@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { figuresOf, type Part, type Stint } from "./figures.ts";
+import { figuresOf, type Part, type Round, type Stint } from "./figures.ts";
 import { examplePairs } from "./history.ts";
 import { bucketsOf } from "./plan-times.ts";
 
@@ -9,6 +9,7 @@ const stint = (requests: number, seconds: number, cpu: number, latencies = [1, 2
   latencies,
   cpuSeconds: { ours: { stages: 0.75 * cpu, vectors: 0.25 * cpu }, servers: { kafka: 2 * cpu, clickhouse: cpu / 2 } },
 });
+const both = (loop: Stint, floor: Stint): Round => ({ loop, floor, inline: loop, floorOne: floor });
 const extras = { now: 300.25, peak: 400, examples: 3, questions: 2, layouts: {} };
 
 test("the ratio is of each round's own pair, the median over rounds; CPU is a request's", () => {
@@ -16,13 +17,13 @@ test("the ratio is of each round's own pair, the median over rounds; CPU is a re
     {
       inFlight: 64,
       rounds: [
-        { loop: stint(100, 1, 0.1), floor: stint(200, 1, 0.1) },
-        { loop: stint(90, 1, 0.09), floor: stint(100, 1, 0.05) },
-        { loop: stint(80, 1, 0.16), floor: stint(100, 1, 0.05) },
+        both(stint(100, 1, 0.1), stint(200, 1, 0.1)),
+        both(stint(90, 1, 0.09), stint(100, 1, 0.05)),
+        both(stint(80, 1, 0.16), stint(100, 1, 0.05)),
       ],
     },
-    { inFlight: 16, rounds: [{ loop: stint(3, 1, 0.006), floor: stint(3, 1, 0.003) }], planMs: { select: 1 } },
-    { inFlight: 1, rounds: [{ loop: stint(3, 1, 0.003, [5, 7, 9]), floor: stint(3, 1, 0.003) }] },
+    { inFlight: 16, rounds: [both(stint(3, 1, 0.006), stint(3, 1, 0.003))], planMs: { select: 1 } },
+    { inFlight: 1, rounds: [both(stint(3, 1, 0.003, [5, 7, 9]), stint(3, 1, 0.003))] },
   ];
   const { figures, reasons } = figuresOf(parts, extras);
   expect(figures).toMatchObject({
@@ -38,6 +39,9 @@ test("the ratio is of each round's own pair, the median over rounds; CPU is a re
     broker_cpu_ms_per_request: 2,
     p50_ms_1: 7,
     p50_ms_16: 2,
+    inline: { throughput_per_s: 90, p50_ms_1: 7, cpu_ms_per_request: 1 },
+    floor_one: { throughput_per_s: 100, broker_cpu_ms_per_request: 1 },
+    ...{ inline_ratio: 1, inline_p50_ratio_16: 1, inline_p50_ratio_1: 3.5 },
     plan_ms: { select: 1 },
     rss_mib: 300.3,
   });

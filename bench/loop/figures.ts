@@ -12,10 +12,9 @@ export interface Stint {
   /** By process: of ours, with what they started, and of the stack's servers. */
   cpuSeconds: { ours: Record<string, number>; servers: Record<string, number> };
 }
-export interface Round {
-  loop: Stint;
-  floor: Stint;
-}
+/** loop: queued arms, and floor: its two hops; inline: inline arms, and floorOne: their one hop. */
+export type SystemName = "loop" | "floor" | "inline" | "floorOne";
+export type Round = Readonly<Record<SystemName, Stint>>;
 export interface Part {
   inFlight: number;
   rounds: Round[];
@@ -56,16 +55,15 @@ export function cpuByProcess(stints: readonly Stint[]): Record<string, number> {
   return Object.fromEntries([...names].map((name) => [name, significant(of(name), 3)]));
 }
 
+/** Rounded; null, with a reason, where nothing was measured. */
+type Figure = (name: string, values: readonly number[], of: (values: readonly number[]) => number) => number | null;
+
 export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
   const at = (inFlight: number): Part | undefined => parts.find((part) => part.inFlight === inFlight);
   const [one, sixteen, sixtyFour] = [at(1), at(16), at(64)];
   const rounds = sixtyFour?.rounds ?? [];
   const reasons: Record<string, string> = {};
-  const figure = (
-    name: string,
-    values: readonly number[],
-    of: (values: readonly number[]) => number,
-  ): number | null => {
+  const figure: Figure = (name, values, of) => {
     const finite = values.filter(Number.isFinite);
     if (finite.length > 0) return significant(of(finite));
     reasons[name] = "nothing was measured at this number in flight";
@@ -112,6 +110,7 @@ export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
     broker_cpu_ms_per_request: middle("broker_cpu_ms_per_request", cpuMs(sixtyFour, "loop", "kafka")),
     floor_broker_cpu_ms_per_request: middle("floor_broker_cpu_ms_per_request", cpuMs(sixtyFour, "floor", "kafka")),
     clickhouse_cpu_ms_per_request: middle("clickhouse_cpu_ms_per_request", cpuMs(sixtyFour, "loop", "clickhouse")),
+    ...inlineFigures(figure, { one, sixteen, sixtyFour }),
     plan_ms: planMs,
     rss_mib: significant(extras.now),
     rss_peak_mib: significant(extras.peak),
@@ -123,4 +122,43 @@ export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
   };
   if (extras.layouts === undefined) reasons.layouts = "only the full form starts the loop in other processes";
   return { figures, reasons };
+}
+
+/** Inline arms beside queued ones, and beside the floor of two hops; and the floor of one hop. */
+function inlineFigures(
+  figure: Figure,
+  { one, sixteen, sixtyFour }: Readonly<Record<"one" | "sixteen" | "sixtyFour", Part | undefined>>,
+): Record<string, unknown> {
+  const rounds = sixtyFour?.rounds ?? [];
+  const p99 = (values: readonly number[]): number => quantile(values, 0.99);
+  const beside = (name: string, part: Part | undefined): number | null =>
+    figure(
+      name,
+      (part?.rounds ?? []).map(({ inline, floor }) => median(inline.latencies) / median(floor.latencies)),
+      median,
+    );
+  const of = (name: string, which: "inline" | "floorOne") => ({
+    throughput_per_s: figure(
+      name,
+      rounds.map((round) => throughput(round[which])),
+      median,
+    ),
+    p50_ms_1: figure(name, all(one, which), median),
+    p50_ms_16: figure(name, all(sixteen, which), median),
+    p99_ms_16: figure(name, all(sixteen, which), p99),
+    p50_ms_64: figure(name, all(sixtyFour, which), median),
+    cpu_ms_per_request: figure(name, cpuMs(sixtyFour, which), median),
+    broker_cpu_ms_per_request: figure(name, cpuMs(sixtyFour, which, "kafka"), median),
+  });
+  return {
+    inline: of("inline", "inline"),
+    floor_one: of("floor_one", "floorOne"),
+    inline_ratio: figure(
+      "inline_ratio",
+      rounds.map(({ inline, loop }) => throughput(inline) / throughput(loop)),
+      median,
+    ),
+    inline_p50_ratio_16: beside("inline_p50_ratio_16", sixteen),
+    inline_p50_ratio_1: beside("inline_p50_ratio_1", one),
+  };
 }

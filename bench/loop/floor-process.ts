@@ -1,6 +1,7 @@
-// The floor, in a process like the real one's: two exactly-once stages of the same runtime whose
-// operators do nothing (requests -> work and decisions -> responses), so that what remains is
-// Kafka, transactions and the runtime. Started by loop.ts.
+// A floor, in a process like the real one: exactly-once stages of the same runtime whose operators
+// do nothing, so that what remains is Kafka, transactions and the runtime. Two hops as with queued
+// arms (requests -> work and decisions -> responses), or one as with inline ones (requests ->
+// decisions and responses). Started by systems.ts.
 import { once } from "node:events";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
 import { untilReachable } from "../../connections/kafka/retry.ts";
@@ -10,7 +11,7 @@ import { createLog } from "../../runtime/log.ts";
 import { createMetricsRegistry, createStageMetrics } from "../../metrics/stage.ts";
 import { createStage } from "../../runtime/stage.ts";
 
-const [brokers = "", prefix = ""] = process.argv.slice(2);
+const [brokers = "", prefix = "", hops = "2"] = process.argv.slice(2);
 const log = createLog({ level: "info" });
 // The defaults of the real system, so that both work under the same limits.
 const { kafka: settings, limits } = configSchema.parse({ arms: [{ name: "none", type: "llama" }] });
@@ -43,7 +44,10 @@ const passOn = (name: string, source: string, outputs: readonly string[]) =>
     metrics: createStageMetrics(metrics, name),
     log: log.child({ stage: name }),
   });
-const stages = [passOn("plan", "requests", ["work", "decisions"]), passOn("generate", "work", ["responses"])];
+const stages =
+  hops === "1"
+    ? [passOn("plan", "requests", ["decisions", "responses"])]
+    : [passOn("plan", "requests", ["work", "decisions"]), passOn("generate", "work", ["responses"])];
 await Promise.all(stages.map((stage) => stage.start()));
 log.info("running");
 

@@ -36,11 +36,13 @@ interface RealLoopOptions {
   prefix: string;
   history: History;
   processes?: Processes;
+  /** Who calls the arms. Default queued. */
+  dispatch?: "queued" | "inline";
 }
 
 export async function startRealLoop(
   { folder, profile, signal }: BenchContext,
-  { stackFolder, prefix, history, processes = together }: RealLoopOptions,
+  { stackFolder, prefix, history, processes = together, dispatch = "queued" }: RealLoopOptions,
 ): Promise<RealLoop> {
   const log = join(folder, "answers.jsonl");
   await writeFile(log, history.log);
@@ -51,11 +53,11 @@ export async function startRealLoop(
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
     routing: { costWeight: 20, saturation: { weight: 0 } },
     arms: [
-      { ...answerAtOnce, name: "small", file: log, cost: 0.1 },
-      { ...answerAtOnce, name: "large", file: log, cost: 1 },
+      { ...answerAtOnce, dispatch, name: "small", file: log, cost: 0.1 },
+      { ...answerAtOnce, dispatch, name: "large", file: log, cost: 1 },
     ],
   };
-  const file = join(folder, "precedent.yaml");
+  const file = join(folder, `${dispatch}.yaml`);
   await writeFile(file, JSON.stringify(raw)); // JSON is YAML
   const session = await openSession(configSchema.parse(raw), { log: createLog({ level: "warn" }), clientId: "driver" });
   const { kafka, codec, clickhouse, topic } = session;
@@ -85,7 +87,7 @@ export async function startRealLoop(
           ...["up", "--config", file],
           ...options,
         ],
-        log: join(folder, `up-${name}.log`),
+        log: join(folder, `${dispatch}-${name}.log`),
         profile: profile ? join(folder, "profiles") : undefined,
         signal,
       });

@@ -1,0 +1,88 @@
+// What the loop benchmark measures in turn: the real loop with queued and with inline arms, and the
+// floor of each, the same number of hops with empty operators on the same broker.
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Kafka } from "../../connections/kafka/port.ts";
+import { stackStatus } from "../../stack/attach.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { startChild } from "./child.ts";
+import { createDriver, type Driver, type DriverOptions } from "./driver.ts";
+import type { SystemName } from "./figures.ts";
+import type { History } from "./history.ts";
+import { floorStints, loopStints, type RunStint } from "./stints.ts";
+import { startRealLoop, type RealLoop } from "./system.ts";
+
+export interface Systems {
+  stints: Readonly<Record<SystemName, RunStint>>;
+  /** With queued arms. */
+  queued: RealLoop;
+  close(): Promise<void>;
+}
+
+export async function startSystems(
+  context: BenchContext,
+  { stack, brokers, history }: { stack: string; brokers: readonly string[]; history: History },
+): Promise<Systems> {
+  const { signal, note } = context;
+  const closing: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const one of closing.splice(0).reverse()) await one().catch((error: unknown) => note(String(error)));
+  };
+  const opened = async (options: Omit<DriverOptions, "signal">): Promise<Driver> => {
+    const driver = await createDriver({ ...options, signal });
+    closing.push(driver.close);
+    return driver;
+  };
+  try {
+    note("starting the stages and the floors");
+    const servers = await serverPids(stack);
+    const prefix = `loop_${randomBytes(4).toString("hex")}`;
+    const real = async (dispatch: "queued" | "inline"): Promise<{ system: RealLoop; run: RunStint }> => {
+      const options = { stackFolder: stack, prefix: `${prefix}_${dispatch}`, history, dispatch };
+      const system = await startRealLoop(context, options);
+      closing.push(system.stop);
+      const { kafka, topic } = system.session;
+      const topics = { requests: topic("requests"), responses: topic("responses") };
+      return { system, run: loopStints(system, await opened({ kafka, ...topics, next: system.next }), servers) };
+    };
+    const floor = async (kafka: Kafka, hops: 1 | 2): Promise<RunStint> => {
+      const own = `${prefix}.floor-${hops}.`;
+      const child = await startChild({
+        arguments: ["--import", "tsx", floorProcess, brokers.join(","), own, String(hops)],
+        log: join(context.folder, `floor-${hops}.log`),
+        profile: context.profile ? join(context.folder, "profiles") : undefined,
+        signal,
+      });
+      closing.push(child.stop);
+      const topics = { requests: `${own}requests`, responses: `${own}responses` };
+      return floorStints(child, await opened({ kafka, ...topics, next: kilobyte() }), servers);
+    };
+    // One after the other: an instance id is taken by whoever comes first.
+    const queued = await real("queued");
+    const inline = await real("inline");
+    const { kafka } = queued.system.session;
+    const [two, one] = [await floor(kafka, 2), await floor(kafka, 1)];
+    return {
+      stints: { loop: queued.run, floor: two, inline: inline.run, floorOne: one },
+      queued: queued.system,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const floorProcess = fileURLToPath(new URL("./floor-process.ts", import.meta.url));
+
+function kilobyte(): () => { key: string; value: Buffer } {
+  const value = Buffer.alloc(1_000, "x");
+  let sent = 0;
+  return () => ({ key: `floor-${sent++}`, value });
+}
+
+export async function serverPids(stack: string): Promise<Record<string, number>> {
+  const { servers } = await stackStatus(stack);
+  return Object.fromEntries(servers.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
+}
