@@ -4,6 +4,9 @@
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
+import { createArm } from "../arms/create.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import { tenantWeight } from "../config/tenants.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
 import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createPlacementTable, type PlacementMode } from "../policies/placement.ts";
@@ -16,6 +19,7 @@ import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../serving/load.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createSelectionMetrics } from "../metrics/selection.ts";
+import { createStageMetrics } from "../metrics/stage.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
@@ -23,10 +27,12 @@ import { atMost } from "../serving/at-most.ts";
 import { restoreSeenIds } from "../serving/seen.ts";
 import { holdDocuments } from "../serving/documents.ts";
 import { holdHelpfulness } from "../serving/helpfulness.ts";
+import { createInlineArms } from "../serving/inline-arms.ts";
+import { shareCalls, type SharedCalls } from "../serving/inline-calls.ts";
 import { followInventories } from "../serving/inventory.ts";
 import { followPartitionCount } from "../serving/partition-count.ts";
 import type { SessionOf } from "../serving/session.ts";
-import { groupName, type RunningStage } from "../serving/stage.ts";
+import { groupName, stageName, type RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
 
 /**
@@ -35,10 +41,23 @@ import { assembleStage } from "./stage.ts";
  */
 const proxyMs = 10_000;
 
-export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningStage> {
+export interface RunningPlan extends RunningStage {
+  /**
+   * Opens the inline arms that are new before `bringIntoForce` lets them be chosen; rejects, with
+   * nothing changed, when one can't be made.
+   */
+  replaceArms(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
+}
+
+export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningPlan> {
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
+  const inline = await createInlineArms({
+    configured: session.arms.configured,
+    open: (arm) => createArm(arm, { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(config.limits) }),
+    metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm)),
+  });
   const policies = createPolicyTable();
   const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
   const policyMetrics = createPolicyMetrics(session.metrics);
@@ -89,13 +108,15 @@ export async function startPlan(session: SessionOf<typeof plan>, instance: strin
   // Not waited for: without it an example is only not preferred.
   const caches = followInventories(session, log);
   const { set: onRead } = createLoadMetrics(session.metrics, config.routing);
-  const load = createLoadMonitor({ kafka, arms: () => monitoredArms(session), now: clock, onRead, log });
+  const calls = shareCalls(session, { own: inline.calls, instance, log });
+  const load = createLoadMonitor({ kafka, arms: () => monitoredArms(session, calls), now: clock, onRead, log });
 
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
   const pipeline = plan.bind({
     documents: documents.table,
     limits: config.limits,
     partitions: replies.now,
+    inline: inline.of,
     arms: session.arms.routed,
     clock,
     seen,
@@ -134,23 +155,27 @@ export async function startPlan(session: SessionOf<typeof plan>, instance: strin
   return {
     name: stage.name,
     health: stage.health,
+    replaceArms: inline.replace,
     async stop() {
       await stage.stop();
       load.stop();
       replies.stop();
       await documents.stop();
+      await Promise.all([inline.close(), calls.stop()]);
       await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
     },
   };
 }
 
-function monitoredArms({ arms, config, topic }: SessionOf<object>): MonitoredArm[] {
+function monitoredArms({ arms, config, topic }: SessionOf<object>, calls: SharedCalls): MonitoredArm[] {
+  const { prefix } = config.kafka;
   const costs = new Map(arms.routed().map(({ name, cost }) => [name, cost]));
   const cheapest = Math.min(...costs.values());
-  return arms.configured().map(({ name, concurrency }) => ({
+  return arms.configured().map(({ name, concurrency, dispatch }) => ({
     name,
-    topic: topic("work", name),
-    group: groupName(config.kafka.prefix, "generate", name),
+    ...(dispatch === "inline"
+      ? { topic: topic("requests"), group: groupName(prefix, plan.name), calls: () => calls.of(name) }
+      : { topic: topic("work", name), group: groupName(prefix, "generate", name) }),
     concurrency,
     costlier: (costs.get(name) ?? cheapest) > cheapest,
   }));

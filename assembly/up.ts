@@ -7,7 +7,7 @@ import { startCurate } from "./curate.ts";
 import { startGenerators, type Generators } from "../serving/generators.ts";
 import { startGenerate } from "./generate.ts";
 import { startLearn } from "./learn.ts";
-import { startPlan } from "./plan.ts";
+import { startPlan, type RunningPlan } from "./plan.ts";
 import { startRecord } from "./record.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "../serving/stage.ts";
@@ -23,7 +23,7 @@ export interface StartOptions {
 }
 
 export interface RunningStages {
-  /** One a stage, generate one an arm. */
+  /** One a stage, generate one an arm that is queued. */
   reports(): Record<string, StageHealth>;
   /**
    * Brings another set of arms into force without a restart; rejects, changing nothing, when one
@@ -47,13 +47,14 @@ export async function startStages(
   const folder = config.stack.folder;
   const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
   const running: RunningStage[] = [];
+  let plan: RunningPlan | undefined;
   let generators: Generators | undefined;
   const stop = async (): Promise<void> => {
     await Promise.all([generators?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
     await instance.release();
   };
   const start = async (stage: StageName): Promise<void> => {
-    if (stage === "plan") running.push(await startPlan(session, instance.id));
+    if (stage === "plan") running.push((plan = await startPlan(session, instance.id)));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") running.push(await startCurate(session, instance.id));
@@ -72,9 +73,12 @@ export async function startStages(
   return {
     reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
     async replaceArms(next) {
-      if (generators !== undefined) return generators.replace(next);
-      await session.prepareArms(next.map(({ name }) => name));
-      session.arms.replace(next);
+      const bringIntoForce = async (): Promise<void> => {
+        if (generators !== undefined) return generators.replace(next);
+        await session.prepareArms(next.map(({ name }) => name));
+        session.arms.replace(next);
+      };
+      await (plan === undefined ? bringIntoForce() : plan.replaceArms(next, bringIntoForce));
     },
     stop,
   };

@@ -71,6 +71,23 @@ describe("configuration", () => {
     );
   });
 
+  it("lets arms that wait be inline, and no llama arm; queued is the default of all", () => {
+    const endpoint = "type: openai, baseUrl: 'http://h', model: m";
+    const text = `arms: [{ name: a, ${endpoint}, dispatch: inline }, { name: b, type: recorded, file: f, dispatch: inline }]`;
+    expect(parse(text).arms.map(({ dispatch }) => dispatch)).toEqual(["inline", "inline"]);
+    const plain = `arms: [{ name: a, ${endpoint} }, { name: b, type: recorded, file: f }, { name: c, type: llama }]`;
+    expect(parse(plain).arms.map(({ dispatch }) => dispatch)).toEqual(["queued", "queued", "queued"]);
+    expect(problemsIn("arms:\n  - { name: a, type: llama, dispatch: inline }")).toEqual([
+      expect.stringMatching(
+        /^line 2: arms\[0\]\.dispatch: a llama arm can't be inline, .*; write queued, or leave it out$/,
+      ),
+    ]);
+    expect(problemsIn("arms:\n  - { name: a, type: recorded, file: f, dispatch: now }")).toEqual([
+      "line 2: arms[0].dispatch: not one of the choices; allowed: queued, inline",
+    ]);
+    expect(parse("arms: [{ name: a, type: llama, dispatch: queued }]").arms[0]?.dispatch).toBe("queued");
+  });
+
   it.each(["blend-15", "craft-0.5+focus", "last-1+random-10", "attended-20"])(
     "refuses the research policy %s for serving, and says which to choose",
     (policy) => {

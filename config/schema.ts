@@ -32,8 +32,9 @@ const limits = z.strictObject({
     .positive()
     .default(64 * 1_048_576),
   /**
-   * Repeats of requests under way that wait outside of inFlight for the first answer; a tenant has
-   * at most as many as it leaves free.
+   * Repeats of requests under way that wait outside of inFlight for the first answer, and as many
+   * requests that wait for an answer of an inline arm, for each such arm; a tenant has at most as
+   * many as it leaves free.
    */
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** Share of the places that a tenant has while others wait; 1 for those that are not named. */

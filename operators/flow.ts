@@ -64,6 +64,13 @@ export interface Routed extends Selected {
   decision: Decision;
 }
 
+/** After compose: what plan hands over to generate. */
+export interface Composed {
+  work: Work;
+  /** The work and its decision. */
+  emits: Emit<"work" | "decisions">[];
+}
+
 /** Work as generate receives it, and after link. */
 export type Taken = Received<Work>;
 export interface Linked extends Taken {

@@ -1,4 +1,6 @@
-// plan: from a request to the work for one arm. Exactly-once; requests finish in any order.
+// plan: from a request to the work for one arm, or to the response of an inline arm. Exactly-once;
+// requests finish in any order.
+import { createCallInline } from "../operators/call/inline.ts";
 import { createCompose } from "../operators/compose/compose.ts";
 import { planContract } from "../operators/contracts.ts";
 import { createEmbed } from "../operators/embed/embed.ts";
@@ -13,8 +15,10 @@ export const plan = pipeline()
     {
       name: "plan",
       sources: ["requests"],
-      tables: ["documents", "examples", "kv-inventory", "policies", "ClickHouse"],
+      tables: ["documents", "examples", "kv-inventory", "inline-calls", "policies", "ClickHouse"],
       outputs: ["work", "decisions", "responses", "dead-letters"],
+      // How many calls of inline arms this process has under way.
+      beside: ["inline-calls"],
     },
     planContract,
   )
@@ -24,4 +28,5 @@ export const plan = pipeline()
   .step("select", createSelect)
   .step("route", createRoute)
   .step("compose", createCompose)
+  .step("call", createCallInline)
   .end();

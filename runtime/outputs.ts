@@ -7,7 +7,7 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import type { StageMetrics } from "./metrics.ts";
 import type { BoundPipeline, Emitting, Problem } from "./pipeline.ts";
-import type { Emit, Outcome, Position, Received } from "./step.ts";
+import type { Emit, Ending, Position, Received } from "./step.ts";
 
 export interface OutputsOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
@@ -22,7 +22,7 @@ export interface OutputsOptions<N extends TopicName> {
 export interface Outputs<N extends TopicName> {
   deadLetter(record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage;
   answer(received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[];
-  conclude(outcome: Outcome<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[];
+  conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[];
 }
 
 export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): Outputs<N> {
@@ -50,7 +50,7 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
   const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>
     contract.answer(received, problem).map(encode);
 
-  function conclude(outcome: Outcome<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[] {
+  function conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[] {
     switch (outcome.kind) {
       case "ok":
         return outcome.value.emits.map(encode);

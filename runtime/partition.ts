@@ -17,6 +17,8 @@ export interface Task {
   flow: string;
   /** Whether it counts against the in-flight limits, or waits outside of them (places.ts). */
   place: "none" | "taken" | "parked";
+  /** Of a parked one: in which pool, and with how many bytes. */
+  parkedIn?: { pool: string; bytes: number } | undefined;
   /** A parked one that waits to have a place again: told when it has. */
   onPlace?: (() => void) | undefined;
   /** How often the broker has refused its outputs for good. */

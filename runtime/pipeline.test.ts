@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Document } from "../schemas/types.ts";
-import { pipeline } from "./pipeline.ts";
+import { pipeline, type Retry } from "./pipeline.ts";
 import { finish, ok, type Emit, type Received, type Step, type StepContext } from "./step.ts";
 import { silent } from "./doubles.testing.ts";
 
@@ -15,6 +15,11 @@ const record: Document = { tenant: "t", id: "r1", text: "you", title: null, crea
 const received: In = { record, position: { topic: "in", partition: 0, offset: 0 }, timestamp: 1, receivedAt: 2 };
 const emit = (text: string): Emit<"documents"> => ({ output: "documents", key: "r1", record: { ...record, text } });
 const context = (): StepContext => ({ signal: new AbortController().signal, log: silent, deadline: 9, timings: [] });
+const once: Retry = async (attempt) => {
+  const outcome = await attempt();
+  if (outcome.kind === "elsewhere") throw new Error("nothing is done elsewhere here");
+  return outcome;
+};
 
 const greet = pipeline()
   .declare({ name: "greet", sources: ["documents"], tables: [], outputs: ["documents", "dead-letters"] }, () => ({
@@ -59,7 +64,7 @@ test("operators run in order, each on what the one before found; every one is ti
     its,
     async (attempt) => {
       tries.push("try");
-      return attempt();
+      return once(attempt);
     },
     (operator) => seen.push(operator),
   );
@@ -71,23 +76,15 @@ test("operators run in order, each on what the one before found; every one is ti
 test("an outcome other than ok ends it: the operators behind it do not run", async () => {
   const seen: string[] = [];
   const nobody = { ...received, record: { ...record, text: "nobody" } };
-  const outcome = await greet.bind({ greeting: "hello" }).run(
-    nobody,
-    context(),
-    async (attempt) => attempt(),
-    (operator) => seen.push(operator),
-  );
+  const outcome = await greet
+    .bind({ greeting: "hello" })
+    .run(nobody, context(), once, (operator) => seen.push(operator));
   expect([outcome.kind, seen]).toEqual(["finish", ["stop"]]);
 });
 
 test("two bindings of one pipeline share nothing", async () => {
   const say = async (greeting: string): Promise<unknown> =>
-    greet.bind({ greeting }).run(
-      received,
-      context(),
-      async (attempt) => attempt(),
-      () => undefined,
-    );
+    greet.bind({ greeting }).run(received, context(), once, () => undefined);
   expect(await Promise.all([say("hello"), say("bye")])).toMatchObject([
     { value: { emits: [emit("hello you")] } },
     { value: { emits: [emit("bye you")] } },

@@ -8,7 +8,7 @@
 //     .end()
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { Declaration, StageDescription } from "./declaration.ts";
-import type { Emit, Outcome, Received, Step, StepContext } from "./step.ts";
+import type { Emit, Ending, Outcome, Received, Step, StepContext } from "./step.ts";
 
 /** What a source owes its readers when no operator produced the answer. */
 export interface SourceContract<N extends TopicName, O extends TopicName = TopicName> {
@@ -57,17 +57,20 @@ export interface BoundPipeline<N extends TopicName> {
     context: StepContext,
     retry: Retry,
     observe: Observe,
-  ): Promise<Outcome<Emitting, TopicName>>;
+  ): Promise<Ending<Emitting, TopicName>>;
 }
 
 export interface Emitting<O extends TopicName = TopicName> {
   emits: Emit<O>[];
 }
 export type Observe = (operator: string, milliseconds: number) => void;
-/** Runs a step until it ends otherwise than with retryLater. */
+/**
+ * Runs a step until it ends otherwise than with retryLater; what it leaves to be done elsewhere is
+ * waited for.
+ */
 export type Retry = <T, O extends TopicName>(
   attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
-) => Promise<Outcome<T, O>>;
+) => Promise<Ending<T, O>>;
 
 /** A pipeline that is complete but for its dependencies. */
 export type PipelineDefinition<Dependencies, D extends PipelineDeclaration> = D & {

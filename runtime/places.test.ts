@@ -163,6 +163,77 @@ describe("places", () => {
     expect(call("a-2").place.leave()).toBe(true);
   });
 
+  const slow = { pool: "slow", bytes: 10 };
+  const fast = { pool: "fast", bytes: 10 };
+
+  test("what waits for one thing elsewhere keeps no place from what waits for another, nor from other tenants", async () => {
+    const { deliver, call, running, stage } = await setUp({ inFlight: 2, parked: 8 });
+    deliver(many("a", 6));
+    const left: boolean[] = [];
+    for (const name of many("a", 5)) {
+      left.push(call(name).place.leave(slow));
+      await settled();
+    }
+    // Half of the pool is full of one tenant; the one too many keeps its place until it is refused.
+    expect(left).toEqual([true, true, true, true, false]);
+    expect(running()).toEqual(many("a", 6));
+    expect(call("a-5").place.leave(fast)).toBe(true);
+    await settled();
+    deliver(["b-0", "b-1"]);
+    call("a-4").done();
+    await settled();
+    expect(call("b-0").place.leave(slow)).toBe(true);
+    await settled();
+    expect(running().slice(6)).toEqual(["b-0", "b-1"]);
+    // All that is at work elsewhere is under way: a stage that stops waits for it.
+    expect(stage.health().inFlight).toBe(4 + 1 + 1 + 1);
+    for (const name of ["a-0", "a-1", "a-2", "a-3", "a-5", "b-0", "b-1"]) call(name).done();
+    await settled();
+    expect(stage.health().inFlight).toBe(0);
+  });
+
+  test("what waits elsewhere has room of its own beside repeats, and is committed as it ends", async () => {
+    const { deliver, call, producer, stage } = await setUp({ inFlight: 1, parked: 2 });
+    deliver(["a-0", "a-1", "a-2"]);
+    expect(call("a-0").place.leave()).toBe(true);
+    await settled();
+    expect(call("a-1").place.leave(slow)).toBe(true);
+    await settled();
+    expect(stage.health().inFlight).toBe(2);
+    call("a-1").done();
+    await settled();
+    call("a-2").done();
+    call("a-0").done();
+    await settled();
+    expect(valuesOf(producer.committed)).toEqual(["a-1", "a-0", "a-2"]);
+    expect(stage.health().inFlight).toBe(0);
+  });
+
+  test("a stage that stops finishes what is at work elsewhere", async () => {
+    const { deliver, call, producer, stage } = await setUp({ inFlight: 1 });
+    deliver(["a-0"]);
+    call("a-0").place.leave(slow);
+    await settled();
+    const stopped = stage.stop();
+    await settled();
+    expect(valuesOf(producer.committed)).toEqual([]);
+    call("a-0").done();
+    await stopped;
+    expect(valuesOf(producer.committed)).toEqual(["a-0"]);
+  });
+
+  test("the bytes of what waits elsewhere are bounded by what it holds; one of any size passes an empty pool", async () => {
+    const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
+    deliver(["a-0", "a-1", "b-0"]);
+    await settled();
+    expect(call("a-0").place.leave({ pool: "slow", bytes: 1_000 })).toBe(true);
+    expect(call("b-0").place.leave({ pool: "slow", bytes: 1 })).toBe(false);
+    call("a-0").done();
+    await settled();
+    expect(call("b-0").place.leave({ pool: "slow", bytes: 50 })).toBe(true);
+    expect(call("a-1").place.leave({ pool: "slow", bytes: 30 })).toBe(false);
+  });
+
   test("the bytes of what is parked are bounded, too", async () => {
     const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
     deliver(["a-".padEnd(40, "x"), "a-".padEnd(41, "x")]);

@@ -1,18 +1,21 @@
 // The places of a stage: how much it has under way, whose turn is next, and what waits outside of
 // them. Places are shared between flows (the tenants, as assembly says) by
-// algorithms/fair-queue.ts; a record that only waits for another one that is under way gives its
-// place back meanwhile (it is parked), within bounds of its own. Knows no operator and no clock.
-import { createFairQueue, leavesRoom } from "../algorithms/fair-queue.ts";
+// algorithms/fair-queue.ts; a record that only waits gives its place back meanwhile (it is parked):
+// for another one that is under way, or for something slow elsewhere, each in a pool of its own
+// with bounds of its own (pool.ts). Knows no operator and no clock.
+import { createFairQueue } from "../algorithms/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";
+import { createPool, type Pool } from "./pool.ts";
+import type { Waiting } from "./step.ts";
 
 export interface PlaceLimits {
   /** Records under way, and their bytes; a single larger one passes. */
   inFlight: number;
   inFlightBytes: number;
   /**
-   * Records that may be parked; their bytes are bounded by inFlightBytes. 16 times inFlight by
-   * default.
+   * Records that may be parked in a pool; their bytes are bounded by inFlightBytes. 16 times
+   * inFlight by default.
    */
   parked?: number;
 }
@@ -40,12 +43,16 @@ export interface Places {
   next(): Turn | undefined;
   /** Its outputs are committed, or nobody wants them any more. */
   release(task: Task): void;
-  /** Gives its place back; false: too much is parked already, by its flow or by all. */
-  park(task: Task): boolean;
+  /**
+   * Gives its place back; false: too much is parked in that pool already, by its flow or by all.
+   * Without `waiting`: it waits for another record.
+   */
+  park(task: Task, waiting?: Waiting): boolean;
   /** What waits in a partition is somebody else's. */
   drop(state: PartitionState): void;
   inFlight(): number;
-  parked(): number;
+  /** Parked because something elsewhere is at work on them: under way, though without a place. */
+  elsewhere(): number;
 }
 
 /**
@@ -54,12 +61,14 @@ export interface Places {
  */
 const capacity = 1_000_000;
 
+/** The pool of records that wait for another one. */
+const repeats = "";
+
 export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOptions): Places {
   const { inFlight: most, inFlightBytes: mostBytes, parked: mostParked = 16 * most } = limits;
   const queue = createFairQueue<Turn>(weightOf);
-  const parkedBy = new Map<string, { records: number; bytes: number }>();
+  const pools = new Map<string, Pool>();
   const taken = { records: 0, bytes: 0 };
-  const parked = { records: 0, bytes: 0 };
 
   /** By records or by bytes, whichever it takes more of. */
   const costOf = ({ bytes }: Task): number => Math.ceil(capacity * Math.max(1 / most, bytes / mostBytes));
@@ -70,14 +79,16 @@ export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOpti
     queue.release(task.flow, costOf(task));
   };
 
+  const poolOf = (name: string): Pool => {
+    const pool = pools.get(name) ?? createPool({ records: mostParked, bytes: mostBytes });
+    pools.set(name, pool);
+    return pool;
+  };
+
   const unpark = (task: Task): void => {
-    const own = parkedBy.get(task.flow);
-    if (own === undefined) return;
-    own.records--;
-    own.bytes -= task.bytes;
-    if (own.records === 0) parkedBy.delete(task.flow);
-    parked.records--;
-    parked.bytes -= task.bytes;
+    const { pool, bytes } = task.parkedIn ?? { pool: repeats, bytes: task.bytes };
+    poolOf(pool).leave(task.flow, bytes);
+    task.parkedIn = undefined;
   };
 
   const admits = ({ state, entry }: Turn): boolean =>
@@ -116,20 +127,13 @@ export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOpti
       task.place = "none";
     },
 
-    park(task) {
+    park(task, waiting) {
       if (task.place !== "taken") return task.place === "parked";
-      const own = parkedBy.get(task.flow) ?? { records: 0, bytes: 0 };
-      const room =
-        leavesRoom(own.records, 1, parked.records, mostParked) &&
-        leavesRoom(own.bytes, task.bytes, parked.bytes, mostBytes);
-      if (!room) return false;
+      const parkedIn = { pool: waiting?.pool ?? repeats, bytes: Math.max(task.bytes, waiting?.bytes ?? 0) };
+      if (!poolOf(parkedIn.pool).enter(task.flow, parkedIn.bytes)) return false;
       leave(task);
       task.place = "parked";
-      own.records++;
-      own.bytes += task.bytes;
-      parkedBy.set(task.flow, own);
-      parked.records++;
-      parked.bytes += task.bytes;
+      task.parkedIn = parkedIn;
       return true;
     },
 
@@ -137,6 +141,6 @@ export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOpti
       queue.dropLane(partitionKey(state));
     },
     inFlight: () => taken.records,
-    parked: () => parked.records,
+    elsewhere: () => [...pools].reduce((sum, [name, pool]) => sum + (name === repeats ? 0 : pool.records()), 0),
   };
 }

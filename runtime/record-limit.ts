@@ -1,6 +1,6 @@
 // What ends the work on one record before its time: the deadline, or the loss of its partition.
 import { Abandoned, deadlineExceeded } from "./retrying.ts";
-import type { Outcome } from "./step.ts";
+import type { Ending } from "./step.ts";
 
 /** An operator that ignores its signal is left behind this long after the deadline. */
 const graceMs = 1_000;
@@ -12,7 +12,7 @@ export interface Limit {
    * Ends the race when an operator doesn't heed the signal: at once when the partition is lost, a
    * grace after the deadline.
    */
-  over: Promise<Outcome<never>>;
+  over: Promise<Ending<never>>;
   /** The work is done. */
   end(): void;
 }
@@ -24,7 +24,7 @@ export function limitOf(lost: AbortSignal, withinMs: number): Limit {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let abandon = (): void => undefined;
-  const over = new Promise<Outcome<never>>((resolve, reject) => {
+  const over = new Promise<Ending<never>>((resolve, reject) => {
     abandon = () => {
       controller.abort(lost.reason);
       reject(new Abandoned("the partition was lost"));

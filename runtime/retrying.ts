@@ -1,5 +1,6 @@
 // Repeats a step while its dependency fails, until the deadline; then the request is refused. A
-// record that waits for another one's outcome gives its place back meanwhile (places.ts).
+// record that waits for another one's outcome, or for what is done elsewhere, gives its place back
+// meanwhile (places.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../algorithms/backoff.ts";
 import type { Retry } from "./pipeline.ts";
@@ -17,7 +18,12 @@ export function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place):
     let left = false;
     const waits = backoff(retryMs);
     for (;;) {
-      const outcome = await attempt();
+      let outcome = await attempt();
+      if (outcome.kind === "elsewhere") {
+        const { pool, bytes } = outcome;
+        left ||= place === undefined || place.leave({ pool, bytes });
+        outcome = left ? await outcome.go() : outcome.full();
+      }
       if (lost.aborted) throw new Abandoned("the partition was lost");
       if (outcome.kind !== "retryLater") {
         // What ends here needs none; what goes on does.

@@ -30,6 +30,7 @@ export interface Schedule {
   release(entry: TaskEntry): void;
   /** The partition is somebody else's. */
   drop(state: PartitionState): void;
+  /** With a place, or at work elsewhere. */
   inFlight(): number;
 }
 
@@ -49,6 +50,7 @@ export const positionOf = (state: PartitionState, entry: TaskEntry): Position =>
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { consumer, process, states, stopped, onDone, metrics, log } = options;
   const places = createPlaces(options);
+  const underWay = (): number => places.inFlight() + places.elsewhere();
   const waitingRecords = options.flowOf === undefined ? waitingLimit.records : waitingLimit.recordsOfFlows;
 
   const run = (): void => {
@@ -75,7 +77,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   function begin({ state, entry }: Turn): void {
     const task = entry.item;
-    metrics.inFlight(places.inFlight());
+    metrics.inFlight(underWay());
     if (entry.state === "running") {
       task.onPlace?.();
       return;
@@ -103,8 +105,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   }
 
   const placeOf = (state: PartitionState, entry: TaskEntry): Place => ({
-    leave() {
-      const left = places.park(entry.item);
+    leave(waiting) {
+      const left = places.park(entry.item, waiting);
       if (left) setImmediate(run);
       return left;
     },
@@ -122,7 +124,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   const release = (entry: TaskEntry): void => {
     places.release(entry.item);
-    metrics.inFlight(places.inFlight());
+    metrics.inFlight(underWay());
   };
 
   return {
@@ -136,6 +138,6 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       places.drop(state);
       for (const entry of state.window.entries()) release(entry);
     },
-    inFlight: places.inFlight,
+    inFlight: underWay,
   };
 }

@@ -72,14 +72,38 @@ export interface RetryLater {
   elseRefuse?: Refuse;
 }
 
+/** What a record waits for without a place: the pool that bounds such waiting, and what it holds. */
+export interface Waiting {
+  /** Never empty. */
+  pool: string;
+  /** In memory. */
+  bytes: number;
+}
+/**
+ * The rest of the step is done elsewhere and may take long (a model's answer): the record gives its
+ * place back meanwhile, so that others are not held up by it.
+ */
+export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
+  kind: "elsewhere";
+  /** Called once it has left its place; what it resolves to is the step's outcome. */
+  go(): Promise<Ending<T, O>>;
+  /** The outcome where no more may wait in its pool. */
+  full(): Ending<T, O>;
+}
+
 /** A record's place among those under way (places.ts). */
 export interface Place {
-  /** Gives it back while the record only waits; false: no more may wait without a place. */
-  leave(): boolean;
+  /**
+   * Gives it back while the record only waits, for another record or, with `waiting`, for something
+   * elsewhere; false: no more may wait so.
+   */
+  leave(waiting?: Waiting): boolean;
   /** Resolves when it has one again, in its turn. */
   take(): Promise<void>;
 }
-export type Outcome<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | RetryLater;
+/** How a step can end. */
+export type Ending<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | RetryLater;
+export type Outcome<T, O extends TopicName = never> = Ending<T, O> | Elsewhere<T, O>;
 
 export const ok = <T>(value: T): Ok<T> => ({ kind: "ok", value });
 export const finish = <E extends Emit>(...emits: E[]) => ({ kind: "finish" as const, emits });
@@ -88,6 +112,10 @@ export const retryLater = (cause: Error, elseRefuse?: Refuse): RetryLater => ({
   kind: "retryLater",
   cause,
   ...(elseRefuse === undefined ? {} : { elseRefuse }),
+});
+export const elsewhere = <T, O extends TopicName>(what: Omit<Elsewhere<T, O>, "kind">): Elsewhere<T, O> => ({
+  kind: "elsewhere",
+  ...what,
 });
 
 /** What the runtime gives to every call of a step. */

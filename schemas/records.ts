@@ -6,6 +6,7 @@ import type {
   Document,
   Example,
   Feedback,
+  InlineCalls,
   KvInventory,
   Observation,
   Policy,
@@ -29,6 +30,7 @@ export interface RecordOf {
   replays: Replay;
   documents: Document;
   "kv-inventory": KvInventory;
+  "inline-calls": InlineCalls;
   "prefill-samples": PrefillSample;
   "dead-letters": DeadLetter;
 }
@@ -52,6 +54,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   replays: "replay",
   documents: "document",
   "kv-inventory": "kv-inventory",
+  "inline-calls": "inline-calls",
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
 };

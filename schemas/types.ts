@@ -221,6 +221,17 @@ export interface Range {
   high: number;
 }
 
+/** How many calls of an inline arm a plan process has under way, newest by arm/instance; one that is not renewed for half a minute is void. */
+export interface InlineCalls {
+  arm: string;
+  tenant: string;
+  instance: string;
+  /** Under way or waiting for their turn in the arm. */
+  calls: number;
+  /** When they were counted. */
+  createdAt: number;
+}
+
 /** Which chunks the store of an arm's process holds, newest by arm/instance; one that is not renewed for minutes is void. */
 export interface KvInventory {
   arm: string;

@@ -1,7 +1,10 @@
-// generate for every arm of this process, and the change of arms while it runs: a new arm can
-// answer before plan may choose it, a removed one finishes what it was given.
+// generate for every queued arm of this process, and the change of arms while it runs: a new arm
+// can answer before plan may choose it, a removed one finishes what it was given, and so does one
+// that became inline: what still stands in its work topic (from before a restart, or from a plan
+// process that does not know yet) is done by a stage that ends when it is done.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../config/schema.ts";
+import { repeat } from "../runtime/repeat.ts";
 import { compareArms } from "./arms.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "./stage.ts";
@@ -17,6 +20,8 @@ export interface Generators {
 }
 
 const drainPollMs = 500;
+/** How often the work topics of inline arms are looked at. */
+const leftoverPollMs = 5_000;
 
 /** `open` starts an arm's stage; undefined: this process does not work for it. */
 export async function startGenerators(
@@ -26,8 +31,12 @@ export async function startGenerators(
   const running = new Map<string, RunningStage>();
   const draining = new AbortController();
   const start = async (arm: ArmConfig): Promise<void> => {
+    await stop(arm.name); // it may still be finishing what it was given before
     const stage = await open(arm);
     if (stage !== undefined) running.set(arm.name, stage);
+  };
+  const startQueued = async (arm: ArmConfig): Promise<void> => {
+    if (arm.dispatch === "queued") await start(arm);
   };
   const stop = async (name: string): Promise<void> => {
     const stage = running.get(name);
@@ -35,34 +44,64 @@ export async function startGenerators(
     await stage?.stop();
   };
 
-  /** Plan gives it nothing any more; what it was given ends at its deadline at the latest. */
-  const retire = async (name: string): Promise<void> => {
-    const end = Date.now() + session.config.limits.deadlineMs;
+  /** Whether records stand in its work topic; undefined: not known now. */
+  const unfinished = async (name: string): Promise<boolean | undefined> => {
     const group = groupName(session.config.kafka.prefix, "generate", name);
-    const unfinished = async (): Promise<boolean> => {
-      const partitions = await session.kafka.lag(group, session.topic("work", name)).catch(() => undefined);
-      return partitions === undefined || partitions.some(({ end, committed }) => end > (committed ?? 0));
-    };
-    while (!draining.signal.aborted && Date.now() < end && (await unfinished())) await sleep(drainPollMs);
-    await stop(name);
+    const partitions = await session.kafka.lag(group, session.topic("work", name)).catch(() => undefined);
+    return partitions?.some(({ end, committed }) => end > (committed ?? 0));
   };
 
-  await Promise.all(session.arms.configured().map(start));
+  /** Plan gives it nothing any more; what it was given ends at its deadline at the latest. */
+  const retire = async (name: string): Promise<void> => {
+    const stage = running.get(name);
+    const end = Date.now() + session.config.limits.deadlineMs;
+    while (!draining.signal.aborted && Date.now() < end && (await unfinished(name)) !== false) await sleep(drainPollMs);
+    // Meanwhile it may have come back, as another stage.
+    if (running.get(name) === stage) await stop(name);
+  };
+
+  /** Arms are not changed while a stage is started for what an inline one has left. */
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
+  };
+
+  const finishLeftovers = async (): Promise<boolean> => {
+    for (const arm of session.arms.configured()) {
+      if (arm.dispatch === "queued" || running.has(arm.name) || (await unfinished(arm.name)) !== true) continue;
+      await inTurn(async () => {
+        if (draining.signal.aborted || !session.arms.configured().includes(arm)) return;
+        await start(arm);
+        if (!running.has(arm.name)) return;
+        session.log.info({ arm: arm.name }, "the arm is inline and its work topic is not empty: its work is finished");
+        void retire(arm.name);
+      });
+    }
+    return false;
+  };
+
+  await Promise.all(session.arms.configured().map(startQueued));
+  const leftovers = repeat(finishLeftovers, {
+    ...{ everyMs: leftoverPollMs, signal: draining.signal, log: session.log },
+  });
   return {
     stages: () => [...running.values()],
-    async replace(arms) {
-      const { added, changed, removed } = compareArms(session.arms.configured(), arms);
-      await session.prepareArms(added.map(({ name }) => name));
-      await Promise.all(added.map(start));
-      for (const arm of changed) {
-        await stop(arm.name); // its work waits in the topic meanwhile
-        await start(arm);
-      }
-      session.arms.replace(arms);
-      for (const { name } of removed) void retire(name);
-    },
+    replace: (arms) =>
+      inTurn(async () => {
+        const { added, changed, removed } = compareArms(session.arms.configured(), arms);
+        await session.prepareArms(added.map(({ name }) => name));
+        await Promise.all(added.map(startQueued));
+        // One after the other; the work of one waits in its topic meanwhile.
+        for (const arm of changed) await startQueued(arm);
+        session.arms.replace(arms);
+        for (const { name } of removed) void retire(name);
+        for (const { name, dispatch } of changed) if (dispatch === "inline" && running.has(name)) void retire(name);
+      }),
     async stop() {
       draining.abort();
+      await leftovers; // it may be starting a stage
       await Promise.all([...running.keys()].map(stop));
     },
   };

@@ -92,6 +92,24 @@ describe("load monitor", () => {
     ]);
   });
 
+  it("takes an inline arm's calls of all plan processes, over what these take at a time", async () => {
+    // What its work topic says is nobody's business: here its topic and group are plan's.
+    const topics = new Map<string, Partition[]>([
+      [
+        "requests",
+        [
+          { end: 900, committed: 0 },
+          { end: 900, committed: 0 },
+        ],
+      ],
+    ]);
+    const inline = { topic: "requests", group: "plan", concurrency: 4, calls: () => 24 };
+    const { load, after } = watch(() => [arm("large", inline)], topics, new Map([["plan", 2]]));
+    await after(300);
+    expect(load().byArm.get("large")).toBeCloseTo(3, 3);
+    expect(load().costlier).toBeCloseTo(3, 3);
+  });
+
   it("keeps the average of an arm that can't be read, and goes on with the others", async () => {
     const topics = new Map<string, Partition[]>([
       ["work.small", [{ end: 4, committed: 0 }]],

@@ -1,6 +1,7 @@
 // How busy the arms are, for routing (docs/design/routing.md, Load): what stands unfinished in an
-// arm's work topic (end offset minus finished ones) over what its processes take at a time, read
-// every second, as a moving average with a half-life of 10 s. L is the mean of the arms more
+// arm's work topic (end offset minus finished ones), or the calls of an inline arm that all plan
+// processes have under way, over what its processes take at a time, read every second, as a moving
+// average with a half-life of 10 s. L is the mean of the arms more
 // expensive than the cheapest. Estimates alone: an arm that can't be read keeps its last average,
 // and routing goes on.
 import type { Logger } from "pino";
@@ -10,8 +11,11 @@ import { decodeFinished } from "../runtime/finished-offsets.ts";
 
 export interface MonitoredArm {
   name: string;
+  /** What its processes read, as which group: its work; of an inline arm plan's requests. */
   topic: string;
   group: string;
+  /** Of an inline arm: calls that all processes have under way. */
+  calls?: (() => number) | undefined;
   /** Calls that one of its processes takes at a time. */
   concurrency: number;
   /** More expensive than the cheapest arm: it counts in L. */
@@ -83,11 +87,14 @@ export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitor
 
 async function utilisation(kafka: LoadMonitorOptions["kafka"], arm: MonitoredArm): Promise<number> {
   const [partitions, members] = await Promise.all([kafka.lag(arm.group, arm.topic), kafka.members(arm.group)]);
-  const unfinished = partitions.reduce((sum, { end, committed, metadata }) => {
-    if (committed === undefined) return sum + end;
-    return sum + Math.max(0, end - committed - decodeFinished(metadata).length);
-  }, 0);
+  const unfinished = arm.calls?.() ?? unfinishedOf(partitions);
   // A member without a partition does no work; one that is down is expected back.
   const atWork = Math.max(1, Math.min(members, partitions.length));
   return unfinished / (arm.concurrency * atWork);
 }
+
+const unfinishedOf = (partitions: Awaited<ReturnType<Kafka["lag"]>>): number =>
+  partitions.reduce((sum, { end, committed, metadata }) => {
+    if (committed === undefined) return sum + end;
+    return sum + Math.max(0, end - committed - decodeFinished(metadata).length);
+  }, 0);

@@ -18,6 +18,12 @@ const armBase = {
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
   concurrency: z.number().int().positive().default(8),
+  /**
+   * Who calls it: queued, the stage generate, which takes its requests from a topic; or inline, plan
+   * itself, a hop less for arms that wait rather than compute (docs/arms.md). queued is the default
+   * of every type.
+   */
+  dispatch: z.enum(["queued", "inline"]).default("queued"),
   /** Per million tokens. */
   prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */
@@ -88,6 +94,14 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
   concurrency: z.number().int().min(1).max(64).default(1),
+  /** queued alone: it computes, and plan would compete with it. */
+  dispatch: z
+    .enum(["queued", "inline"])
+    .refine((dispatch) => dispatch === "queued", {
+      error:
+        "a llama arm can't be inline, for it computes and plan would compete with it (openai and recorded arms can); write queued, or leave it out",
+    })
+    .default("queued"),
   /** Without a token for so long while requests wait, its process is killed and another started. */
   stallMs: milliseconds.default(60_000),
   /** Linked prefill: the caches of system prompts, examples and documents are computed once. */

@@ -43,6 +43,16 @@ export function failedResponse(work: Work, requestId: string, failure: ArmFailur
   };
 }
 
+/** The refusal of work that was not done. */
+export function refusedWork(
+  work: Work,
+  requestId: string,
+  error: { code: string; message: string },
+  now: number,
+): Response {
+  return { ...base(work, requestId, { called: now, finished: now }), status: "refused", error };
+}
+
 /**
  * The refusal of what came after the deadline. It had its price all the same: attempts, tokens and
  * cost stand in it.

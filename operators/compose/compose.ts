@@ -1,19 +1,15 @@
 // Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and
-// the Decision, both keyed by the request id. The last step of plan; needs route before it; asks
-// nobody. Refuses with prompt_too_large when the documents make it so.
+// the Decision, both keyed by the request id. Needs route before it; asks nobody. Refuses with
+// prompt_too_large when the documents make it so.
 import type { Documents } from "../../connections/documents/port.ts";
-import { ok, refuse, type Emit, type Step } from "../../runtime/step.ts";
+import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
-import type { Routed } from "../flow.ts";
+import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "./documents.ts";
 import { templates, type TemplateName } from "../templates.ts";
 
 /** What it reads of a request. */
 type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision">;
-/** After compose: what the pipeline publishes. */
-export interface Composed {
-  emits: Emit<"work" | "decisions">[];
-}
 
 export interface ComposeDependencies {
   /** The arms as configured now. */
@@ -66,6 +62,6 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
       { output: "work", arm: decision.arm, key: request.id, record: work },
       { output: "decisions", key: request.id, record: decision },
     ];
-    return ok({ ...routed, decision, emits });
+    return ok({ ...routed, decision, work, emits });
   };
 }

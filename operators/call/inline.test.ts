@@ -1,0 +1,124 @@
+import { describe, expect, it } from "vitest";
+import type { Arm, ArmRequest, ArmResult } from "../../arms/arm.ts";
+import type { Ending } from "../../runtime/step.ts";
+import type { Request } from "../../schemas/types.ts";
+import type { Composed } from "../flow.ts";
+import { aContext, aRequest, NOW } from "../values.testing.ts";
+import { createCallInline } from "./inline.ts";
+import { aWork } from "./values.testing.ts";
+
+const answer: ArmResult = {
+  kind: "answer",
+  text: "ls -a",
+  finishReason: "stop",
+  model: "small-1",
+  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+  cost: 0.25,
+  attempts: 1,
+  queueMs: 0,
+  firstTokenMs: 9,
+};
+
+/** at: milliseconds after NOW at which the arm is called and returns. The work is planned at 10. */
+function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {} as Partial<Request> } = {}) {
+  const calls: ArmRequest[] = [];
+  const times = at.map((ms) => NOW + ms);
+  const arm: Pick<Arm, "answer"> = {
+    answer: (asked) => {
+      calls.push(asked);
+      return Promise.resolve(result);
+    },
+  };
+  const call = createCallInline({
+    inline: (name) => (inline.includes(name) ? arm : undefined),
+    clock: () => times.shift() ?? NaN,
+    partitions: () => 8,
+  });
+  const work = aWork({ request: aRequest(request) });
+  const composed: Composed = {
+    work,
+    emits: [
+      { output: "work", arm: "small", key: "r1", record: work },
+      { output: "decisions", key: "r1", record: work.decision },
+    ],
+  };
+  return { calls, composed, outcome: call(composed, aContext()) };
+}
+
+async function elsewhere(options: Parameters<typeof setUp>[0] = {}, how: "go" | "full" = "go") {
+  const { outcome, ...more } = setUp(options);
+  const started = await outcome;
+  if (started.kind !== "elsewhere") throw new Error(started.kind);
+  return { ...more, started, ending: await started[how]() };
+}
+const emitsOf = (ending: Ending<unknown, "decisions" | "responses">) => (ending.kind === "finish" ? ending.emits : []);
+
+describe("call of an inline arm", () => {
+  it("passes on the work for every other arm, as it was composed", async () => {
+    const { outcome, composed, calls } = setUp({ inline: ["large"] });
+    expect(await outcome).toEqual({ kind: "ok", value: composed });
+    expect(calls).toEqual([]);
+  });
+
+  it("waits in the pool of its arm, with the bytes of its prompt, and calls nobody before it is there", () => {
+    const { outcome, calls } = setUp();
+    const bytes = Buffer.byteLength("list files" + "ls" + "list all files");
+    expect(outcome).toMatchObject({ kind: "elsewhere", pool: "small", bytes });
+    expect(calls).toEqual([]);
+  });
+
+  it("ends with decision and response, and no work; nothing waits on a topic", async () => {
+    const { ending, calls, composed } = await elsewhere({ request: { replyPartition: 5 } });
+    expect(calls).toEqual([
+      {
+        ...{ requestId: "r1", tenant: "acme", pieces: composed.work.pieces, params: composed.work.request.params },
+        deadline: NOW + 120_000,
+      },
+    ]);
+    const [decision, response, ...more] = emitsOf(ending);
+    expect(more).toEqual([]);
+    expect(decision).toMatchObject({ output: "decisions", key: "r1", record: { requestId: "r1", arm: "small" } });
+    const timed = decision?.output === "decisions" ? decision.record.timings.map(({ operator }) => operator) : [];
+    expect(timed).toEqual(["validate", "call"]);
+    expect(response).toMatchObject({
+      output: "responses",
+      key: "r1",
+      partition: 5,
+      record: {
+        ...{ status: "ok", source: "generated", text: "ls -a", arm: "small", model: "small-1", exampleIds: ["e1"] },
+        ...{ cost: 0.25, attempt: 1, timings: { plan: 10, queue: 0, firstToken: 19, total: 30 } },
+      },
+    });
+  });
+
+  it.each<[string, { result?: ArmResult; at?: number[] }, object]>([
+    [
+      "a failure of the arm",
+      { result: { kind: "failure", code: "endpoint_unavailable", message: "why", attempts: 3, retriable: true } },
+      { status: "failed", error: { code: "endpoint_unavailable" }, attempt: 3 },
+    ],
+    ["an answer after the deadline", { at: [10, 120_000] }, { status: "refused", cost: 0.25, text: "" }],
+    [
+      "a deadline that passed before the call",
+      { at: [120_000, 120_001] },
+      { status: "refused", error: { code: "deadline_exceeded" }, attempt: 0 },
+    ],
+  ])("ends with the decision in any case: %s", async (_what, options, expected) => {
+    const emits = emitsOf((await elsewhere(options)).ending);
+    expect(emits.map(({ output }) => output)).toEqual(["decisions", "responses"]);
+    expect(emits[1]?.record).toMatchObject({ arm: "small", requestId: "r1", ...expected });
+  });
+
+  it("is refused, with its decision, where too many wait for its arm", async () => {
+    const { ending, calls } = await elsewhere({}, "full");
+    const emits = emitsOf(ending);
+    expect(emits.map(({ output }) => output)).toEqual(["decisions", "responses"]);
+    expect(emits[1]?.record).toMatchObject({ status: "refused", error: { code: "too_many_waiting" } });
+    expect(calls).toEqual([]);
+  });
+
+  it("leaves a call that was cut off to the partition's next owner", async () => {
+    const result = { kind: "failure", code: "cancelled", message: "", attempts: 0, retriable: true } as const;
+    expect((await elsewhere({ result })).ending.kind).toBe("retryLater");
+  });
+});

@@ -1,0 +1,48 @@
+// What waits outside of a stage's places (places.ts), for one and the same reason: bounded in
+// records and bytes, and a flow has at most as much as it leaves free, so that there is always room
+// for the next one. Pure bookkeeping: no clock, no I/O.
+import { leavesRoom } from "../algorithms/fair-queue.ts";
+
+export interface PoolLimits {
+  records: number;
+  /** An empty pool takes a single record of any size. */
+  bytes: number;
+}
+
+export interface Pool {
+  /** false: too much waits already, of this flow or of all. */
+  enter(flow: string, bytes: number): boolean;
+  /** What entered goes, with the bytes that it entered with. */
+  leave(flow: string, bytes: number): void;
+  records(): number;
+}
+
+export function createPool(limits: PoolLimits): Pool {
+  const flows = new Map<string, { records: number; bytes: number }>();
+  const all = { records: 0, bytes: 0 };
+  return {
+    enter(flow, bytes) {
+      const own = flows.get(flow) ?? { records: 0, bytes: 0 };
+      const room =
+        leavesRoom(own.records, 1, all.records, limits.records) &&
+        (all.records === 0 || leavesRoom(own.bytes, bytes, all.bytes, limits.bytes));
+      if (!room) return false;
+      own.records++;
+      own.bytes += bytes;
+      flows.set(flow, own);
+      all.records++;
+      all.bytes += bytes;
+      return true;
+    },
+    leave(flow, bytes) {
+      const own = flows.get(flow);
+      if (own === undefined) return;
+      own.records--;
+      own.bytes -= bytes;
+      if (own.records === 0) flows.delete(flow);
+      all.records--;
+      all.bytes -= bytes;
+    },
+    records: () => all.records,
+  };
+}
