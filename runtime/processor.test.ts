@@ -7,7 +7,17 @@ import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { createProcessor } from "./processor.ts";
 import { Abandoned } from "./retrying.ts";
-import { finish, ok, refuse, retryLater, type Emit, type Outcome, type Received, type Step } from "./step.ts";
+import {
+  elsewhere,
+  finish,
+  ok,
+  refuse,
+  retryLater,
+  type Emit,
+  type Outcome,
+  type Received,
+  type Step,
+} from "./step.ts";
 import { rawRecord, silent } from "./doubles.testing.ts";
 
 type In = Received<Document>;
@@ -145,6 +155,36 @@ describe("processor", () => {
       full,
     );
     expect(String(answer?.value)).toContain("refused: too_many_repeats");
+  });
+
+  test("what is done elsewhere begins when the place is left, is begun again when it was cut off, and has another end where no more may wait", async () => {
+    const told: string[] = [];
+    let calls = 0;
+    const step: Step<In, unknown, "documents"> = () => {
+      told.push("step");
+      return elsewhere({
+        ...{ pool: "slow", bytes: 5 },
+        go: () => {
+          told.push("go");
+          return Promise.resolve(++calls < 2 ? retryLater(new Error("cut off")) : finish(emit("answer")));
+        },
+        full: () => finish(emit("too many")),
+      });
+    };
+    const end = async (room: boolean): Promise<string[]> => {
+      const place = {
+        leave: (waiting?: object) => (told.push(`leave ${JSON.stringify(waiting)}`), room),
+        take: () => (told.push("take"), Promise.resolve()),
+      };
+      const last: Step<In, Said, "documents"> = (received, context) =>
+        step(received, context) as ReturnType<typeof last<typeof received>>;
+      const bytes = JSON.stringify(document("q"));
+      const outputs = await setUp({ step: last }).process(rawRecord(7, bytes), position, never(), place);
+      return [...told.splice(0), ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
+    };
+    const left = 'leave {"pool":"slow","bytes":5}';
+    expect(await end(true)).toEqual(["step", left, "go", "step", "go", "answer"]);
+    expect(await end(false)).toEqual(["step", left, "too many"]);
   });
 
   test("when it fails until the deadline the request is refused", async () => {
