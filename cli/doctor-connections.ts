@@ -16,6 +16,7 @@ import { stackStatus } from "../stack/attach.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
+import { checkInline } from "./doctor-inline.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;
@@ -52,7 +53,19 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
   const transactions = await inTime("transactions", connections.kafka.brokers.join(","), () =>
     checkTransactions(config, connections, { topics: topicsOf(config), repair }),
   );
-  return [...checks, kafka, transactions, registry, clickhouse];
+  const inline = config.arms.some(({ dispatch }) => dispatch === "inline")
+    ? [await inTime("inline", connections.kafka.brokers.join(","), () => lookAtInline(config, connections))]
+    : [];
+  return [...checks, kafka, transactions, ...inline, registry, clickhouse];
+}
+
+async function lookAtInline(config: Config, { kafka }: ResolvedConnections): Promise<Omit<Check, "name">> {
+  const client = doctorKafka(config, kafka);
+  try {
+    return await checkInline(config, client);
+  } finally {
+    await client.close();
+  }
 }
 
 /** A server that does not answer is a finding, not a failure of ours. */
@@ -90,16 +103,17 @@ const counted = (have: number, all: number, what: string): Omit<Check, "name"> =
     ? { state: "fine", detail: `${all} ${what}` }
     : { state: "waiting", detail: `${have} of ${all} ${what}`, remedy: comes };
 
-async function checkKafka(
-  config: Config,
-  { kafka: { brokers, ssl, sasl } }: ResolvedConnections,
-): Promise<Omit<Check, "name">> {
-  const kafka = createKafka({
+const doctorKafka = (config: Config, { brokers, ssl, sasl }: ResolvedConnections["kafka"]): Kafka =>
+  createKafka({
     brokers,
     clientId: "precedent-doctor",
     config: { ...config.kafka, ssl, sasl },
     log: createLog({ level: "silent" }),
   });
+
+async function checkKafka(config: Config, connections: ResolvedConnections): Promise<Omit<Check, "name">> {
+  const { brokers } = connections.kafka;
+  const kafka = doctorKafka(config, connections.kafka);
   try {
     const existing = new Set(await kafka.topics());
     const problem = await kafka.brokerProblem();

@@ -26,7 +26,10 @@ export function addDoctor(program: Command, io: Io): void {
 async function examine(file: string | undefined, io: Io, repair: boolean): Promise<Check[]> {
   try {
     const { config, file: found } = loadConfig({ file, cwd: io.cwd, environment: io.environment });
-    const arms = config.arms.map(({ name, type }) => `${name} (${type})`).join(", ");
+    // queued is what every arm is unless it says otherwise.
+    const arms = config.arms
+      .map(({ name, type, dispatch }) => `${name} (${type}${dispatch === "inline" ? ", inline: called by plan" : ""})`)
+      .join(", ");
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
     return [good, ...(await machineChecks(config, io.environment)), ...(await connectionChecks(config, { repair }))];
   } catch (error) {

@@ -35,6 +35,10 @@ function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>
   return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
 }
 
+/** Plan times its own call of an inline arm; what it queues has none. */
+const describeDispatch = (decision: Conversation["decision"]): string =>
+  decision?.timings.some(({ operator }) => operator === "call") === true ? " inline (called by plan)" : "";
+
 function describeConversation({
   request,
   decision,
@@ -110,7 +114,7 @@ function describeConversation({
     );
     lines.push(
       pc.dim(
-        `  ${arm ?? source} (${model ?? "?"}), ${source}, ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
+        `  ${arm ?? source} (${model ?? "?"}), ${source}${describeDispatch(decision)}, ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
       ),
     );
   }

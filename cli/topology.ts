@@ -1,7 +1,6 @@
 // precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts
-// from.
+// from. Inline arms have no work topic in it; where all are inline it has no stage generate.
 import type { Command } from "commander";
-import { armsOf } from "../config/load.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
@@ -11,6 +10,8 @@ export function addTopology(program: Command, io: Io): void {
     .command("topology")
     .description("print the flow as a Mermaid diagram")
     .action((_options, command: Command) => {
-      io.out(toMermaid(topology, armsOf(configOf(command, io).config)));
+      const { arms } = configOf(command, io).config;
+      const queued = arms.flatMap(({ name, dispatch }) => (dispatch === "queued" ? [name] : []));
+      io.out(toMermaid(topology, queued));
     });
 }

@@ -11,21 +11,24 @@ export const topology: readonly StageDescription[] = [plan, generate, record, le
 
 /**
  * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
- * drawn once an arm. What no stage writes comes from clients. Dotted: what a stage looks things up
+ * drawn once a queued arm, and without any the stage that reads it is not drawn. What no stage
+ * writes comes from clients. Dotted: what a stage looks things up
  * in, and what it writes outside of its transactions.
  */
 export function toMermaid(stages: readonly StageDescription[], arms: readonly string[]): string {
   const drawn = (store: string): string[] => (store === "work" ? arms.map((arm) => `work.${arm}`) : [store]);
   const id = (name: string): string => name.replace(/[^A-Za-z0-9]/g, "_");
   const written = new Set<string>(stages.flatMap(({ outputs, beside = [] }) => [...outputs, ...beside]));
-  const read = new Set<string>(stages.flatMap(({ sources, tables }) => [...sources, ...tables]));
+  const shown = stages.filter(({ sources }) => sources.flatMap(drawn).length > 0);
+  const read = new Set<string>(shown.flatMap(({ sources, tables }) => [...sources, ...tables]));
+  const stores = shown.flatMap(({ outputs, beside = [] }) => [...outputs, ...beside]);
   const ofClients = [...read].filter((store) => !written.has(store));
 
   const lines = ["flowchart LR", "  clients([clients])"];
-  for (const store of new Set([...read, ...written].flatMap(drawn)))
+  for (const store of new Set([...read, ...stores].flatMap(drawn)))
     lines.push(`  ${id(store)}${store === "ClickHouse" ? `[(${store})]` : `([${store}])`}`);
   for (const store of ofClients.flatMap(drawn)) lines.push(`  clients --> ${id(store)}`);
-  for (const { name, operators, sources, tables, outputs, beside = [] } of stages) {
+  for (const { name, operators, sources, tables, outputs, beside = [] } of shown) {
     const stage = `stage_${id(name)}`;
     lines.push(`  ${stage}["${[`<b>${name}</b>`, ...operators].join("<br/>")}"]`);
     for (const source of sources.flatMap(drawn)) lines.push(`  ${id(source)} --> ${stage}`);

@@ -72,7 +72,7 @@ export interface RetryLater {
   elseRefuse?: Refuse;
 }
 
-/** What a record waits for without a place: the pool that bounds such waiting, and what it holds. */
+/** What a record waits for without a place: the pool that bounds such waiting, what it holds. */
 export interface Waiting {
   /** Never empty. */
   pool: string;

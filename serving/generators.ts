@@ -19,14 +19,14 @@ export interface Generators {
   stop(): Promise<void>;
 }
 
-const drainPollMs = 500;
-/** How often the work topics of inline arms are looked at. */
-const leftoverPollMs = 5_000;
+/** How often an arm that finishes what it was given is looked at, and the topics of inline arms. */
+const pollMs = { drain: 500, leftovers: 5_000 };
 
 /** `open` starts an arm's stage; undefined: this process does not work for it. */
 export async function startGenerators(
   session: Session,
   open: (arm: ArmConfig) => Promise<RunningStage | undefined>,
+  everyMs = pollMs,
 ): Promise<Generators> {
   const running = new Map<string, RunningStage>();
   const draining = new AbortController();
@@ -55,7 +55,8 @@ export async function startGenerators(
   const retire = async (name: string): Promise<void> => {
     const stage = running.get(name);
     const end = Date.now() + session.config.limits.deadlineMs;
-    while (!draining.signal.aborted && Date.now() < end && (await unfinished(name)) !== false) await sleep(drainPollMs);
+    while (!draining.signal.aborted && Date.now() < end && (await unfinished(name)) !== false)
+      await sleep(everyMs.drain);
     // Meanwhile it may have come back, as another stage.
     if (running.get(name) === stage) await stop(name);
   };
@@ -83,8 +84,10 @@ export async function startGenerators(
   };
 
   await Promise.all(session.arms.configured().map(startQueued));
+  if (session.arms.configured().every(({ dispatch }) => dispatch === "inline"))
+    session.log.info("all arms are inline: plan calls them itself, and no stage generate runs");
   const leftovers = repeat(finishLeftovers, {
-    ...{ everyMs: leftoverPollMs, signal: draining.signal, log: session.log },
+    ...{ everyMs: everyMs.leftovers, signal: draining.signal, log: session.log },
   });
   return {
     stages: () => [...running.values()],

@@ -49,11 +49,13 @@ describe("inline arms", () => {
     const calls = [arms.of("one")?.answer(request, never), arms.of("one")?.answer(request, never)];
     expect(arms.calls()).toEqual(new Map([["one", 2]]));
     for (const done of waiting) done(failure);
-    await Promise.all(calls);
+    for (const call of calls) await call;
     expect(arms.calls()).toEqual(new Map([["one", 0]]));
+    arms.of("one")?.refused("deadline_exceeded");
     const text = await registry.metrics();
     expect(text).toContain('precedent_received_total{stage="generate.one"} 2');
-    expect(text).toContain('precedent_dropped_total{stage="generate.one",reason="not_recorded"} 2');
+    expect(text).toContain('precedent_dropped_total{stage="generate.one",reason="deadline_exceeded"} 1');
+    expect(text).not.toContain("not_recorded"); // a failure is an answer
     expect(text).toContain('precedent_in_flight{stage="generate.one"} 0');
     expect(text).toMatch(/precedent_operator_seconds_count\{stage="generate.one",operator="call"\} 2/);
     await arms.close();

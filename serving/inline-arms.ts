@@ -15,9 +15,14 @@ export interface InlineArmsOptions {
   metricsOf: (arm: string) => Pick<StageMetrics, "received" | "inFlight" | "observe" | "dropped">;
 }
 
+export interface InlineArm extends Pick<Arm, "answer"> {
+  /** A request for it was refused, with that code. */
+  refused(code: string): void;
+}
+
 export interface InlineArms {
   /** The arm of that name, if it is an inline one. */
-  of(name: string): Pick<Arm, "answer"> | undefined;
+  of(name: string): InlineArm | undefined;
   /** Calls under way or waiting for their turn, of every inline arm. */
   calls(): ReadonlyMap<string, number>;
   /**
@@ -104,7 +109,7 @@ export async function createInlineArms({ configured, open, metricsOf }: InlineAr
   };
 }
 
-interface Counted extends Pick<Arm, "answer" | "close"> {
+interface Counted extends InlineArm, Pick<Arm, "close"> {
   calls(): number;
 }
 
@@ -121,14 +126,13 @@ function counted(arm: Arm, metrics: ReturnType<InlineArmsOptions["metricsOf"]>):
       metrics.received(1);
       count(1);
       try {
-        const result = await arm.answer(request, signal, onText);
-        if (result.kind === "failure") metrics.dropped(result.code);
-        return result;
+        return await arm.answer(request, signal, onText);
       } finally {
         count(-1);
         metrics.observe("call", performance.now() - began);
       }
     },
+    refused: (code) => metrics.dropped(code),
     close: () => arm.close(),
   };
 }

@@ -3,6 +3,7 @@
 // others. What load.ts reads off the work topic of a queued arm. Best effort: what is missing makes
 // an arm look idler than it is.
 import { setTimeout as sleep } from "node:timers/promises";
+import type { TopicReader } from "../connections/kafka/port.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { followTable } from "../runtime/table.ts";
 import type { InlineCalls } from "../schemas/types.ts";
@@ -59,7 +60,7 @@ export interface SharedCallsOptions {
   log: SessionOf<object>["log"];
 }
 
-/** Nothing is sent before an inline arm was called. */
+/** Where no arm is inline nothing is read, and before one was called nothing is sent. */
 export function shareCalls(
   {
     kafka,
@@ -69,15 +70,17 @@ export function shareCalls(
   { own, instance, log }: SharedCallsOptions,
 ): SharedCalls {
   const table = createCallTable(Date.now);
-  const reader = followTable({
-    ...{ kafka, codec, log, topic: topic("inline-calls"), record: "inline-calls" as const },
-    apply(changes) {
-      for (const { key, value } of changes) {
-        if (value === null) table.remove(key);
-        else table.apply(key, value);
-      }
-    },
-  });
+  const follow = (): TopicReader =>
+    followTable({
+      ...{ kafka, codec, log, topic: topic("inline-calls"), record: "inline-calls" as const },
+      apply(changes) {
+        for (const { key, value } of changes) {
+          if (value === null) table.remove(key);
+          else table.apply(key, value);
+        }
+      },
+    });
+  let reader: TopicReader | undefined;
   const stopping = new AbortController();
   const said = new Map<string, { calls: number; at: number }>();
   let producer: ReturnType<typeof kafka.plainProducer> | undefined;
@@ -91,6 +94,7 @@ export function shareCalls(
 
   const pass = async (): Promise<boolean> => {
     const now = Date.now();
+    if (own().size > 0) reader ??= follow();
     const changed = [...own()].filter(([arm, calls]) => {
       const last = said.get(arm) ?? { calls: 0, at: now };
       return calls !== last.calls || (calls > 0 && now - last.at >= renewMs);
@@ -112,7 +116,7 @@ export function shareCalls(
       stopping.abort();
       const goodbye = ended.then(() => send([...said.keys()].map((arm) => ({ arm, value: null }))));
       await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
-      await Promise.all([producer?.close(), reader.stop()]);
+      await Promise.all([producer?.close(), reader?.stop()]);
     },
   };
 }

@@ -7,10 +7,12 @@ import type { AddressInfo } from "node:net";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { armSchema } from "../config/schema.ts";
 import type { InlineCalls, Request } from "../schemas/types.ts";
 import { follow } from "./support/follow.ts";
+import { createOracle, notOnce } from "./support/oracle.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
 
@@ -53,7 +55,7 @@ const armsOf = (dispatch: Record<string, string> = {}) =>
           ...{ type: "openai", baseUrl: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1` },
           ...{ model: "fake", stream: false, retries: 0, timeoutMs: 120_000, concurrency: 64, cost: 1 },
         }
-      : { type: "recorded", file: join(folder, "log.jsonl"), cost: 0.1 }),
+      : { type: "recorded", file: join(folder, "log.jsonl"), cost: 0.1, latencySpreadMs: name === "other" ? 400 : 0 }),
   }));
 const on = (arm: string, deadlineMs = 100_000): Partial<Request> => ({
   allow: { arms: [arm], maxCost: null, deadlineMs, costWeight: null },
@@ -254,5 +256,33 @@ describe("plan as a process of its own", () => {
     expect(await asked).toMatchObject({ status: "ok", text: "finished" });
     expect(await ended).toBe(0);
     expect(opened()).toBe(0);
+  });
+
+  test("two processes under load, one killed and one frozen past its session: every request is answered once", async () => {
+    await Promise.all(["plan-a", "plan-b"].map((instance) => workers.start("plan", instance)));
+    const oracle = await createOracle({
+      ...{ session: system.session, arms, prefix: "load", questionOf: (i) => `question ${i % 40}` },
+      more: () => on("other"),
+    });
+    const issued = oracle.issue(400, 25);
+    await sleep(2_000);
+    await workers.kill("plan-a");
+    await workers.start("plan", "plan-a");
+    workers.freeze("plan-b");
+    await sleep(system.config.kafka.sessionTimeoutMs + 1_500);
+    workers.thaw("plan-b");
+    await issued;
+    await oracle.allAnswered(30_000);
+    await oracle.drained(30_000);
+    const { topic } = system.session;
+    const once = { lost: [], twice: [] };
+    for (const name of [topic("responses"), topic("decisions")])
+      expect(notOnce(oracle.issued, await oracle.recordsOf(name)), name).toEqual(once);
+    const n = oracle.issued.length;
+    const rows = { decisions: n, responses: n, firstResponses: n };
+    expect(await expectRows(system, "startsWith(request_id, 'load-') AND tenant = 'default'", rows)).toEqual(rows);
+    expect(oracle.offsets().backwards).toEqual([]);
+    expect(await workOf(system)).toBe(0);
+    await oracle.stop(); // and with it the database: this is the last test
   });
 });

@@ -1,7 +1,7 @@
 // Every stage in several processes that are killed with -9, frozen past their session and thawed,
 // joined and left, while requests come at a steady rate. Every request must be answered exactly
 // once and stand exactly once in every table. The seed makes the schedule repeatable:
-// PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000.
+// PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000. PRECEDENT_DISPATCH=inline: plan calls the arms itself.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { splitmix64 } from "../algorithms/random.ts";
 import { createLog } from "../runtime/log.ts";
+import { dispatch } from "./support/dispatch.ts";
 import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { testStack } from "./support/stack.ts";
@@ -49,6 +50,7 @@ beforeAll(async () => {
       arms: arms.map((name, i) => ({
         name,
         type: "recorded",
+        dispatch,
         file,
         cost: i ? 1 : 0.1,
         latencyMs: 5,

@@ -1,6 +1,7 @@
 // Servers that go away under load, on a stack of the test's own: while ClickHouse or the registry
 // is down requests go on being answered, and whatever was down, in the end every request is
-// answered and recorded once. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one.
+// answered and recorded once. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one,
+// PRECEDENT_DISPATCH=inline has plan call the arm itself.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import { startHealthServer } from "../metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
 import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
 import type { ServerName } from "../stack/server.ts";
+import { dispatch } from "./support/dispatch.ts";
 import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
 import { eventually, testConfig } from "./support/system.ts";
@@ -34,7 +36,7 @@ beforeAll(async () => {
   const file = join(folder, "log.jsonl");
   await writeFile(file, JSON.stringify({ request: "What time is it?", response: "date" }));
   const stack = await attachStack(folder, { start: true });
-  const arms = [{ name: "small", type: "recorded", file, latencySpreadMs: 200 }];
+  const arms = [{ name: "small", type: "recorded", dispatch, file, latencySpreadMs: 200 }];
   // What is asked here is delivery: on a busy machine nothing may be refused for coming late.
   const limits = { drainMs: 5_000, deadlineMs: 600_000 };
   const config = testConfig({ arms, limits, health: { stalledAfterMs: stalledMs } }, folder, stack);
@@ -215,7 +217,7 @@ test(
           const reason = new RegExp(`^${stage}: .*no progress for \\d+ s \\(since 20.*broker`);
           return (await look()).problems.some((problem) => reason.test(problem)) || undefined;
         };
-        for (const stage of ["plan", "generate.small", "record"])
+        for (const stage of ["plan", ...(dispatch === "queued" ? ["generate.small"] : []), "record"])
           await eventually(`the reason of ${stage}`, () => told(stage), 3 * stalledMs);
       });
       await until(200, 60_000);

@@ -19,9 +19,9 @@ const armBase = {
   stop: z.array(z.string().min(1)).max(16).default([]),
   concurrency: z.number().int().positive().default(8),
   /**
-   * Who calls it: queued, the stage generate, which takes its requests from a topic; or inline, plan
-   * itself, a hop less for arms that wait rather than compute (docs/arms.md). queued is the default
-   * of every type.
+   * Who calls it: queued, the stage generate, which takes its requests from a topic; or inline,
+   * plan itself, a hop less for arms that wait rather than compute (docs/arms.md). queued is the
+   * default of every type.
    */
   dispatch: z.enum(["queued", "inline"]).default("queued"),
   /** Per million tokens. */

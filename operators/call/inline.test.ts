@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Arm, ArmRequest, ArmResult } from "../../arms/arm.ts";
+import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { Ending } from "../../runtime/step.ts";
 import type { Request } from "../../schemas/types.ts";
 import type { Composed } from "../flow.ts";
@@ -19,15 +19,24 @@ const answer: ArmResult = {
   firstTokenMs: 9,
 };
 
+interface Options {
+  result?: ArmResult;
+  at?: number[];
+  inline?: string[];
+  request?: Partial<Request>;
+}
+
 /** at: milliseconds after NOW at which the arm is called and returns. The work is planned at 10. */
-function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {} as Partial<Request> } = {}) {
+function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {} }: Options = {}) {
   const calls: ArmRequest[] = [];
   const times = at.map((ms) => NOW + ms);
-  const arm: Pick<Arm, "answer"> = {
-    answer: (asked) => {
+  const refusals: string[] = [];
+  const arm = {
+    answer: (asked: ArmRequest) => {
       calls.push(asked);
       return Promise.resolve(result);
     },
+    refused: (code: string) => void refusals.push(code),
   };
   const call = createCallInline({
     inline: (name) => (inline.includes(name) ? arm : undefined),
@@ -42,10 +51,10 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
       { output: "decisions", key: "r1", record: work.decision },
     ],
   };
-  return { calls, composed, outcome: call(composed, aContext()) };
+  return { calls, refusals, composed, outcome: call(composed, aContext()) };
 }
 
-async function elsewhere(options: Parameters<typeof setUp>[0] = {}, how: "go" | "full" = "go") {
+async function elsewhere(options: Options = {}, how: "go" | "full" = "go") {
   const { outcome, ...more } = setUp(options);
   const started = await outcome;
   if (started.kind !== "elsewhere") throw new Error(started.kind);
@@ -110,7 +119,8 @@ describe("call of an inline arm", () => {
   });
 
   it("is refused, with its decision, where too many wait for its arm", async () => {
-    const { ending, calls } = await elsewhere({}, "full");
+    const { ending, calls, refusals } = await elsewhere({}, "full");
+    expect(refusals).toEqual(["too_many_waiting"]);
     const emits = emitsOf(ending);
     expect(emits.map(({ output }) => output)).toEqual(["decisions", "responses"]);
     expect(emits[1]?.record).toMatchObject({ status: "refused", error: { code: "too_many_waiting" } });

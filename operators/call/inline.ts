@@ -25,8 +25,8 @@ type Needs = Pick<Composed, "work">;
 type Outputs = "decisions" | "responses";
 
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
-  /** The arm of that name, if plan calls it itself. */
-  inline: (arm: string) => CallDependencies["arm"] | undefined;
+  /** The arm of that name, if plan calls it itself; it is told of every refusal, with its code. */
+  inline: (arm: string) => (CallDependencies["arm"] & { refused(code: string): void }) | undefined;
 }
 
 export function createCallInline({
@@ -42,6 +42,7 @@ export function createCallInline({
     const call = createCall({ arm, clock, partitions });
 
     const refused = ({ code, message }: Pick<Refuse, "code" | "message">, timings: StepTiming[]): Finish<Outputs> => {
+      arm.refused(code);
       const record = refusedWork(work, requestId, { code, message }, clock());
       const to = replyPartition(work.request, partitions());
       return ended(work.decision, timings, [{ output: "responses", key: requestId, record, ...to }]);

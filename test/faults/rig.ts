@@ -11,6 +11,7 @@ import { createLog } from "../../runtime/log.ts";
 import type { Request } from "../../schemas/types.ts";
 import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
 import type { ServerName } from "../../stack/server.ts";
+import { dispatch } from "../support/dispatch.ts";
 import { createOracle, type Oracle } from "../support/oracle.ts";
 import { testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
@@ -80,7 +81,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     const stack = await attachStack(folder, { start: true });
     // Answers come out of order, so that every fault finds gaps.
     const recorded = recordedArms.map((name, i) => ({
-      ...{ name, type: "recorded", file, cost: i === 0 ? 0.1 : 1, latencyMs: 5, latencySpreadMs: 200 },
+      ...{ name, type: "recorded", dispatch, file, cost: i === 0 ? 0.1 : 1, latencyMs: 5, latencySpreadMs: 200 },
     }));
     const config = testConfig(
       {

@@ -1,0 +1,68 @@
+// Which stages generate runs: of queued arms, and for what an inline arm has left in its topic.
+import { setTimeout as sleep } from "node:timers/promises";
+import { pino } from "pino";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { armSchema, type ArmConfig } from "../config/schema.ts";
+import { createArms } from "./arms.ts";
+import { startGenerators } from "./generators.ts";
+import type { Session } from "./session.ts";
+import type { RunningStage } from "./stage.ts";
+
+const arm = (name: string, dispatch: string): ArmConfig =>
+  armSchema.parse({ name, type: "recorded", file: "log.jsonl", dispatch });
+
+async function setUp(arms: readonly ArmConfig[]) {
+  /** Records that stand in a work topic and are not done. */
+  const left = new Map<string, number>();
+  const told: string[] = [];
+  const session = {
+    ...{ arms: createArms(arms), config: { kafka: { prefix: "" }, limits: { deadlineMs: 60_000 } } },
+    ...{ topic: (_name: string, of: string) => of, prepareArms: () => Promise.resolve() },
+    ...{ log: pino({ level: "silent" }) },
+    kafka: {
+      lag: (_group: string, topic: string) =>
+        Promise.resolve([{ partition: 0, committed: undefined, end: left.get(topic) ?? 0, metadata: "" }]),
+    },
+  };
+  const open = ({ name }: ArmConfig): Promise<RunningStage> => {
+    told.push(`start ${name}`);
+    const stop = (): Promise<void> => Promise.resolve(void told.push(`stop ${name}`));
+    return Promise.resolve({ name, stop } as unknown as RunningStage);
+  };
+  const generators = await startGenerators(session as unknown as Session, open, { drain: 5, leftovers: 20 });
+  onTestFinished(() => generators.stop());
+  const running = (): string[] => generators.stages().map(({ name }) => name);
+  return { generators, left, told, running };
+}
+
+it("starts no stage for an inline arm", async () => {
+  const { running, told } = await setUp([arm("queued", "queued"), arm("inline", "inline")]);
+  await sleep(100);
+  expect([running(), told]).toEqual([["queued"], ["start queued"]]);
+});
+
+it("finishes what an inline arm has left in its work topic, whenever it comes there", async () => {
+  const { left, running, told } = await setUp([arm("inline", "inline")]);
+  await sleep(50);
+  left.set("inline", 3);
+  await vi.waitFor(() => expect(running()).toEqual(["inline"]));
+  await sleep(100);
+  left.delete("inline");
+  await vi.waitFor(() => expect(running()).toEqual([]));
+  await sleep(50);
+  expect(told).toEqual(["start inline", "stop inline"]);
+});
+
+it("an arm that becomes inline finishes its work first; back again it is a new stage that stays", async () => {
+  const { generators, left, running, told } = await setUp([arm("a", "queued")]);
+  left.set("a", 1);
+  await generators.replace([arm("a", "inline")]);
+  await sleep(50);
+  expect([running(), told]).toEqual([["a"], ["start a"]]);
+  await generators.replace([arm("a", "queued")]);
+  left.delete("a");
+  await sleep(100);
+  expect([running(), told]).toEqual([["a"], ["start a", "stop a", "start a"]]);
+  await generators.replace([arm("a", "inline")]);
+  await vi.waitFor(() => expect(running()).toEqual([]));
+});
