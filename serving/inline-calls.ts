@@ -13,7 +13,7 @@ import type { SessionOf } from "./session.ts";
  * Counts are published again every `renewMs` while they are not 0, and void when they were not for
  * `voidMs`; milliseconds.
  */
-export const renewMs = 10_000;
+const renewMs = 10_000;
 export const voidMs = 30_000;
 const everyMs = 1_000;
 /** A broker that is away must not hold up the end of the stage. */
