@@ -258,16 +258,15 @@ describe("plan as a process of its own", () => {
     expect(opened()).toBe(0);
   });
 
-  test("two processes under load, one killed and one frozen past its session: every request is answered once", async () => {
+  test("one of two frozen past its session, under load: its calls are made by the other, what it thaws to say is refused", async () => {
     await Promise.all(["plan-a", "plan-b"].map((instance) => workers.start("plan", instance)));
     const oracle = await createOracle({
       ...{ session: system.session, arms, prefix: "load", questionOf: (i) => `question ${i % 40}` },
       more: () => on("other"),
+      keepDatabase: true,
     });
-    const issued = oracle.issue(400, 25);
-    await sleep(2_000);
-    await workers.kill("plan-a");
-    await workers.start("plan", "plan-a");
+    const issued = oracle.issue(250, 25);
+    await sleep(1_500);
     workers.freeze("plan-b");
     await sleep(system.config.kafka.sessionTimeoutMs + 1_500);
     workers.thaw("plan-b");
@@ -283,6 +282,6 @@ describe("plan as a process of its own", () => {
     expect(await expectRows(system, "startsWith(request_id, 'load-') AND tenant = 'default'", rows)).toEqual(rows);
     expect(oracle.offsets().backwards).toEqual([]);
     expect(await workOf(system)).toBe(0);
-    await oracle.stop(); // and with it the database: this is the last test
+    await oracle.stop();
   });
 });

@@ -61,6 +61,8 @@ export interface OracleOptions {
   prefix: string;
   /** What else the i-th request says. */
   more?: (index: number) => Partial<Request>;
+  /** The database is left as it is when the oracle stops. */
+  keepDatabase?: boolean;
 }
 
 export async function createOracle({
@@ -69,6 +71,7 @@ export async function createOracle({
   questionOf,
   prefix,
   more = () => ({}),
+  keepDatabase = false,
 }: OracleOptions): Promise<Oracle> {
   const { kafka, codec, topic, config } = session;
   const issued: string[] = [];
@@ -205,7 +208,7 @@ export async function createOracle({
       stopped = true;
       await watch;
       await Promise.all([tail.stop(), producer.close()]);
-      await session.clickhouse.command(`DROP DATABASE IF EXISTS ${config.clickhouse.database}`);
+      if (!keepDatabase) await session.clickhouse.command(`DROP DATABASE IF EXISTS ${config.clickhouse.database}`);
     },
   };
 }
