@@ -101,6 +101,19 @@ describe("command line", () => {
     expect(out).toMatch(/^flowchart LR\n/);
     expect(out).toContain("work_two --> stage_generate");
   });
+
+  it("draws no work for inline arms, and no generate where all are inline", async () => {
+    const inline = "{ name: two, type: recorded, file: f, dispatch: inline }";
+    write("precedent.yaml", `arms: [{ name: one, type: llama }, ${inline}]`);
+    const some = (await run("topology")).out;
+    expect(some).toContain("work_one --> stage_generate");
+    expect(some).not.toContain("work_two");
+    write("precedent.yaml", `arms: [${inline}]`);
+    const none = (await run("topology")).out;
+    expect(none).not.toMatch(/work_|stage_generate/);
+    expect(none).toContain("stage_plan --> responses");
+    expect(none).not.toContain("clients --> kv_inventory");
+  });
 });
 
 describe("times", () => {
