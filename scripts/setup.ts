@@ -11,7 +11,7 @@ import { messageOf } from "../algorithms/errors.ts";
 import { cacheFolder } from "../config/assets.ts";
 import { ensureServers, hasServers } from "../stack/install.ts";
 import { buildLlama } from "./build-llama.ts";
-import { buildFaissNode, buildNative, type NativeBuild } from "./build-native.ts";
+import { buildFaissNode, buildNative } from "./build-native.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
 import { fetchLlamaModel, hasLlamaModel, hasRequantisedModel, makeRequantisedModel } from "./llama-model.ts";
 import { createProgress, type Progress } from "./progress.ts";
@@ -50,23 +50,17 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { stackFolder = ".precedent" } = options;
   // Much of it compiles: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
-  const part = (name: string, ...steps: (() => Promise<void>)[]): Promise<void> => {
-    const done = withLock(name, progress, async () => {
-      await Promise.all(steps.map((step) => turns(step)));
-    });
+  const part = (name: string, work: () => Promise<void>): Promise<void> => {
+    const done = withLock(name, progress, () => turns(work));
     // Whoever waits for it hears of a failure; one part may fail while another is waited for.
     done.catch(() => undefined);
     return done;
   };
   return {
-    servers: part("servers", ...(servers ? [() => ensureEmbeddedServers(stackFolder, progress)] : [])),
+    servers: servers ? part("servers", () => ensureEmbeddedServers(stackFolder, progress)) : Promise.resolve(),
     embedding: part("embedding", () => ensureEmbeddingModel(progress)),
-    indexes: part(
-      "indexes",
-      () => ensureIndex("faiss", buildNative, progress),
-      ...(flat ? [() => ensureIndex("faiss-node", buildFaissNode, progress)] : []),
-    ),
-    llama: part("llama", ...(llama ? [() => ensureLlama(progress, scattered)] : [])),
+    indexes: part("indexes", () => ensureIndexes(flat, progress)),
+    llama: llama ? part("llama", () => ensureLlama(progress, scattered)) : Promise.resolve(),
   };
 }
 
@@ -85,17 +79,17 @@ async function ensureEmbeddingModel(progress: Progress): Promise<void> {
   await progress.task("embedding model", makeEmbeddingModel);
 }
 
-async function ensureIndex(
-  name: string,
-  build: (say: (line: string) => void) => Promise<NativeBuild>,
-  progress: Progress,
-): Promise<void> {
-  const native = await build((line) => progress.line(`  ${name}: ${line}`));
-  progress.line(
-    native.built
-      ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
-      : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
-  );
+/** One after the other: each may have to install libfaiss, and apt-get runs once at a time. */
+async function ensureIndexes(flat: boolean, progress: Progress): Promise<void> {
+  const builds = [["faiss", buildNative] as const, ...(flat ? [["faiss-node", buildFaissNode] as const] : [])];
+  for (const [name, build] of builds) {
+    const native = await build((line) => progress.line(`  ${name}: ${line}`));
+    progress.line(
+      native.built
+        ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
+        : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
+    );
+  }
 }
 
 /** The model is fetched while the addon is compiled; the headers are fetched once for both. */
