@@ -3,7 +3,7 @@
 import type { Config } from "../config/schema.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
-import { groupName } from "../serving/stage.ts";
+import { isWorkLeft } from "../serving/work-left.ts";
 import type { Check } from "./doctor-check.ts";
 
 const price = "called by plan itself: a plan process has up to their concurrency of calls, and a crash repeats them";
@@ -18,9 +18,7 @@ export async function checkInline(
   const waiting = await Promise.all(
     inline.map(async (arm) => {
       const topic = topicName(prefix, "work", arm);
-      const partitions = existing.has(topic) ? await kafka.lag(groupName(prefix, "generate", arm), topic) : [];
-      // Markers of transactions count, too: how many records it is can't be told.
-      return partitions.some(({ end, committed }) => end > (committed ?? 0)) ? [topic] : [];
+      return existing.has(topic) && (await isWorkLeft(kafka, { prefix, arm, topic })) ? [topic] : [];
     }),
   );
   const left = waiting.flat();

@@ -7,7 +7,8 @@ import type { ArmConfig } from "../config/schema.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { compareArms } from "./arms.ts";
 import type { Session } from "./session.ts";
-import { groupName, type RunningStage } from "./stage.ts";
+import type { RunningStage } from "./stage.ts";
+import { isWorkLeft } from "./work-left.ts";
 
 export interface Generators {
   stages(): readonly RunningStage[];
@@ -45,11 +46,12 @@ export async function startGenerators(
   };
 
   /** Whether records stand in its work topic; undefined: not known now. */
-  const unfinished = async (name: string): Promise<boolean | undefined> => {
-    const group = groupName(session.config.kafka.prefix, "generate", name);
-    const partitions = await session.kafka.lag(group, session.topic("work", name)).catch(() => undefined);
-    return partitions?.some(({ end, committed }) => end > (committed ?? 0));
-  };
+  const unfinished = (name: string): Promise<boolean | undefined> =>
+    isWorkLeft(session.kafka, {
+      prefix: session.config.kafka.prefix,
+      arm: name,
+      topic: session.topic("work", name),
+    }).catch(() => undefined);
 
   /** Plan gives it nothing any more; what it was given ends at its deadline at the latest. */
   const retire = async (name: string): Promise<void> => {

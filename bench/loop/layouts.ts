@@ -4,10 +4,9 @@ import { randomBytes } from "node:crypto";
 import { stageNames } from "../../assembly/up.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { median, significant } from "../support/statistics.ts";
-import { createDriver } from "./driver.ts";
 import { cpuByProcess, ourCpuMs, type Stint } from "./figures.ts";
 import type { History } from "./history.ts";
-import { loopStints } from "./stints.ts";
+import { driveLoop, loopStints } from "./stints.ts";
 import { startRealLoop, type Processes } from "./system.ts";
 
 const layouts: Readonly<Record<string, Processes>> = {
@@ -53,14 +52,7 @@ async function stintsOf(
   { signal }: BenchContext,
   servers: Readonly<Record<string, number>>,
 ): Promise<Stint[]> {
-  const { kafka, topic } = real.session;
-  const driver = await createDriver({
-    kafka,
-    requests: topic("requests"),
-    responses: topic("responses"),
-    next: real.next,
-    signal,
-  });
+  const driver = await driveLoop(real, signal);
   try {
     const run = loopStints(real, driver, servers);
     await run({ ...load, seconds: 6 });

@@ -1,7 +1,7 @@
 // One load on the real loop or on the floor, with the CPU time that every process spent on it.
 import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
 import type { Child } from "./child.ts";
-import type { Driver } from "./driver.ts";
+import { createDriver, type Driver } from "./driver.ts";
 import type { Stint } from "./figures.ts";
 import type { RealLoop } from "./system.ts";
 
@@ -11,6 +11,11 @@ interface Load {
 }
 
 export type RunStint = (load: Load) => Promise<Stint>;
+
+/** A client of the real loop. */
+export function driveLoop({ session: { kafka, topic }, next }: RealLoop, signal: AbortSignal): Promise<Driver> {
+  return createDriver({ kafka, requests: topic("requests"), responses: topic("responses"), next, signal });
+}
 
 /** servers: process ids of the stack's servers by name. */
 export function loopStints(real: RealLoop, driver: Driver, servers: Readonly<Record<string, number>>): RunStint {

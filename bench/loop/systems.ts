@@ -7,10 +7,10 @@ import type { Kafka } from "../../connections/kafka/port.ts";
 import { stackStatus } from "../../stack/attach.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { startChild } from "./child.ts";
-import { createDriver, type Driver, type DriverOptions } from "./driver.ts";
+import { createDriver, type Driver } from "./driver.ts";
 import type { SystemName } from "./figures.ts";
 import type { History } from "./history.ts";
-import { floorStints, loopStints, type RunStint } from "./stints.ts";
+import { driveLoop, floorStints, loopStints, type RunStint } from "./stints.ts";
 import { startRealLoop, type RealLoop } from "./system.ts";
 
 export interface Systems {
@@ -29,8 +29,8 @@ export async function startSystems(
   const close = async (): Promise<void> => {
     for (const one of closing.splice(0).reverse()) await one().catch((error: unknown) => note(String(error)));
   };
-  const opened = async (options: Omit<DriverOptions, "signal">): Promise<Driver> => {
-    const driver = await createDriver({ ...options, signal });
+  const opened = async (opening: Promise<Driver>): Promise<Driver> => {
+    const driver = await opening;
     closing.push(driver.close);
     return driver;
   };
@@ -42,9 +42,7 @@ export async function startSystems(
       const options = { stackFolder: stack, prefix: `${prefix}_${dispatch}`, history, dispatch };
       const system = await startRealLoop(context, options);
       closing.push(system.stop);
-      const { kafka, topic } = system.session;
-      const topics = { requests: topic("requests"), responses: topic("responses") };
-      return { system, run: loopStints(system, await opened({ kafka, ...topics, next: system.next }), servers) };
+      return { system, run: loopStints(system, await opened(driveLoop(system, signal)), servers) };
     };
     const floor = async (kafka: Kafka, hops: 1 | 2): Promise<RunStint> => {
       const own = `${prefix}.floor-${hops}.`;
@@ -56,7 +54,8 @@ export async function startSystems(
       });
       closing.push(child.stop);
       const topics = { requests: `${own}requests`, responses: `${own}responses` };
-      return floorStints(child, await opened({ kafka, ...topics, next: kilobyte() }), servers);
+      const driver = await opened(createDriver({ kafka, ...topics, next: kilobyte(), signal }));
+      return floorStints(child, driver, servers);
     };
     // One after the other: an instance id is taken by whoever comes first.
     const queued = await real("queued");

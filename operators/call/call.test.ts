@@ -5,19 +5,9 @@ import type { Request, Work } from "../../schemas/types.ts";
 import type { Called, Linked } from "../flow.ts";
 import { aContext, aRequest, NOW } from "../values.testing.ts";
 import { createCall } from "./call.ts";
-import { aTaken } from "./values.testing.ts";
+import { anAnswer, aTaken } from "./values.testing.ts";
 
-const answer: ArmResult = {
-  kind: "answer",
-  text: "ls -a é",
-  finishReason: "stop",
-  model: "small-1",
-  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
-  cost: 0.25,
-  attempts: 2,
-  queueMs: 4,
-  firstTokenMs: 9,
-};
+const answer = anAnswer({ text: "ls -a é", attempts: 2, queueMs: 4 });
 const failed = (code: string): ArmFailure => ({ kind: "failure", code, message: "why", attempts: 3, retriable: true });
 
 interface Run {

@@ -5,19 +5,9 @@ import type { Request } from "../../schemas/types.ts";
 import type { Composed } from "../flow.ts";
 import { aContext, aRequest, NOW } from "../values.testing.ts";
 import { createCallInline } from "./inline.ts";
-import { aWork } from "./values.testing.ts";
+import { anAnswer, aWork } from "./values.testing.ts";
 
-const answer: ArmResult = {
-  kind: "answer",
-  text: "ls -a",
-  finishReason: "stop",
-  model: "small-1",
-  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
-  cost: 0.25,
-  attempts: 1,
-  queueMs: 0,
-  firstTokenMs: 9,
-};
+const answer = anAnswer();
 
 interface Options {
   result?: ArmResult;

@@ -1,4 +1,5 @@
-// A unit of work for the unit tests of link and call.
+// A unit of work, and an answer to it, for the unit tests of link and call.
+import type { ArmAnswer } from "../../arms/arm.ts";
 import type { Piece, Work } from "../../schemas/types.ts";
 import type { Taken } from "../flow.ts";
 import { aDecision, aRequest, NOW } from "../values.testing.ts";
@@ -46,3 +47,16 @@ export function aTaken(change: Partial<Work> = {}): Taken {
   const position = { topic: "precedent.work.small", partition: 3, offset: 11 };
   return { record: aWork(change), position, timestamp: NOW + 11, receivedAt: NOW + 15 };
 }
+
+export const anAnswer = (change: Partial<ArmAnswer> = {}): ArmAnswer => ({
+  kind: "answer",
+  text: "ls -a",
+  finishReason: "stop",
+  model: "small-1",
+  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+  cost: 0.25,
+  attempts: 1,
+  queueMs: 0,
+  firstTokenMs: 9,
+  ...change,
+});
