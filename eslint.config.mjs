@@ -7,7 +7,15 @@ import { importRules } from "./scripts/lint-imports.mjs";
 
 export default defineConfig(
   {
-    ignores: ["node_modules/", ".precedent/", "coverage/", "native/**/build/", "bin/", "**/*.mjs", "schemas/types.ts"],
+    ignores: [
+      "node_modules/",
+      ".precedent/",
+      "coverage/",
+      "native/**/build/",
+      "build/",
+      "**/*.mjs",
+      "schemas/types.ts",
+    ],
   },
   {
     files: ["**/*.ts"],

@@ -2,7 +2,6 @@
 // process has joined its group, has adopted what it was assigned and gets on while there is
 // something to do (progress.ts), and no table waits for long behind an open transaction. Being
 // without partitions is healthy (there may be more processes than partitions).
-import fastify from "fastify";
 import { Gauge, type Registry } from "prom-client";
 import type { StuckPartition } from "../connections/kafka/port.ts";
 import { describeStall } from "../runtime/progress.ts";
@@ -48,6 +47,8 @@ export async function startHealthServer({
   stalledAfterMs = 300_000,
 }: HealthOptions): Promise<HealthServer> {
   createHealthMetrics(registry, stages, stalledAfterMs);
+  // Takes long to load, and no other command needs it.
+  const { fastify } = await import("fastify");
   const server = fastify({ logger: false, forceCloseConnections: true });
 
   server.get("/metrics", async (_request, reply) => {

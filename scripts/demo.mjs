@@ -8,7 +8,7 @@ process.on("SIGINT", () => {});
 
 try {
   await ensurePackages();
-  process.exitCode = await run(process.execPath, ["--import", "tsx", "demo/main.ts", ...process.argv.slice(2)], {
+  process.exitCode = await run(process.execPath, ["bin/run.mjs", "demo/main.ts", ...process.argv.slice(2)], {
     env: { ...environment, PRECEDENT_DEMO_STARTED: String(started) },
   });
 } catch (error) {

@@ -3,7 +3,7 @@ import { ensurePackages, run } from "./bootstrap.mjs";
 
 try {
   await ensurePackages();
-  process.exitCode = await run(process.execPath, ["--import", "tsx", "scripts/setup.ts", ...process.argv.slice(2)]);
+  process.exitCode = await run(process.execPath, ["bin/run.mjs", "scripts/setup.ts", ...process.argv.slice(2)]);
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exitCode = 1;

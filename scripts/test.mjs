@@ -78,7 +78,7 @@ async function checks() {
 
 async function setUp() {
   const since = Date.now();
-  const code = await run(process.execPath, ["--import", "tsx", "scripts/setup.ts"]);
+  const code = await run(process.execPath, ["bin/run.mjs", "scripts/setup.ts"]);
   if (code !== 0) throw new Error("set-up failed");
   console.log(`✓ set-up (${seconds(since)})`);
 }

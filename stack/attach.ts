@@ -106,6 +106,8 @@ export async function stackStatus(folder: string): Promise<StackStatus> {
   };
 }
 
+const fileHere = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
 /** Runs under the mutex "start": another process may have been quicker. */
 async function startSupervisor(paths: StackFolder): Promise<void> {
   if ((await readHolder(paths.lock)) !== undefined) return;
@@ -113,10 +115,9 @@ async function startSupervisor(paths: StackFolder): Promise<void> {
   const log = openLog(join(paths.logs, "supervisor.log"));
   const child = spawn(
     process.execPath,
-    ["--import", "tsx", fileURLToPath(new URL("./supervisor.ts", import.meta.url)), "--folder", paths.root],
-    // "tsx" is found from the working folder. A session of its own: it outlives us and our
-    // terminal.
-    { cwd: fileURLToPath(new URL("..", import.meta.url)), detached: true, stdio: ["ignore", log, log] },
+    [...["../bin/run.mjs", "./supervisor.ts"].map(fileHere), "--folder", paths.root],
+    // A session of its own: it outlives us and our terminal.
+    { cwd: fileHere(".."), detached: true, stdio: ["ignore", log, log] },
   );
   closeSync(log);
   let failed: string | undefined;

@@ -43,8 +43,7 @@ export function clickhouseServer({ folder, token, port }: ClickHouseOptions): Se
       await mkdir(folder, { recursive: true });
       return {
         command: process.execPath,
-        args: ["--import", "tsx", fileURLToPath(new URL("./facade/main.ts", import.meta.url))],
-        // "tsx" is found from the working folder.
+        args: ["../bin/run.mjs", "./facade/main.ts"].map((file) => fileURLToPath(new URL(file, import.meta.url))),
         cwd: fileURLToPath(new URL("..", import.meta.url)),
         env: {
           ...process.env,

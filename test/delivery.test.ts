@@ -79,7 +79,7 @@ describe("aborted records", () => {
     const [end] = await its.kafka.lag(`${topic}.none`, topic);
     const { stdout } = await promisify(execFile)(
       process.execPath,
-      ["--import", "tsx", "test/support/unpatched-reader.ts", testStack().brokers[0] ?? "", topic, String(end?.end)],
+      ["bin/run.mjs", "test/support/unpatched-reader.ts", testStack().brokers[0] ?? "", topic, String(end?.end)],
       { timeout: 60_000 },
     );
     expect(JSON.parse(stdout)).toEqual(["B-aborted", "A-committed"]);

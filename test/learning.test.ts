@@ -98,7 +98,7 @@ const published = (what: string, wanted: (policy: Policy) => boolean): Promise<P
 async function startLearner(): Promise<{ kill(): Promise<void> }> {
   const file = join(folder, "precedent.yaml");
   await writeFile(file, JSON.stringify(system.config));
-  const child = spawn(process.execPath, ["--import", "tsx", "bin/precedent", "-c", file, "up", "--stage", "learn"], {
+  const child = spawn(process.execPath, ["bin/precedent", "-c", file, "up", "--stage", "learn"], {
     cwd: root,
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -145,7 +145,7 @@ describe("a stack", () => {
 
   it("refuses a second supervisor on its folder", async () => {
     const second = await new Promise<{ code: unknown; text: string }>((settle) => {
-      const args = ["--import", "tsx", "stack/supervisor.ts", "--folder", folder];
+      const args = ["bin/run.mjs", "stack/supervisor.ts", "--folder", folder];
       execFile(process.execPath, args, (error, _, text) => settle({ code: error?.code, text }));
     });
     expect(second.code).toBe(3);

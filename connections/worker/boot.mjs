@@ -1,7 +1,6 @@
-// Entry of every worker thread: teaches it TypeScript (hooks are not inherited), then runs the
-// module that was asked for.
+// Entry of every worker thread: runs the module that was asked for, compiled where a current build
+// has it, and through tsx where not (hooks are not inherited).
 import { workerData } from "node:worker_threads";
-import { register } from "tsx/esm/api";
+import { currentBuild, load } from "../../bin/compiled.mjs";
 
-register();
-await import(workerData.entry);
+await load(workerData.entry, currentBuild());

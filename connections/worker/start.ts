@@ -1,5 +1,5 @@
-// Starts a worker thread on a TypeScript module; works the same under node --import tsx and under
-// vitest.
+// Starts a worker thread on a TypeScript module; works the same in a compiled program, under
+// node --import tsx and under vitest.
 import { Worker, type WorkerOptions } from "node:worker_threads";
 
 /** entry: URL of the module; data arrives as workerData.data. */

@@ -34,7 +34,7 @@ test("killed at any moment, and killed again: what is there is what the offset s
   const folder = await testFolder();
   let last = 0;
   for (const batches of [1, 9, 30]) {
-    const child = spawn(process.execPath, ["--import", "tsx", writer, folder], {
+    const child = spawn(process.execPath, ["bin/run.mjs", writer, folder], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     let told = 0;

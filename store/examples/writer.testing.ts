@@ -1,6 +1,6 @@
 // A process that writes to a pool until it is killed: the partition's row n puts example n % 50, or
 // takes it away when n is a multiple of 7. Says the position after every batch. Run as: node
-// --import tsx writer.testing.ts FOLDER
+// bin/run.mjs writer.testing.ts FOLDER
 import { pathToFileURL } from "node:url";
 import { pino } from "pino";
 import { createExactIndexes } from "../vectors/exact.ts";

@@ -1,4 +1,4 @@
-// One stage process for tests that kill it: node --import tsx test/support/worker.ts CONFIG.json
+// One stage process for tests that kill it: node bin/run.mjs test/support/worker.ts CONFIG.json
 // STAGE INSTANCE [network]. Says "ready" to its parent when the stage has joined, ends at SIGTERM
 // as `precedent up` does, and with its parent. With a network, connections to the broker go through
 // a forwarder, and its parent's messages cut them.

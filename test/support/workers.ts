@@ -11,6 +11,7 @@ import type { Config } from "../../config/schema.ts";
 import type { Cut } from "./unreliable-network.ts";
 
 const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
+const run = fileURLToPath(new URL("../../bin/run.mjs", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface WorkerOptions {
@@ -72,9 +73,9 @@ export function createWorkers(config: Config, folder: string): Workers {
   return {
     async start(stage, instance, { network = false } = {}) {
       const log = openSync(join(folder, `${instance}.log`), "a");
-      const child = fork(script, [file, stage, instance, ...(network ? ["network"] : [])], {
+      const child = fork(run, [script, file, stage, instance, ...(network ? ["network"] : [])], {
         cwd: root,
-        execArgv: ["--import", "tsx"],
+        execArgv: [],
         env: { ...process.env, NODE_ENV: "production" },
         stdio: ["ignore", log, log, "ipc"],
       });
