@@ -15,6 +15,11 @@ export interface ArmRequest {
    * arms that don't link ignore it.
    */
   linkPolicy?: string | undefined;
+  /**
+   * Another arm can answer in its place: while the breaker of this one is open the call fails at
+   * once with arm_broken (serving/breakers.ts). Arms themselves ignore it.
+   */
+  replaceable?: boolean;
 }
 
 /** A complete answer; an answer cut short by the transport is a failure, never one of these. */
@@ -41,7 +46,7 @@ export interface ArmAnswer {
 /**
  * Codes: not_recorded, endpoint_refused, endpoint_timeout, endpoint_rejected, endpoint_unavailable,
  * rate_limited, stream_cut,
- *  prompt_too_large, cancelled, model_failed.
+ *  prompt_too_large, cancelled, model_failed, arm_broken.
  */
 export interface ArmFailure {
   kind: "failure";
@@ -50,9 +55,28 @@ export interface ArmFailure {
   attempts: number;
   /** The same call may succeed later; the arm has used up its own retries. */
   retriable: boolean;
+  /** The arm would fail so whatever it was asked (its key, its quota): not the request's fault. */
+  ill?: boolean;
 }
 
 export type ArmResult = ArmAnswer | ArmFailure;
+
+/** The code of a call that was not made, because the arm's breaker is open. */
+export const ARM_BROKEN = "arm_broken";
+const illCodes: ReadonlySet<string> = new Set([
+  ...["endpoint_refused", "endpoint_timeout", "endpoint_unavailable", "rate_limited", "stream_cut", "model_failed"],
+  ARM_BROKEN,
+]);
+
+/** The request's own deadline ended the call. */
+export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => code === "endpoint_timeout" && !retriable;
+
+/**
+ * Whether a failure is the arm's (no connection, 429, 5xx, a timeout, a crash) and another arm may
+ * do better; false: the request's, or nobody's.
+ */
+export const isArmsFault = (failure: ArmFailure): boolean =>
+  failure.ill === true || (illCodes.has(failure.code) && !endedByDeadline(failure));
 
 /** What an arm has in its caches. */
 export interface ArmInventory {

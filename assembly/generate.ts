@@ -4,6 +4,7 @@ import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
+import type { Breakers } from "../serving/breakers.ts";
 import { publishInventory } from "../serving/inventory.ts";
 import { createLinkHistory } from "../serving/link-history.ts";
 import { followPartitionCount } from "../serving/partition-count.ts";
@@ -15,6 +16,7 @@ export async function startGenerate(
   session: SessionOf<typeof generate>,
   instance: string,
   config: ArmConfig,
+  breakers: Pick<Breakers, "guard">,
 ): Promise<RunningStage> {
   const log = session.log.child({ stage: stageName("generate", config.name) });
   const { limits, stack } = session.config;
@@ -27,7 +29,12 @@ export async function startGenerate(
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
-  const pipeline = generate.bind({ arm, limits, partitions: replies.now, clock: Date.now });
+  const pipeline = generate.bind({
+    arm: breakers.guard(config.name, arm),
+    limits,
+    partitions: replies.now,
+    clock: Date.now,
+  });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });

@@ -24,6 +24,7 @@ import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
 import { atMost } from "../serving/at-most.ts";
+import type { Breakers } from "../serving/breakers.ts";
 import { restoreSeenIds } from "../serving/seen.ts";
 import { holdDocuments } from "../serving/documents.ts";
 import { holdHelpfulness } from "../serving/helpfulness.ts";
@@ -49,13 +50,18 @@ export interface RunningPlan extends RunningStage {
   replaceArms(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
 }
 
-export async function startPlan(session: SessionOf<typeof plan>, instance: string): Promise<RunningPlan> {
+export async function startPlan(
+  session: SessionOf<typeof plan>,
+  instance: string,
+  breakers: Breakers,
+): Promise<RunningPlan> {
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
   const inline = await createInlineArms({
     configured: session.arms.configured,
     open: (arm) => createArm(arm, { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(config.limits) }),
+    guard: breakers.guard,
     metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm)),
   });
   const policies = createPolicyTable();
@@ -134,6 +140,7 @@ export async function startPlan(session: SessionOf<typeof plan>, instance: strin
     caches: caches.table,
     policy: policies.current,
     load: load.load,
+    health: breakers,
     random: splitmix64(randomBytes(8).readBigUInt64LE()),
     routing: config.routing,
   });

@@ -10,12 +10,15 @@ import { createKafka } from "../connections/kafka/kafka.ts";
 import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
+import { createRegistry } from "../connections/registry/client.ts";
+import { createCodec } from "../connections/registry/codec.ts";
 import { createLog } from "../runtime/log.ts";
 import { schemaOf, type TopicName } from "../schemas/records.ts";
 import { stackStatus } from "../stack/attach.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
+import { checkBreakers } from "./doctor-breakers.ts";
 import { checkInline } from "./doctor-inline.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
@@ -56,7 +59,21 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
   const inline = config.arms.some(({ dispatch }) => dispatch === "inline")
     ? [await inTime("inline", connections.kafka.brokers.join(","), () => lookAtInline(config, connections))]
     : [];
-  return [...checks, kafka, transactions, ...inline, registry, clickhouse];
+  const breakers =
+    config.arms.length > 1
+      ? [await inTime("breakers", connections.kafka.brokers.join(","), () => lookAtBreakers(config, connections))]
+      : [];
+  return [...checks, kafka, transactions, ...inline, ...breakers, registry, clickhouse];
+}
+
+async function lookAtBreakers(config: Config, { kafka, registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
+  const client = doctorKafka(config, kafka);
+  try {
+    const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(registry) });
+    return await checkBreakers(config, client, codec);
+  } finally {
+    await client.close();
+  }
 }
 
 async function lookAtInline(config: Config, { kafka }: ResolvedConnections): Promise<Omit<Check, "name">> {

@@ -19,6 +19,8 @@ export interface Conversation {
         /** L when it was routed. */
         load: number;
         arms: ArmScore[];
+        /** State by arm of the breakers that were not closed. */
+        breakers: Record<string, string>;
         degraded: string[];
         timings: StepTiming[];
       }
@@ -82,7 +84,7 @@ export async function findConversation(clickhouse: ClickHouse, id: string, tenan
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
   const [recorded, response, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision"> & { saturation: Record<string, number> }>(
-      `SELECT arm, probability, policy_version AS policyVersion, arms, load, saturation, degraded, timings, template, proxy_version AS proxyVersion,
+      `SELECT arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, degraded, timings, template, proxy_version AS proxyVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(

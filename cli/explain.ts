@@ -35,6 +35,18 @@ function describeLoad({ load, arms }: Pick<NonNullable<Conversation["decision"]>
   return [`  load ${load.toFixed(2)} of the more expensive arms${own.join("")}`];
 }
 
+/** Arms that could not be chosen, or only as a probe. */
+const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision"]>): string[] =>
+  Object.entries(breakers).map(([arm, state]) => {
+    const means =
+      state === "half-open"
+        ? "it could be chosen, as a probe"
+        : arms.some((score) => score.arm === arm)
+          ? "it could be chosen, for none was closed"
+          : "it could not be chosen";
+    return pc.yellow(`  the breaker of ${arm} was ${state}: ${means}`);
+  });
+
 /** Plan times its own call of an inline arm; what it queues has none. */
 const describeDispatch = (decision: Conversation["decision"]): string =>
   decision?.timings.some(({ operator }) => operator === "call") === true ? " inline (called by plan)" : "";
@@ -69,7 +81,7 @@ function describeConversation({
         ]),
       ).trimEnd(),
     );
-    lines.push(...describeLoad(decision));
+    lines.push(...describeLoad(decision), ...describeBreakers(decision));
     const { template, proxyVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;

@@ -35,6 +35,7 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     helpfulnessFeatures: 1,
     template: "",
     asked: false,
+    breakers: {},
     degraded: [],
     timings: [],
     createdAt: NOW,

@@ -13,9 +13,9 @@ export const generate = pipeline()
       // What linked prefill measured before.
       tables: ["ClickHouse"],
       outputs: ["responses", "dead-letters"],
-      // What the arm's caches hold; what linked prefill measured, and which of its policies is
-      // chosen.
-      beside: ["kv-inventory", "prefill-samples", "policies"],
+      // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
+      // its policies is chosen.
+      beside: ["kv-inventory", "breakers", "prefill-samples", "policies"],
     },
     generateContract,
   )

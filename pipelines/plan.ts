@@ -15,10 +15,10 @@ export const plan = pipeline()
     {
       name: "plan",
       sources: ["requests"],
-      tables: ["documents", "examples", "kv-inventory", "inline-calls", "policies", "ClickHouse"],
+      tables: ["documents", "examples", "kv-inventory", "inline-calls", "breakers", "policies", "ClickHouse"],
       outputs: ["work", "decisions", "responses", "dead-letters"],
-      // How many calls of inline arms this process has under way.
-      beside: ["inline-calls"],
+      // How many calls of inline arms this process has under way, and how they end.
+      beside: ["inline-calls", "breakers"],
     },
     planContract,
   )

@@ -1,6 +1,7 @@
 // Which record stands on which topic. The Avro files beside this one are the contract; types.ts
 // follows them.
 import type {
+  ArmBreaker,
   DeadLetter,
   Decision,
   Document,
@@ -31,6 +32,7 @@ export interface RecordOf {
   documents: Document;
   "kv-inventory": KvInventory;
   "inline-calls": InlineCalls;
+  breakers: ArmBreaker;
   "prefill-samples": PrefillSample;
   "dead-letters": DeadLetter;
 }
@@ -55,6 +57,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   documents: "document",
   "kv-inventory": "kv-inventory",
   "inline-calls": "inline-calls",
+  breakers: "arm-breaker",
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
 };

@@ -18,6 +18,17 @@ export interface Answer {
   createdAt: number;
 }
 
+/** What the breaker of a process that calls an arm says of it, newest by arm/instance; one that is not renewed for half a minute is void. */
+export interface ArmBreaker {
+  arm: string;
+  tenant: string;
+  instance: string;
+  /** closed: it was called lately and answers. */
+  state: "closed" | "open" | "half-open";
+  /** When it was said. */
+  createdAt: number;
+}
+
 /** A record that could not be processed, whole. */
 export interface DeadLetter {
   tenant: string;
@@ -71,6 +82,8 @@ export interface Decision {
   template: string;
   /** Feedback is asked for. */
   asked: boolean;
+  /** State of the breakers that are not closed, of arms that the request allows: an open arm could not be chosen, unless all are; a half-open one could, as a probe. */
+  breakers: Record<string, string>;
   /** What was missing when it was made. */
   degraded: string[];
   /** Milliseconds per operator, in order. */

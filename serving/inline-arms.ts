@@ -6,12 +6,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Arm, ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { StageMetrics } from "../runtime/metrics.ts";
+import type { Breakers } from "./breakers.ts";
 
 export interface InlineArmsOptions {
   /** The arms in force; asked at every call. */
   configured: () => readonly ArmConfig[];
   /** Rejects when the arm can't be made. */
   open: (config: ArmConfig) => Promise<Arm>;
+  /** Puts an arm behind its breaker. */
+  guard?: Breakers["guard"];
   metricsOf: (arm: string) => Pick<StageMetrics, "received" | "inFlight" | "observe" | "dropped">;
 }
 
@@ -33,10 +36,13 @@ export interface InlineArms {
   close(): Promise<void>;
 }
 
+const unguarded: Breakers["guard"] = (_name, arm) => arm;
+
 /** A request may have been given to the arm just before it was taken out of force. */
 const graceMs = 5_000;
 
-export async function createInlineArms({ configured, open, metricsOf }: InlineArmsOptions): Promise<InlineArms> {
+export async function createInlineArms(options: InlineArmsOptions): Promise<InlineArms> {
+  const { configured, open, guard = unguarded, metricsOf } = options;
   /** By the configuration itself: what is in force is another object afterwards. */
   const opened = new Map<ArmConfig, Counted>();
   /** Out of force, with calls that may be under way. */
@@ -50,7 +56,7 @@ export async function createInlineArms({ configured, open, metricsOf }: InlineAr
       arms.map(async (config) => {
         if (config.dispatch !== "inline") return;
         const same = known.get(JSON.stringify(config));
-        fresh.set(config, same ?? counted(await open(config), metricsOf(config.name)));
+        fresh.set(config, same ?? counted(await open(config), guard, metricsOf(config.name)));
       }),
     );
     const failed = results.find((result) => result.status === "rejected");
@@ -113,7 +119,8 @@ interface Counted extends InlineArm, Pick<Arm, "close"> {
   calls(): number;
 }
 
-function counted(arm: Arm, metrics: ReturnType<InlineArmsOptions["metricsOf"]>): Counted {
+function counted(arm: Arm, guard: Breakers["guard"], metrics: ReturnType<InlineArmsOptions["metricsOf"]>): Counted {
+  const guarded = guard(arm.name, arm);
   let calls = 0;
   const count = (change: 1 | -1): void => {
     calls += change;
@@ -126,7 +133,7 @@ function counted(arm: Arm, metrics: ReturnType<InlineArmsOptions["metricsOf"]>):
       metrics.received(1);
       count(1);
       try {
-        return await arm.answer(request, signal, onText);
+        return await guarded.answer(request, signal, onText);
       } finally {
         count(-1);
         metrics.observe("call", performance.now() - began);

@@ -10,6 +10,8 @@ export interface Problem {
   retriable: boolean;
   /** What the endpoint asked for; null: our own backoff. */
   retryAfterMs: number | null;
+  /** Any request would fail so. */
+  ill?: boolean;
 }
 
 /** The connection ended before the answer did. */
@@ -57,14 +59,21 @@ function statusProblem(error: APIError, now: number): Problem {
   if (status === 413 || reason === "context_length_exceeded")
     return never("prompt_too_large", `The endpoint refused the prompt as too long: ${said}.`);
   if (status === 429 && reason === "insufficient_quota")
-    return never("endpoint_rejected", `The endpoint's quota is used up: ${said}.`);
+    return { ...never("endpoint_rejected", `The endpoint's quota is used up: ${said}.`), ill: true };
   const wait = retryAfterMs(error.headers?.get("retry-after"), now);
   if (status === 429) return again("rate_limited", `The endpoint takes no more requests for now: ${said}.`, wait);
   if (status === 408) return again("endpoint_timeout", `The endpoint gave up: ${said}.`, wait);
   if (status === undefined || status === 409 || status >= 500)
     return again("endpoint_unavailable", `The endpoint failed: ${said}.`, wait);
-  return never("endpoint_rejected", `The endpoint rejected the request: ${said}; check model, apiKey and parameters.`);
+  const rejected = never(
+    "endpoint_rejected",
+    `The endpoint rejected the request: ${said}; check model, apiKey and parameters.`,
+  );
+  return ofEveryRequest.has(status) ? { ...rejected, ill: true } : rejected;
 }
+
+/** No key or a wrong one, nothing paid, no such path or model. */
+const ofEveryRequest: ReadonlySet<number> = new Set([401, 402, 404]);
 
 const again = (code: string, message: string, wait: number | null = null): Problem => ({
   code,

@@ -161,6 +161,6 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
 }
 
 function failure(problem: Problem, attempts: number): ArmFailure {
-  const { code, message, retriable } = problem;
-  return { kind: "failure", code, message, attempts, retriable };
+  const { code, message, retriable, ill } = problem;
+  return { kind: "failure", code, message, attempts, retriable, ...(ill === true ? { ill } : {}) };
 }

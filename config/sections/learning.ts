@@ -49,6 +49,26 @@ export const routing = z.strictObject({
     })
     .prefault({}),
   /**
+   * A circuit breaker per arm: an arm that is ill (no connection, 429, 5xx, timeouts, crashes) is
+   * not chosen while others can be (docs/arms.md).
+   */
+  breaker: z
+    .strictObject({
+      /** Share of failed calls, as the mean of the tenants' shares, from which it opens. */
+      share: z.number().min(0.05).max(1).default(0.5),
+      /** Calls within windowMs before it may open. */
+      minimum: z.number().int().min(1).max(100).default(5),
+      windowMs: milliseconds.default(30_000),
+      /** How long it is open at first; doubled by every probe that fails, up to mostOpenMs. */
+      openMs: milliseconds.default(5_000),
+      mostOpenMs: milliseconds.default(60_000),
+      /** Half-open: calls let through at a time, and successes that close it. */
+      probes: z.number().int().min(1).max(100).default(2),
+      /** A call that its request's deadline ended is the arm's failure if it took so long. */
+      patienceMs: milliseconds.default(30_000),
+    })
+    .prefault({}),
+  /**
    * Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback.
    */
   askShare: z.number().min(0).max(1).default(0.01),

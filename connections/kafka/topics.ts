@@ -45,6 +45,7 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   documents: { config: compacted },
   "kv-inventory": { config: { ...compacted, "retention.ms": String(30 * minute), "cleanup.policy": "compact,delete" } },
   "inline-calls": { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },
+  breakers: { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },
   "prefill-samples": { config: {} },
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
   "dead-letters": { config: limit(32) },

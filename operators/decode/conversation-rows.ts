@@ -94,6 +94,7 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   proxy_version: record.proxyVersion,
   template: record.template,
   asked: record.asked,
+  breakers: record.breakers,
   degraded: record.degraded,
   timings: record.timings.map(({ operator, ms }) => ({ operator, ms: double(ms) })),
   created_at: time(ownTime(record.createdAt, place)),

@@ -90,6 +90,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     helpfulnessFeatures: 1,
     template: "chat-1",
     asked: false,
+    breakers: { large: "half-open" },
     degraded: ["policy"],
     timings: [{ operator: "embed", ms: 1.5 }],
     createdAt: createdAt + 4,

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import type { BreakerState } from "../../algorithms/breaker.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
@@ -196,6 +197,30 @@ describe("route", () => {
     const thrifty = await decide({}, {}, allow({ maxCost: 0.0002 }));
     expect(thrifty.arms.map(({ arm: name }) => name)).toEqual(["small"]);
     await expect(decide({}, {}, allow({ maxCost: 0 }))).rejects.toThrow("no_arm");
+  });
+
+  it("does not choose an arm whose breaker is open; the probability is that among the rest", async () => {
+    const probed: string[] = [];
+    const health = (states: Record<string, BreakerState>) => ({
+      health: { state: (name: string) => states[name] ?? "closed", probed: (name: string) => void probed.push(name) },
+    });
+    const three = { arms: () => [...arms, arm("middle", 0.4)] };
+    const without = await decide({ arms: () => [arms[0]!, arm("middle", 0.4)], random: splitmix64(3) });
+    const open = await decide({ ...three, ...health({ large: "open" }), random: splitmix64(3) });
+    expect(open).toMatchObject({ breakers: { large: "open" }, degraded: ["breaker"] });
+    expect(open.arms.map(({ arm: name, probability }) => [name, probability])).toEqual(
+      without.arms.map(({ arm: name, probability }) => [name, probability]),
+    );
+    expect(probed).toEqual([]);
+    const all = await decide({ ...three, ...health({ small: "open", middle: "open", large: "open" }) });
+    expect(all.arms).toHaveLength(3);
+    expect(all).toMatchObject({ degraded: ["breaker"] });
+    // Of what the request does not allow nothing is said.
+    const only = await decide({ ...three, ...health({ small: "open" }) }, {}, allow({ arms: ["large"] }));
+    expect([only.breakers, only.degraded]).toEqual([{}, []]);
+    const probe = await decide({ ...three, ...health({ large: "half-open" }) }, {}, allow({ arms: ["large"] }));
+    expect(probe).toMatchObject({ arm: "large", breakers: { large: "half-open" }, degraded: [] });
+    expect(probed).toEqual(["large"]);
   });
 
   it("falls back to the default arm, surely and visibly, when the policy can't be used", async () => {

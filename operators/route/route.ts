@@ -13,6 +13,7 @@ import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
+import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
 
 /** What it reads of a request, and what it adds. */
@@ -47,6 +48,8 @@ export interface RouteDependencies {
   policy: () => PolicyState;
   arms: () => readonly RouteArm[];
   load: () => Load;
+  /** The arms' breakers; absent: all are closed. */
+  health?: ArmHealth;
   random: Random;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -54,7 +57,8 @@ export interface RouteDependencies {
 }
 
 /** Refuses with no_arm when no arm is both allowed and cheap enough. */
-export function createRoute({ policy, arms, load, random, clock, routing }: RouteDependencies): Step<Needs, Adds> {
+export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
+  const { policy, arms, load, health = wellArms, random, clock, routing } = dependencies;
   const features = createFeatures();
   const prior = priorPosterior(
     constantPrior(FEATURE_COUNT, routing.priorMean, routing.priorVariance, routing.noiseVariance ?? 0.1),
@@ -67,7 +71,7 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
     if (embedding === null && selected.embedding !== null) degraded.push("embedding");
 
     const promptCharacters = request.messages.reduce((sum, { content }) => sum + content.length, 0);
-    const contenders = arms().flatMap((arm): Contender[] => {
+    const allowed = arms().flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
       const examples = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []).map(shown) : [];
       const tokens = examples.reduce((sum, example) => sum + example.tokens, 0);
@@ -78,8 +82,10 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       const context = features({ ...selected, promptCharacters, messages, embedding, examples });
       return [{ arm, examples, trial, context }];
     });
-    if (contenders.length === 0)
+    if (allowed.length === 0)
       return refuse("no_arm", "No arm is both in allow.arms and within allow.maxCost: allow more of either.");
+    const { eligible: contenders, breakers, degraded: broken } = standing(allowed, health);
+    degraded.push(...broken);
 
     const { policy: routerPolicy, problem } = policy();
     const currentLoad = load();
@@ -99,6 +105,7 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
 
     const choice = scored ?? bypass(contenders, routing, usable);
     const chosen = choice.scores[choice.chosen]!;
+    if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
     const decision: Decision = {
       requestId: request.id,
       partition: selected.position.partition,
@@ -119,6 +126,7 @@ export function createRoute({ policy, arms, load, random, clock, routing }: Rout
       // compose knows its template.
       template: "",
       asked: request.mayAsk && random() < routing.askShare,
+      breakers,
       degraded,
       timings: [],
       createdAt: clock(),

@@ -1,0 +1,128 @@
+// A circuit breaker: whether an arm that keeps failing may be called now. Closed, it keeps the
+// outcomes of a bounded window and opens when enough of them are failures; open, it lets nothing
+// through for a time that doubles with every opening in a row; then it is half-open and lets a few
+// probes through: as many successes close it, one failure opens it again. Failures are counted by
+// flow (the tenants, as serving says): the share is the mean of the flows' shares, and a flow keeps
+// a bounded number of outcomes, so that no single one opens it for others that are answered. Pure:
+// time (any clock that never goes back) and the random number of the jitter are passed in.
+import { waitAfter } from "./backoff.ts";
+
+export interface BreakerSettings {
+  /** Mean of the flows' shares of failures from which it opens, (0, 1]. */
+  share: number;
+  /** Outcomes in the window before it may open. */
+  minimum: number;
+  /** Milliseconds, as every time here. */
+  windowMs: number;
+  /** How long it is open at first, and at the most. */
+  openMs: number;
+  mostOpenMs: number;
+  /** Let through at a time while half-open, and successes that close it. */
+  probes: number;
+}
+
+export type BreakerState = "closed" | "open" | "half-open";
+
+/** well: it answered; ill: it could not; neither: that says nothing of it. */
+export type Verdict = "well" | "ill" | "neither";
+
+/** A call that was let through. */
+export interface BreakerTurn {
+  readonly probe: boolean;
+  /** Changes whenever it opens or closes: what was let through before that counts no more. */
+  readonly epoch: number;
+}
+
+export interface Breaker {
+  /** undefined: not now. Whoever gets a turn gives it back by `leave`. */
+  enter(now: number): BreakerTurn | undefined;
+  /** `random` in [0, 1). */
+  leave(turn: BreakerTurn, verdict: Verdict, flow: string, now: number, random: number): void;
+  state(now: number): BreakerState;
+}
+
+interface Outcome {
+  at: number;
+  ill: boolean;
+}
+
+const mostFlows = 64;
+/** Share of the time that may be added by chance, so that processes do not probe together. */
+const jitter = 0.25;
+
+export function createBreaker(settings: BreakerSettings): Breaker {
+  const { share, minimum, windowMs, probes } = settings;
+  const perFlow = 2 * minimum;
+  const flows = new Map<string, Outcome[]>();
+  let epoch = 0;
+  /** In a row, since it was closed; 0: it is closed. */
+  let openings = 0;
+  let openUntil = 0;
+  let openFor = 0;
+  let probing = 0;
+  let probedAt = 0;
+  let succeeded = 0;
+
+  const open = (now: number, random: number): void => {
+    openFor = waitAfter(openings, { first: settings.openMs, limit: settings.mostOpenMs }) * (1 + jitter * random);
+    openings++;
+    openUntil = now + openFor;
+    epoch++;
+    probing = 0;
+    succeeded = 0;
+    flows.clear();
+  };
+  const close = (): void => {
+    openings = 0;
+    epoch++;
+  };
+
+  const remember = (flow: string, outcome: Outcome): void => {
+    const own = flows.get(flow) ?? [];
+    flows.delete(flow); // to the end of the map's order: the flow heard of longest ago stands first
+    flows.set(flow, [...own, outcome].slice(-perFlow));
+    for (const [name, outcomes] of flows) {
+      const kept = outcomes.filter(({ at }) => outcome.at - at < windowMs);
+      if (kept.length === 0 || flows.size > mostFlows) flows.delete(name);
+      else flows.set(name, kept);
+    }
+  };
+  const isIll = (): boolean => {
+    let count = 0;
+    let shares = 0;
+    for (const outcomes of flows.values()) {
+      count += outcomes.length;
+      shares += outcomes.filter(({ ill }) => ill).length / outcomes.length;
+    }
+    return count >= minimum && shares / flows.size >= share;
+  };
+
+  const state = (now: number): BreakerState => (openings === 0 ? "closed" : now < openUntil ? "open" : "half-open");
+
+  return {
+    state,
+    enter(now) {
+      const current = state(now);
+      if (current === "closed") return { probe: false, epoch };
+      if (current === "open") return undefined;
+      // Probes that say nothing for as long as it was open hold up others no longer.
+      if (probing > 0 && now - probedAt >= openFor) probing = 0;
+      if (probing >= probes) return undefined;
+      probing++;
+      probedAt = now;
+      return { probe: true, epoch };
+    },
+    leave(turn, verdict, flow, now, random) {
+      if (turn.epoch !== epoch) return;
+      if (turn.probe) {
+        probing = Math.max(0, probing - 1);
+        if (verdict === "ill") open(now, random);
+        else if (verdict === "well" && ++succeeded >= probes) close();
+        return;
+      }
+      if (verdict === "neither") return;
+      remember(flow, { at: now, ill: verdict === "ill" });
+      if (verdict === "ill" && isIll()) open(now, random);
+    },
+  };
+}

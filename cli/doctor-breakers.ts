@@ -1,0 +1,54 @@
+// What precedent doctor says of the arms' breakers: which are open by what the running processes
+// say (topic breakers). Only looks.
+import type { Config } from "../config/schema.ts";
+import type { Kafka } from "../connections/kafka/port.ts";
+import { topicName } from "../connections/kafka/topics.ts";
+import type { Codec } from "../connections/registry/port.ts";
+import { createLog } from "../runtime/log.ts";
+import { followTable } from "../runtime/table.ts";
+import type { ArmBreaker } from "../schemas/types.ts";
+import { createRowTable } from "../serving/process-rows.ts";
+import type { Check } from "./doctor-check.ts";
+
+/** Rejects while the broker is away. */
+export async function checkBreakers(
+  { arms, kafka: { prefix } }: Pick<Config, "arms" | "kafka">,
+  kafka: Pick<Kafka, "topics" | "readTopic">,
+  codec: Codec,
+): Promise<Omit<Check, "name">> {
+  const topic = topicName(prefix, "breakers");
+  if (!(await kafka.topics()).includes(topic)) return { state: "waiting", detail: "no process has said anything yet" };
+  const table = createRowTable<ArmBreaker>(Date.now);
+  const reader = followTable({
+    ...{ kafka, codec, topic, record: "breakers" as const, log: createLog({ level: "silent" }) },
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (value === null) table.remove(key);
+        else table.apply(key, value);
+      }
+    },
+  });
+  try {
+    await reader.caughtUp;
+  } finally {
+    await reader.stop();
+  }
+  return describeBreakers(arms.map(({ name }) => ({ arm: name, rows: table.others(name, "") })));
+}
+
+export function describeBreakers(
+  arms: readonly { arm: string; rows: readonly Pick<ArmBreaker, "instance" | "state">[] }[],
+): Omit<Check, "name"> {
+  const ill = arms.flatMap(({ arm, rows }) => {
+    const failing = rows.filter(({ state }) => state !== "closed");
+    const where = failing.map(({ instance, state }) => `${state} in ${instance}`).join(", ");
+    return failing.length === 0 ? [] : [`${arm}: ${where}`];
+  });
+  if (ill.length === 0) return { state: "fine", detail: "no arm's breaker is open" };
+  return {
+    state: "lacking",
+    detail: `arms that fail: ${ill.join("; ")}`,
+    remedy:
+      "see that the arm's endpoint runs and takes its key (the log says why calls fail); it is tried again by itself",
+  };
+}

@@ -1,0 +1,131 @@
+// What every process says of arms, on a compacted topic with the key arm/instance: each publishes
+// its own rows once a second, where they have changed, and follows those of the others. Best
+// effort: nothing but how well requests are routed depends on it.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TopicReader } from "../connections/kafka/port.ts";
+import { repeat } from "../runtime/repeat.ts";
+import { followTable } from "../runtime/table.ts";
+import type { RecordOf } from "../schemas/records.ts";
+import type { SessionOf } from "./session.ts";
+
+/**
+ * Rows are published again every `renewMs`, and void when they were not for `voidMs`; milliseconds.
+ */
+const renewMs = 10_000;
+export const voidMs = 30_000;
+const everyMs = 1_000;
+/** A broker that is away must not hold up the end of the stage. */
+const goodbyeMs = 1_000;
+const mostRows = 1_024;
+
+type RowTopic = "inline-calls" | "breakers";
+interface Row {
+  arm: string;
+  instance: string;
+  createdAt: number;
+}
+
+export interface RowTable<R extends Row> {
+  apply(key: string, row: R): void;
+  remove(key: string): void;
+  /** What other instances than this one say of an arm. */
+  others(arm: string, instance: string): R[];
+}
+
+export function createRowTable<R extends Row>(clock: () => number): RowTable<R> {
+  const rows = new Map<string, R>();
+  const isVoid = ({ createdAt }: R): boolean => clock() - createdAt >= voidMs;
+  return {
+    apply(key, row) {
+      for (const [other, known] of rows) if (isVoid(known)) rows.delete(other);
+      // A clock that is ahead of ours must not make a row live for ever.
+      const createdAt = Math.min(row.createdAt, clock());
+      if (rows.size < mostRows || rows.has(key)) rows.set(key, { ...row, createdAt });
+    },
+    remove: (key) => void rows.delete(key),
+    others: (arm, instance) =>
+      [...rows.values()].filter((row) => row.arm === arm && row.instance !== instance && !isVoid(row)),
+  };
+}
+
+export interface ProcessRows<R extends Row> {
+  others(arm: string): R[];
+  /** Takes back what was said: this process calls nobody any more. */
+  stop(): Promise<void>;
+}
+
+/** What a row says besides whose it is and when it was said. */
+export type Said<N extends RowTopic> = Omit<RecordOf[N], "arm" | "tenant" | "instance" | "createdAt">;
+
+export interface ProcessRowsOptions<N extends RowTopic> {
+  topic: N;
+  /** Of this process, by arm; what is missing is not said, nor taken back. */
+  own: () => ReadonlyMap<string, Said<N>>;
+  /** Says nothing that is news to the others: it is not sent at first, nor renewed. */
+  isIdle: (said: Said<N>) => boolean;
+  /** Whether there is anything to follow; asked until there is. */
+  follows: () => boolean;
+  instance: string;
+  log: SessionOf<object>["log"];
+}
+
+type Declared = SessionOf<{ tables: ["inline-calls", "breakers"]; outputs: ["inline-calls", "breakers"] }>;
+export type RowSession = Pick<Declared, "kafka" | "codec" | "topic">;
+
+export function shareRows<N extends RowTopic>(
+  { kafka, codec, topic }: RowSession,
+  { topic: name, own, isIdle, follows, instance, log }: ProcessRowsOptions<N>,
+): ProcessRows<RecordOf[N]> {
+  const table = createRowTable<RecordOf[N]>(Date.now);
+  const follow = (): TopicReader =>
+    followTable({
+      ...{ kafka, codec, log, topic: topic<RowTopic>(name), record: name },
+      apply(changes) {
+        for (const { key, value } of changes) {
+          if (value === null) table.remove(key);
+          else table.apply(key, value);
+        }
+      },
+    });
+  let reader: TopicReader | undefined;
+  const stopping = new AbortController();
+  const said = new Map<string, { what: string; at: number }>();
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const send = async (values: readonly { arm: string; value: Buffer | null }[]): Promise<void> => {
+    if (values.length === 0) return;
+    producer ??= kafka.plainProducer();
+    await producer.send(
+      values.map(({ arm, value }) => ({ topic: topic<RowTopic>(name), key: `${arm}/${instance}`, value })),
+    );
+  };
+
+  const pass = async (): Promise<boolean> => {
+    const now = Date.now();
+    if (follows()) reader ??= follow();
+    const changed = [...own()].flatMap(([arm, row]) => {
+      const what = JSON.stringify(row);
+      const last = said.get(arm);
+      const due = last === undefined ? !isIdle(row) : what !== last.what || (!isIdle(row) && now - last.at >= renewMs);
+      return due ? [{ arm, row, what }] : [];
+    });
+    await send(
+      changed.map(({ arm, row }) => {
+        const record = { ...row, arm, tenant: "default", instance, createdAt: now } as unknown as RecordOf[N];
+        return { arm, value: codec.encode(name, record) };
+      }),
+    );
+    for (const { arm, what } of changed) said.set(arm, { what, at: now });
+    return false;
+  };
+  const ended = repeat(pass, { everyMs, signal: stopping.signal, log });
+
+  return {
+    others: (arm) => table.others(arm, instance),
+    async stop() {
+      stopping.abort();
+      const goodbye = ended.then(() => send([...said.keys()].map((arm) => ({ arm, value: null }))));
+      await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
+      await Promise.all([producer?.close(), reader?.stop()]);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+// An OpenAI-compatible endpoint that a test makes fail: it answers every chat completion, fails
+// with a status, or keeps calls until the test answers them.
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+export interface Upstream {
+  readonly baseUrl: string;
+  /** How it answers from now on; hold: it keeps calls open until they are answered. */
+  behave(how: "well" | "hold" | number): void;
+  /** Questions that it was asked, in order. */
+  readonly asked: string[];
+  /** Ends the calls that it keeps. */
+  release(how: "well" | number): void;
+  close(): void;
+}
+
+export async function startUpstream(name: string): Promise<Upstream> {
+  let behaviour: "well" | "hold" | number = "well";
+  const asked: string[] = [];
+  const held: { question: string; response: ServerResponse }[] = [];
+  const answer = (response: ServerResponse, question: string, how: "well" | number): void => {
+    if (how !== "well") {
+      response.writeHead(how, { "content-type": "application/json" }).end("{}");
+      return;
+    }
+    const message = { role: "assistant", content: `${name}: ${question}` };
+    const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
+    const choices = [{ index: 0, message, finish_reason: "stop" }];
+    const body = JSON.stringify({ id: "x", object: "chat.completion", model: name, choices, usage });
+    response.setHeader("content-type", "application/json").end(body);
+  };
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += String(chunk)));
+    request.on("end", () => {
+      const { messages } = JSON.parse(body) as { messages: { content: string }[] };
+      const question = messages.at(-1)?.content ?? "";
+      asked.push(question);
+      if (behaviour === "hold") held.push({ question, response });
+      else answer(response, question, behaviour);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    asked,
+    behave: (how) => void (behaviour = how),
+    release(how) {
+      for (const { question, response } of held.splice(0)) answer(response, question, how);
+    },
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
