@@ -156,6 +156,11 @@ export interface ConnectionLike {
   isConnected(): boolean;
   connect(): Promise<unknown>;
 }
+/** A connection's requests: those under way, and those that wait for room. */
+export interface RequestQueueLike {
+  pending: unknown[];
+  scheduleCheckPendingRequests(): void;
+}
 /**
  * The member of a group that a consumer is between two crashes; the cluster object is the
  * consumer's own, and stays.
@@ -164,7 +169,11 @@ export interface ConsumerGroupLike {
   cluster: object;
   memberId: string | null;
   preferredReadReplicasPerTopicPartition?: Record<string, Record<number, number | undefined> | undefined>;
+  /** Milliseconds that the broker may wait for `minBytes`. */
+  maxWaitTime: number;
+  minBytes: number;
   pause(topics: { topic: string; partitions: number[] }[]): void;
+  resume(topics: { topic: string; partitions: number[] }[]): void;
   recoverFromOffsetOutOfRange(error: { topic: string; partition: number }): Promise<void>;
   connect(): Promise<unknown>;
   joinAndSync(): Promise<unknown>;
@@ -212,6 +221,7 @@ export const internals = {
   ConnectionError: (require("kafkajs/src/errors") as { KafkaJSConnectionError: new (message: string) => Error })
     .KafkaJSConnectionError,
   Connection: require("kafkajs/src/network/connection") as { prototype: ConnectionLike },
+  RequestQueue: require("kafkajs/src/network/requestQueue") as { prototype: RequestQueueLike },
   requests: <Arguments>(name: string): ProtocolModule<Arguments> =>
     require(`kafkajs/src/protocol/requests/${name}`) as ProtocolModule<Arguments>,
   assignerProtocol: require("kafkajs/src/consumer/assignerProtocol") as {

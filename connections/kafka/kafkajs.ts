@@ -9,6 +9,8 @@ import { patchFencing } from "./kafkajs-fencing.ts";
 import { assertKafkajsVersion } from "./kafkajs-internals.ts";
 import { patchMembership } from "./kafkajs-membership.ts";
 import { patchOutOfRange } from "./kafkajs-out-of-range.ts";
+import { patchPatience } from "./kafkajs-patience.ts";
+import { patchRequestQueue } from "./kafkajs-request-queue.ts";
 import { patchSend } from "./kafkajs-send.ts";
 import { patchStopping } from "./kafkajs-stopping.ts";
 
@@ -21,6 +23,8 @@ patchConnection();
 patchMembership();
 patchOutOfRange();
 patchStopping();
+patchPatience();
+patchRequestQueue();
 
 const kafkajs = createRequire(import.meta.url)("kafkajs") as typeof Kafkajs;
 export const { Kafka, logLevel, ConfigResourceTypes, Partitioners } = kafkajs;
