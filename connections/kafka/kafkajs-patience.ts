@@ -30,7 +30,7 @@ function patience(group: ConsumerGroupLike): Patience {
 }
 
 /** Wraps ConsumerGroup.fetch; one that gathers bytes waits as it was told. */
-export const withPatience = (fetch: ConsumerGroupLike["fetch"]): ConsumerGroupLike["fetch"] =>
+const withPatience = (fetch: ConsumerGroupLike["fetch"]): ConsumerGroupLike["fetch"] =>
   async function fetchPatiently(this: ConsumerGroupLike, nodeId) {
     if (this.minBytes > 1) return fetch.call(this, nodeId);
     const state = patience(this);
