@@ -9,6 +9,28 @@ const faults = ["outage", "broker-kills", "stack", "broker-away", "full-disk"].m
 /** They wait much and compute little, but two at a time would wait for each other's load. */
 const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000 } as const;
 
+/**
+ * Their unit tests are of values and share nothing, so that npm test runs them in one process: one
+ * for each file takes longer than its tests. The rest, and all that is run by hand, is kept apart.
+ */
+const together = [
+  ...[
+    "algorithms",
+    "bench",
+    "cli",
+    "config",
+    "demo",
+    "docs",
+    "metrics",
+    "operators",
+    "pipelines",
+    "policies",
+    "runtime",
+  ],
+  ...["arms/openai", "arms/recorded", "samples", "schemas", "serving"],
+].map((folder) => `${folder}/**/*.test.ts`);
+const only = process.env.PRECEDENT_UNIT_TESTS;
+
 export default defineConfig({
   test: {
     // Threads segfault with chdb.
@@ -18,8 +40,9 @@ export default defineConfig({
         test: {
           name: "unit",
           pool: "forks",
-          include: ["**/*.test.ts"],
-          exclude: [...ignored, "test/**"],
+          isolate: only !== "together",
+          include: only === "together" ? together : ["**/*.test.ts"],
+          exclude: [...ignored, "test/**", ...(only === "apart" ? together : [])],
           testTimeout: 30_000,
         },
       },

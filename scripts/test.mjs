@@ -42,7 +42,7 @@ async function check(name, args) {
   console.log(`${code === 0 ? "✓" : "✗"} ${name} (${seconds(since)})${code === 0 ? "" : `\n${output}`}`);
 }
 
-async function vitest(project) {
+async function vitest(project, more = {}) {
   const folder = mkdtempSync(join(tmpdir(), "precedent-test-"));
   const file = join(folder, "report.json");
   try {
@@ -50,7 +50,7 @@ async function vitest(project) {
     const code = await run(
       process.execPath,
       ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters],
-      { env: { ...environment, PRECEDENT_TEST_REPORT: file } },
+      { env: { ...environment, ...more, PRECEDENT_TEST_REPORT: file } },
     );
     const nothing = { passed: 0, skipped: 0, failures: [], finished: false };
     const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : nothing;
@@ -94,7 +94,9 @@ async function all() {
   const first = async () => {
     if (wanted("checks")) await checks();
     await ready;
-    if (wanted("unit")) await vitest("unit");
+    // Which may share a process: vitest.config.ts.
+    if (wanted("unit"))
+      for (const PRECEDENT_UNIT_TESTS of ["together", "apart"]) await vitest("unit", { PRECEDENT_UNIT_TESTS });
     if (wanted("faults")) await vitest("faults");
   };
   const second = async () => {
