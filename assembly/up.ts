@@ -6,6 +6,7 @@ import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage-health.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { startCurate } from "./curate.ts";
+import type { RunningGateway } from "./gateway.ts";
 import { startGenerators, type Generators } from "../serving/generators.ts";
 import { startGenerate } from "./generate.ts";
 import { startLearn } from "./learn.ts";
@@ -15,7 +16,7 @@ import type { Session } from "./session.ts";
 import type { RunningStage } from "../serving/stage.ts";
 
 /** Stages that may be named. */
-export const stageNames = ["plan", "generate", "record", "learn", "curate"] as const;
+export const stageNames = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
 export type StageName = (typeof stageNames)[number];
 
 export interface StartOptions {
@@ -27,6 +28,8 @@ export interface StartOptions {
 export interface RunningStages {
   /** One a stage, generate one an arm that is queued. */
   reports(): Record<string, StageHealth>;
+  /** Where OpenAI clients find the gateway, http://HOST:PORT/v1; undefined: it does not run here. */
+  baseUrl: string | undefined;
   /**
    * Brings another set of arms into force without a restart; rejects, changing nothing, when one
    * can't be made.
@@ -51,6 +54,7 @@ export async function startStages(
   const running: RunningStage[] = [];
   let plan: RunningPlan | undefined;
   let generators: Generators | undefined;
+  let gateway: RunningGateway | undefined;
   let shared: SharedBreakers | undefined;
   /** One for all arms that this process calls, as plan or as generate. */
   const breakers = (): SharedBreakers =>
@@ -67,7 +71,11 @@ export async function startStages(
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") running.push(await startCurate(session, instance.id));
-    else
+    else if (stage === "gateway") {
+      // Loaded where it runs: a process of another stage needs no HTTP server of it.
+      const { startGateway } = await import("./gateway.ts");
+      running.push((gateway = await startGateway(session, instance.id)));
+    } else
       generators = await startGenerators(session, async (arm) =>
         arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm, breakers()),
       );
@@ -80,6 +88,7 @@ export async function startStages(
   }
   const all = (): RunningStage[] => [...running, ...(generators?.stages() ?? [])];
   return {
+    baseUrl: gateway?.baseUrl,
     reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
     async replaceArms(next) {
       const bringIntoForce = async (): Promise<void> => {

@@ -3,8 +3,9 @@
 // so it lasts as long as the log.
 import type { Command } from "commander";
 import pc from "picocolors";
-import { findConversation, type Conversation } from "./explain-data.ts";
-import type { Io } from "./io.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import { findConversation, tenantsOf, type Conversation } from "../serving/conversation.ts";
+import { CommandError, type Io } from "./io.ts";
 import { oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
 
 export function addExplain(program: Command, io: Io): void {
@@ -15,9 +16,20 @@ export function addExplain(program: Command, io: Io): void {
     .option("-t, --tenant <name>", "owner of the request, where several tenants use the same id")
     .option("--json", "as JSON")
     .action(async (id: string, { tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
-      const found = await withClickHouse(command, io, (clickhouse) => findConversation(clickhouse, id, tenant));
+      const found = await withClickHouse(command, io, (clickhouse) => recorded(clickhouse, id, tenant));
       io.out(json === true ? `${JSON.stringify(found, null, 2)}\n` : describeConversation(found));
     });
+}
+
+/** Rejects when it is not recorded, or belongs to several tenants and none is named. */
+async function recorded(clickhouse: ClickHouse, id: string, named?: string): Promise<Conversation> {
+  const tenants = named === undefined ? await tenantsOf(clickhouse, id) : [named];
+  if (tenants.length > 1) throw new CommandError(`${id} is a request of ${tenants.join(", ")}: name one by --tenant`);
+  const [tenant] = tenants;
+  const found = tenant === undefined ? null : await findConversation(clickhouse, id, tenant);
+  if (found === null)
+    throw new CommandError(`no request ${id} is recorded${named === undefined ? "" : ` of ${named}`}`);
+  return found;
 }
 
 const indent = (text: string): string =>

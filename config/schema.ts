@@ -5,6 +5,7 @@ import { mostMetadataBytes } from "../algorithms/names.ts";
 import { armSchema } from "./sections/arms.ts";
 import { milliseconds, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
+import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
@@ -84,6 +85,8 @@ export const configSchema = z
     http: z
       .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
       .prefault({}),
+    /** The OpenAI-compatible HTTP front end. */
+    gateway: gateway.prefault({}),
     arms: z.array(armSchema).min(1).max(64),
   })
   .superRefine((config, context) => {

@@ -23,6 +23,8 @@ export interface Declaration {
 /** A declared stage as it is drawn: its operators in order. */
 export interface StageDescription extends Declaration {
   readonly operators: readonly string[];
+  /** It speaks for clients, by this protocol: what it writes, other clients may write as well. */
+  readonly serves?: string;
 }
 
 /** The part of a declaration that says what may be reached; what is absent is nothing. */

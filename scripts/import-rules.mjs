@@ -78,6 +78,12 @@ export const modules = [
     },
   },
   {
+    name: "gateway",
+    about: "OpenAI-compatible HTTP front end: bodies, keys, streams; talks to Kafka like any client",
+    imports: ["schemas", "algorithms", "config", "connections", "runtime", "metrics", "pipelines", "serving"],
+    only: { connections: ["port", "errors"] },
+  },
+  {
     name: "stack",
     about: "the embedded servers",
     imports: ["algorithms", "config", "connections"],
@@ -98,7 +104,7 @@ export const modules = [
     about: "only wires: opens connections and puts pipelines on the runtime",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "store", "arms"],
-      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "stack", "jobs"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "gateway", "stack", "jobs"],
     ],
   },
   {
@@ -106,7 +112,8 @@ export const modules = [
     about: "one file a command",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "store", "arms"],
-      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "stack", "jobs", "assembly"],
+      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "gateway", "stack", "jobs"],
+      "assembly",
     ],
   },
   { name: "demo", about: "`npm run demo`: one file a scene", imports: everything },
@@ -191,6 +198,7 @@ export const packages = [
       "stack/**",
       "scripts/**",
       "demo/**",
+      "gateway/**",
     ],
     use: "typed values",
   },
@@ -201,8 +209,13 @@ export const packages = [
     use: "plain functions; only cli/ meets the terminal",
   },
   {
-    packages: ["fastify", "prom-client"],
+    packages: ["prom-client"],
     within: ["metrics/**"],
     use: "metrics/stage.ts and metrics/health.ts",
+  },
+  {
+    packages: ["fastify"],
+    within: ["metrics/**", "gateway/**"],
+    use: "metrics/health.ts and gateway/server.ts",
   },
 ];

@@ -10,7 +10,9 @@ import { driveLoop, loopStints } from "./stints.ts";
 import { startRealLoop, type Processes } from "./system.ts";
 
 const layouts: Readonly<Record<string, Processes>> = {
-  "a process a stage": Object.fromEntries(stageNames.map((name) => [name, ["--stage", name]])),
+  "a process a stage": Object.fromEntries(
+    stageNames.filter((name) => name !== "gateway").map((name) => [name, ["--stage", name]]),
+  ),
   "two processes": { first: [], second: [] },
   "three processes": { first: [], second: [], third: [] },
 };

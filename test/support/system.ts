@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuidv7 } from "uuid";
 import { openSession, type Session } from "../../assembly/session.ts";
-import { startStages, type RunningStages, type StartOptions } from "../../assembly/up.ts";
+import { stageNames, startStages, type RunningStages, type StartOptions } from "../../assembly/up.ts";
 import { configSchema, type Config } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
@@ -46,6 +46,7 @@ export function testConfig(input: ConfigInput, folder: string, stack = testStack
     registry: { url: stack.registryUrl },
     clickhouse: { ...stack.clickhouse, database: databaseName(), ...(input.clickhouse as object) },
     stack: { folder },
+    gateway: { port: 0, ...(input.gateway as object) },
     log: { level: process.env.PRECEDENT_TEST_LOG ?? "silent" },
   });
 }
@@ -54,7 +55,13 @@ export function testConfig(input: ConfigInput, folder: string, stack = testStack
 export const requestOf = (question: string, more: Partial<Request> = {}): Request & { id: string } =>
   plainRequest(question, { createdAt: Date.now(), ...more, id: more.id ?? uuidv7() });
 
-export async function startSystem(input: ConfigInput, options: StartOptions = {}): Promise<TestSystem> {
+/** Tests are clients of the topics; those of the gateway name it. */
+const withoutGateway = stageNames.filter((stage) => stage !== "gateway");
+
+export async function startSystem(
+  input: ConfigInput,
+  { stages: wanted = withoutGateway, ...options }: StartOptions = {},
+): Promise<TestSystem> {
   const folder = await mkdtemp(join(tmpdir(), "precedent-test-"));
   const config = testConfig(input, folder);
   const session = await openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });
@@ -66,7 +73,7 @@ export async function startSystem(input: ConfigInput, options: StartOptions = {}
     responses.set(requestId, [...(responses.get(requestId) ?? []), response]);
     waiting.get(requestId)?.(response);
   });
-  const stages = await startStages(session, options);
+  const stages = await startStages(session, { ...options, stages: wanted });
   const producer = kafka.plainProducer();
 
   const response = (id: string, withinMs = 60_000): Promise<Response> =>

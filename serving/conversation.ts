@@ -1,7 +1,6 @@
 // Everything that ClickHouse knows of one request.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { ArmScore, Message, StepTiming } from "../schemas/types.ts";
-import { CommandError } from "./io.ts";
 
 export interface Conversation {
   request: { id: string; tenant: string; domain: string; messages: Message[]; createdAt: number };
@@ -62,23 +61,27 @@ export interface Conversation {
 
 type Of<K extends keyof Conversation> = NonNullable<Conversation[K]>;
 
-/**
- * Throws CommandError when the request is not recorded, or belongs to several tenants and none is
- * named.
- */
-export async function findConversation(clickhouse: ClickHouse, id: string, tenant?: string): Promise<Conversation> {
-  const requests = await clickhouse.query<Of<"request">>(
-    `SELECT request_id AS id, tenant, domain, messages, toUnixTimestamp64Milli(created_at) AS createdAt
-     FROM requests FINAL WHERE request_id = {id:String} AND ({tenant:String} = '' OR tenant = {tenant:String})`,
-    { id, tenant: tenant ?? "" },
+/** The tenants that have a request of that id: several may. */
+export async function tenantsOf(clickhouse: Pick<ClickHouse, "query">, id: string): Promise<string[]> {
+  const rows = await clickhouse.query<{ tenant: string }>(
+    "SELECT DISTINCT tenant FROM requests WHERE request_id = {id:String} ORDER BY tenant LIMIT 16",
+    { id },
   );
-  const [request] = requests;
-  if (request === undefined)
-    throw new CommandError(`no request ${id} is recorded${tenant === undefined ? "" : ` of ${tenant}`}`);
-  if (requests.length > 1)
-    throw new CommandError(
-      `${id} is a request of ${requests.map((found) => found.tenant).join(", ")}: name one by --tenant`,
-    );
+  return rows.map(({ tenant }) => tenant);
+}
+
+/** Null: not recorded. */
+export async function findConversation(
+  clickhouse: Pick<ClickHouse, "query">,
+  id: string,
+  tenant: string,
+): Promise<Conversation | null> {
+  const [request] = await clickhouse.query<Of<"request">>(
+    `SELECT request_id AS id, tenant, domain, messages, toUnixTimestamp64Milli(created_at) AS createdAt
+     FROM requests FINAL WHERE request_id = {id:String} AND tenant = {tenant:String}`,
+    { id, tenant },
+  );
+  if (request === undefined) return null;
   const parameters = { id, tenant: request.tenant };
   const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
   const its = "request_id = {id:String} AND tenant = {tenant:String}";

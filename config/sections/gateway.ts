@@ -1,0 +1,21 @@
+// The HTTP front end: where it listens, and how much it holds at a time.
+import { z } from "zod";
+import { milliseconds } from "./common.ts";
+
+export const gateway = z.strictObject({
+  /** Loopback by default: whoever reaches it may ask (docs/gateway.md). */
+  host: z.string().default("127.0.0.1"),
+  /** Absent: 7717, or a free one where that is taken; 0 takes a free one. */
+  port: z.number().int().min(0).max(65_535).optional(),
+  /** Requests that wait for answers at most; a tenant has at most as many as it leaves free. */
+  maxOpen: z.number().int().min(1).max(65_536).default(4_096),
+  /** Of the body of an HTTP request. */
+  maxBodyBytes: z
+    .number()
+    .int()
+    .min(1_024)
+    .max(15 * 1_048_576)
+    .default(4 * 1_048_576),
+  /** Time that the brokers have to take a request; then it is refused with 503. */
+  acceptMs: milliseconds.default(5_000),
+});

@@ -1,0 +1,81 @@
+// What an application says of an answer, as a Feedback record: the record's own fields in JSON, the
+// tenant the key's.
+import { z } from "zod";
+import type { Feedback } from "../../schemas/types.ts";
+import { badRequest } from "../errors.ts";
+import { invalid } from "./request.ts";
+import { requestIdOf } from "./response.ts";
+
+const name = z.string().min(1).max(512);
+const longestText = 1_048_576;
+const bodySchema = z.strictObject({
+  /** Of the request, or of its completion. */
+  request_id: name,
+  kind: z.enum(["thumbs", "score", "preference", "comparison", "reward", "correction"]),
+  value: z.number().nullish(),
+  range: z.strictObject({ low: z.number(), high: z.number() }).nullish(),
+  source: z.enum(["person", "judge", "system"]).default("person"),
+  against: name.nullish(),
+  text: z.string().max(longestText).nullish(),
+  withdraws: name.nullish(),
+  comment: z.string().max(65_536).nullish(),
+  /** The same id twice counts once. */
+  id: name.nullish(),
+});
+
+export interface FeedbackOf {
+  tenant: string;
+  /** Where the body has none. */
+  id: string;
+  /** Milliseconds since the epoch. */
+  now: number;
+}
+
+/** Throws ApiError. */
+export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feedback {
+  const parsed = bodySchema.safeParse(body);
+  if (!parsed.success) throw invalid(parsed.error);
+  const said = parsed.data;
+  const feedback: Feedback = {
+    id: said.id ?? id,
+    requestId: requestIdOf(said.request_id),
+    tenant,
+    kind: said.kind,
+    value: said.value ?? null,
+    range: said.range ?? null,
+    source: said.source,
+    against: said.against ?? null,
+    text: said.text ?? null,
+    withdraws: said.withdraws ?? null,
+    comment: said.comment ?? null,
+    createdAt: now,
+  };
+  const problem = problemOf(feedback);
+  if (problem !== null) throw badRequest(problem[1], problem[0]);
+  return feedback;
+}
+
+const spans: Readonly<Partial<Record<Feedback["kind"], readonly [number, number]>>> = {
+  thumbs: [-1, 1],
+  preference: [-1, 1],
+  comparison: [-3, 3],
+  reward: [0, 1],
+};
+
+/** The field that is wrong, and why. */
+function problemOf({ kind, value, range, against, text, withdraws }: Feedback): [string, string] | null {
+  if (kind === "correction")
+    return text === null || text.trim() === ""
+      ? ["text", "A correction needs text: the answer that would have been right."]
+      : null;
+  if (value === null) return withdraws === null ? ["value", `${kind} needs a value.`] : null;
+  if ((kind === "preference" || kind === "comparison") && against === null)
+    return ["against", `${kind} needs against: the arm of the other answer.`];
+  if (kind === "score" && (range === null || range.low === range.high))
+    return ["range", "A score needs range: the worst and the best score, {low, high}."];
+  const [low, high] =
+    kind === "score" && range !== null ? [range.low, range.high] : (spans[kind] ?? [-Infinity, Infinity]);
+  return value < Math.min(low, high) || value > Math.max(low, high)
+    ? ["value", `A value of ${kind} lies between ${low} and ${high}.`]
+    : null;
+}

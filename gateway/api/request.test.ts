@@ -1,0 +1,137 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ApiError } from "../errors.ts";
+import { parseJson } from "../json.ts";
+import { chatRequest } from "./request.ts";
+
+const hello = { model: "auto", messages: [{ role: "user", content: "hello" }] };
+function refusal(body: unknown): ApiError {
+  try {
+    chatRequest(body);
+  } catch (error) {
+    if (error instanceof ApiError) return error;
+    throw error;
+  }
+  throw new Error("it was taken");
+}
+
+describe("the body of a chat completion", () => {
+  it("becomes a request with everything that it says", () => {
+    const { request, stream, includeUsage, model } = chatRequest({
+      model: "small",
+      messages: [
+        { role: "developer", content: "Be brief." },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "one" },
+            { type: "text", text: "two" },
+          ],
+        },
+        { role: "assistant", content: "said", refusal: null, tool_calls: [] },
+      ],
+      ...{ max_tokens: 5, max_completion_tokens: 7, temperature: 0.5, top_p: 0.9, seed: 3, stop: "\n" },
+      ...{ stream: true, stream_options: { include_usage: true }, user: "u1", metadata: { a: "b" } },
+      precedent: {
+        domain: "shell",
+        documents: ["d1"],
+        allow: { arms: ["small"], max_cost: 0.1, deadline_ms: 1_000, cost_weight: 2 },
+        privacy: { cache: false, share: false, fresh: true },
+        may_ask: false,
+      },
+    });
+    expect({ stream, includeUsage, model }).toEqual({ stream: true, includeUsage: true, model: "small" });
+    expect(request).toEqual({
+      ...{ id: null, tenant: "default", domain: "shell", documents: ["d1"], replyPartition: null, createdAt: null },
+      messages: [
+        { role: "system", content: "Be brief." },
+        { role: "user", content: "one\ntwo" },
+        { role: "assistant", content: "said" },
+      ],
+      params: { maxTokens: 7, temperature: 0.5, topP: 0.9, seed: 3, stop: ["\n"] },
+      allow: { arms: ["small"], maxCost: 0.1, deadlineMs: 1_000, costWeight: 2 },
+      privacy: { cache: false, share: false, fresh: true },
+      ...{ mayAsk: false, metadata: { user: "u1", a: "b" } },
+    });
+  });
+
+  it("says nothing where the body says nothing, or what is so anyway", () => {
+    const plain = chatRequest(hello);
+    const same = { n: 1, frequency_penalty: 0, tools: [], response_format: { type: "text" }, logprobs: false };
+    expect(chatRequest({ ...hello, ...same, temperature: null, anything: null })).toEqual(plain);
+    expect(plain.request.params).toEqual({ maxTokens: null, temperature: null, topP: null, seed: null, stop: [] });
+  });
+
+  it.each<[string, object]>([
+    ["tools", { tools: [{ type: "function", function: { name: "f" } }] }],
+    ["n", { n: 2 }],
+    ["response_format", { response_format: { type: "json_object" } }],
+    ["logit_bias", { logit_bias: { 50256: -100 } }],
+    ["best_of", { best_of: 3 }],
+    ["messages[0].content[0]", { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] }],
+    ["messages[0].tool_calls", { messages: [{ role: "assistant", content: null, tool_calls: [{}] }] }],
+    ["messages[0].role", { messages: [{ role: "tool", tool_call_id: "x", content: "y" }] }],
+    ["temperature", { temperature: 3 }],
+    ["precedent", { precedent: { tenant: "other" } }],
+    ["precedent.allow.deadline_ms", { precedent: { allow: { deadline_ms: 0 } } }],
+  ])("refuses what can't be served, %s by name", (param, change) => {
+    expect(refusal({ ...hello, ...change })).toMatchObject({ status: 400, param });
+  });
+
+  it("never lets the body name a tenant", () => {
+    expect(refusal({ ...hello, tenant: "other" })).toMatchObject({ code: "unsupported_parameter" });
+  });
+
+  it("is taken or refused with 400, whatever it is", () => {
+    const keys = fc.constantFrom(
+      "model",
+      "messages",
+      "role",
+      "content",
+      "stop",
+      "precedent",
+      "allow",
+      "metadata",
+      "n",
+      "__proto__",
+    );
+    const { tree } = fc.letrec((tie) => ({
+      tree: fc.oneof({ maxDepth: 4 }, fc.jsonValue(), tie("object"), fc.array(tie("tree"), { maxLength: 3 })),
+      object: fc.dictionary(keys, tie("tree"), { maxKeys: 4 }),
+    }));
+    fc.assert(
+      fc.property(tree, fc.boolean(), (value, within) => {
+        const body: unknown = JSON.parse(
+          JSON.stringify(within && typeof value === "object" ? { ...hello, ...value } : value),
+        );
+        try {
+          const { request } = chatRequest(body);
+          expect(request.messages.every(({ content }) => typeof content === "string")).toBe(true);
+        } catch (error) {
+          expect(error).toMatchObject({ name: "ApiError", status: 400 });
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("JSON", () => {
+  it("is refused where it is nested too deep, however long it is", () => {
+    for (const [open, close] of [
+      ["[", "]"],
+      ['{"a":', "}"],
+    ] as const) {
+      expect(() => parseJson(`${open.repeat(65)}1${close.repeat(65)}`)).toThrow("deeper than 64");
+      expect(() => parseJson(open.repeat(500_000))).toThrow("deeper than 64");
+      expect(() => parseJson(`${open.repeat(64)}1${close.repeat(64)}`)).not.toThrow();
+    }
+  });
+  it("counts no brackets in strings", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom("[", "{", '"', "\\", "]", "a") }), (text) => {
+        expect(parseJson(JSON.stringify({ text: text.repeat(70) }))).toEqual({ text: text.repeat(70) });
+      }),
+    );
+  });
+});

@@ -1,0 +1,142 @@
+// The body of a chat completion as a Request. What we have no field for and what would change the
+// answer is refused by name, never dropped; what says the same as leaving it out passes.
+import { z } from "zod";
+import { plainRequest } from "../../schemas/plain-request.ts";
+import type { Request } from "../../schemas/types.ts";
+import { badRequest, type ApiError } from "../errors.ts";
+import { messageOf, messageSchema } from "./messages.ts";
+
+const int32 = 2 ** 31 - 1;
+/** Whole numbers of ours are safe on every way they go (Avro, ClickHouse, JavaScript). */
+const mostSeed = 2 ** 52;
+const own = z.strictObject({
+  domain: z.string().nullish(),
+  documents: z.array(z.string()).max(256).nullish(),
+  allow: z
+    .strictObject({
+      arms: z.array(z.string()).min(1).max(64).nullish(),
+      max_cost: z.number().min(0).nullish(),
+      deadline_ms: z.number().int().min(1).max(86_400_000).nullish(),
+      cost_weight: z.number().min(0).nullish(),
+    })
+    .nullish(),
+  privacy: z
+    .strictObject({ cache: z.boolean().nullish(), share: z.boolean().nullish(), fresh: z.boolean().nullish() })
+    .nullish(),
+  may_ask: z.boolean().nullish(),
+});
+
+const fields = {
+  model: z.string().min(1).max(256),
+  messages: z.array(messageSchema).min(1).max(65_536),
+  max_tokens: z.number().int().min(1).max(int32).nullish(),
+  max_completion_tokens: z.number().int().min(1).max(int32).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().gt(0).max(1).nullish(),
+  seed: z.number().int().min(-mostSeed).max(mostSeed).nullish(),
+  stop: z.union([z.string().min(1).max(1_024), z.array(z.string().min(1).max(1_024)).max(16)]).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  user: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  precedent: own.nullish(),
+};
+const names = new Set(Object.keys(fields));
+const bodySchema = z.object(fields);
+
+/** Values that say nothing: as if the parameter were left out. */
+const neutral = new Map<string, (value: unknown) => boolean>(
+  Object.entries({
+    n: (value: unknown) => value === 1,
+    frequency_penalty: (value: unknown) => value === 0,
+    presence_penalty: (value: unknown) => value === 0,
+    logprobs: (value: unknown) => value === false,
+    top_logprobs: (value: unknown) => value === 0,
+    logit_bias: (value: unknown) => isEmpty(value),
+    tools: (value: unknown) => isEmpty(value),
+    functions: (value: unknown) => isEmpty(value),
+    tool_choice: (value: unknown) => value === "none" || value === "auto",
+    function_call: (value: unknown) => value === "none" || value === "auto",
+    parallel_tool_calls: (value: unknown) => typeof value === "boolean",
+    response_format: (value: unknown) => isRecord(value) && value["type"] === "text",
+    modalities: (value: unknown) => Array.isArray(value) && value.every((one) => one === "text"),
+    service_tier: (value: unknown) => value === "auto" || value === "default",
+    store: (value: unknown) => value === false,
+    // Hints for the provider's own caches and moderation: there is no such provider here.
+    prompt_cache_key: (value: unknown) => typeof value === "string",
+    safety_identifier: (value: unknown) => typeof value === "string",
+  }),
+);
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
+const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0;
+
+export interface ChatBody {
+  /** Without id, tenant and reply partition, and with the arms that the body itself allows. */
+  request: Request;
+  model: string;
+  stream: boolean;
+  /** The stream ends with a chunk of the usage. */
+  includeUsage: boolean;
+}
+
+/** Throws ApiError. */
+export function chatRequest(body: unknown): ChatBody {
+  if (!isRecord(body) || Array.isArray(body)) throw badRequest("The body must be a JSON object.");
+  for (const [name, value] of Object.entries(body))
+    if (!names.has(name) && value !== null && neutral.get(name)?.(value) !== true) throw unsupported(name);
+  const parsed = bodySchema.safeParse(body);
+  if (!parsed.success) throw invalid(parsed.error);
+  const { model, messages, precedent, metadata, user, stop, stream, stream_options, ...params } = parsed.data;
+  const allow = precedent?.allow;
+  const request = plainRequest("", {
+    domain: precedent?.domain ?? null,
+    messages: messages.map(messageOf),
+    documents: precedent?.documents ?? [],
+    params: {
+      maxTokens: params.max_completion_tokens ?? params.max_tokens ?? null,
+      temperature: params.temperature ?? null,
+      topP: params.top_p ?? null,
+      seed: params.seed ?? null,
+      stop: typeof stop === "string" ? [stop] : (stop ?? []),
+    },
+    allow: {
+      arms: allow?.arms ?? null,
+      maxCost: allow?.max_cost ?? null,
+      deadlineMs: allow?.deadline_ms ?? null,
+      costWeight: allow?.cost_weight ?? null,
+    },
+    privacy: {
+      cache: precedent?.privacy?.cache ?? true,
+      share: precedent?.privacy?.share ?? true,
+      fresh: precedent?.privacy?.fresh ?? false,
+    },
+    mayAsk: precedent?.may_ask ?? true,
+    metadata: { ...(typeof user === "string" ? { user } : {}), ...metadata },
+  });
+  return {
+    request,
+    model,
+    stream: stream ?? false,
+    includeUsage: stream_options?.include_usage ?? false,
+  };
+}
+
+const unsupported = (name: string): ApiError =>
+  badRequest(
+    `The parameter ${name.slice(0, 80)} is not served with this value: leave it out.`,
+    name.slice(0, 80),
+    "unsupported_parameter",
+  );
+
+/** The first problem, with its path. */
+export function invalid({ issues }: z.ZodError): ApiError {
+  const [first] = issues;
+  const path = (first?.path ?? [])
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("");
+  const param = path.replace(/^\./, "").slice(0, 200);
+  return badRequest(
+    `${param === "" ? "The body" : param}: ${first?.message ?? "is not as it should be"}`,
+    param || undefined,
+  );
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { errorBody, errorHeaders, errorOfResponse } from "../errors.ts";
+import { aResponse } from "../responses.testing.ts";
+import { feedbackOf } from "./feedback.ts";
+import { armsAllowed, armsOfModel } from "./models.ts";
+import { chatCompletion, requestIdOf, responseHeaders } from "./response.ts";
+
+describe("a response", () => {
+  it("is a chat completion, whose id leads back to its request", () => {
+    const completion = chatCompletion(aResponse());
+    expect(completion).toMatchObject({
+      ...{ id: "chatcmpl-r1", object: "chat.completion", created: 1_700_000_000, model: "small-1" },
+      choices: [{ index: 0, message: { role: "assistant", content: "ls -a" }, finish_reason: "stop" }],
+      usage: {
+        prompt_tokens: 30,
+        completion_tokens: 5,
+        total_tokens: 35,
+        prompt_tokens_details: { cached_tokens: 10 },
+      },
+      precedent: { request_id: "r1", arm: "small", source: "generated", cost: 0.25, duplicate: false },
+    });
+    expect(requestIdOf(completion.id)).toBe("r1");
+    expect(requestIdOf("r1")).toBe("r1");
+  });
+  it("knows OpenAI's finish reasons alone", () => {
+    const reason = (finishReason: string | null) =>
+      chatCompletion(aResponse({ finishReason })).choices[0]?.finish_reason;
+    expect(["stop", "length", "content_filter", "eos", null].map(reason)).toEqual([
+      ...["stop", "length", "content_filter", "stop", "stop"],
+    ]);
+  });
+  it("has headers that are ASCII", () => {
+    expect(responseHeaders(aResponse({ requestId: "é\n1", duplicate: true }))).toEqual({
+      ...{ "x-precedent-request-id": "??1", "x-precedent-arm": "small", "x-precedent-source": "generated" },
+      ...{ "x-precedent-cost": "0.25", "x-precedent-duplicate": "true" },
+    });
+  });
+});
+
+describe("a response that is no answer", () => {
+  it.each([
+    ["prompt_too_large", 400, "invalid_request_error", {}],
+    ["id_reused", 422, "invalid_request_error", {}],
+    ["too_many_waiting", 429, "rate_limit_error", { "retry-after": "1" }],
+    ["deadline_exceeded", 504, "server_error", { "x-should-retry": "false" }],
+    ["not_recorded", 502, "server_error", { "x-should-retry": "false" }],
+    ["endpoint_unavailable", 502, "server_error", { "retry-after": "1" }],
+    ["anything_new", 502, "server_error", { "x-should-retry": "false" }],
+  ])("%s is %i", (code, status, type, headers) => {
+    const error = errorOfResponse({ code, message: "why" });
+    expect(error.status).toBe(status);
+    expect(errorBody(error)).toEqual({ error: { code, message: "why", type, param: null } });
+    expect(errorHeaders(error)).toEqual(headers);
+  });
+});
+
+describe("a model", () => {
+  const arms = [
+    { name: "small", model: "m" },
+    { name: "twin", model: "m" },
+    { name: "m2", model: "large" },
+  ];
+  it("is any arm, one, or those behind which it stands", () => {
+    expect(armsOfModel("auto", arms)).toBeNull();
+    expect(armsOfModel("small", arms)).toEqual(["small"]);
+    expect(armsOfModel("m", arms)).toEqual(["small", "twin"]);
+    expect(() => armsOfModel("gpt-x", arms)).toThrow("there are auto, small, twin, m2");
+  });
+  it("allows what all that speak of it allow", () => {
+    expect(armsAllowed(null, null)).toBeNull();
+    expect(armsAllowed(null, ["a", "b"], ["b", "c"])).toEqual(["b"]);
+    expect(() => armsAllowed(["a"], null, ["b"])).toThrow("No arm is left");
+  });
+});
+
+describe("feedback", () => {
+  const of = (body: object) => feedbackOf({ request_id: "chatcmpl-r1", ...body }, { tenant: "acme", id: "f1", now: 5 });
+  it("is of the tenant of the key, on the request behind the completion", () => {
+    expect(of({ kind: "thumbs", value: 1 })).toEqual({
+      ...{ id: "f1", requestId: "r1", tenant: "acme", kind: "thumbs", value: 1, range: null, source: "person" },
+      ...{ against: null, text: null, withdraws: null, comment: null, createdAt: 5 },
+    });
+  });
+  it.each<[string, object]>([
+    ["value", { kind: "thumbs" }],
+    ["value", { kind: "reward", value: 2 }],
+    ["range", { kind: "score", value: 2 }],
+    ["value", { kind: "score", value: 9, range: { low: 5, high: 1 } }],
+    ["against", { kind: "preference", value: 1 }],
+    ["text", { kind: "correction" }],
+    ["kind", { kind: "like", value: 1 }],
+    ["tenant", { kind: "thumbs", value: 1, tenant: "other" }],
+  ])("is refused for its %s: %j", (_field, body) => {
+    expect(() => of(body)).toThrow(expect.objectContaining({ status: 400 }));
+  });
+});

@@ -1,0 +1,83 @@
+// What is refused over HTTP, in OpenAI's error format: a stable code, a message that says what was
+// wrong and what to do, and whether the same request may be sent again.
+
+export interface ErrorOptions {
+  status: number;
+  /** snake_case, stable. */
+  code: string;
+  message: string;
+  /** The field of the body that is wrong. */
+  param?: string | undefined;
+  /** Seconds after which it may be sent again. */
+  retryAfter?: number | undefined;
+}
+
+/** Answered as it is; anything else that is thrown is a bug of ours. */
+export class ApiError extends Error {
+  override name = "ApiError";
+  readonly status: number;
+  readonly code: string;
+  readonly param: string | undefined;
+  readonly retryAfter: number | undefined;
+  constructor({ status, code, message, param, retryAfter }: ErrorOptions) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.param = param;
+    this.retryAfter = retryAfter;
+  }
+}
+
+export const badRequest = (message: string, param?: string, code = "invalid_value"): ApiError =>
+  new ApiError({ status: 400, code, message, param });
+
+const types: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  403: "permission_error",
+  404: "not_found_error",
+  429: "rate_limit_error",
+};
+
+/** The body of the answer, and the data of an error event. */
+export const errorBody = ({
+  status,
+  code,
+  message,
+  param,
+}: Pick<ApiError, "status" | "code" | "message" | "param">) => ({
+  error: {
+    message,
+    type: types[status] ?? (status < 500 ? "invalid_request_error" : "server_error"),
+    param: param ?? null,
+    code,
+  },
+});
+
+/** Clients of OpenAI try again by status; where that can't help they are told not to. */
+export function errorHeaders({ status, retryAfter }: ApiError): Record<string, string> {
+  if (retryAfter !== undefined) return { "retry-after": String(retryAfter) };
+  return status === 409 || status >= 500 ? { "x-should-retry": "false" } : {};
+}
+
+/** Of a response that is no answer: its code as it stands, under the status that fits. */
+export function errorOfResponse(error: { code: string; message: string } | null): ApiError {
+  const { code, message } = error ?? { code: "unknown", message: "The response says nothing of why it failed." };
+  const status = statusOf[code] ?? 502;
+  return new ApiError({ status, code, message, retryAfter: again.has(code) ? 1 : undefined });
+}
+
+const statusOf: Readonly<Record<string, number>> = {
+  ...Object.fromEntries(
+    [
+      ...["no_tenant", "name_too_long", "metadata_too_large", "too_many_messages", "too_many_documents"],
+      ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive"],
+    ].map((code) => [code, 400]),
+  ),
+  id_reused: 422,
+  too_many_repeats: 429,
+  too_many_waiting: 429,
+  rate_limited: 429,
+  deadline_exceeded: 504,
+  endpoint_timeout: 504,
+};
+const again = new Set(["too_many_repeats", "too_many_waiting", "rate_limited", "endpoint_unavailable", "stream_cut"]);

@@ -1,0 +1,41 @@
+// How many requests are open: a bound for all, and for a tenant as many as it leaves free, so that
+// one that sends without end leaves places to the others.
+import { ApiError } from "./errors.ts";
+
+export interface Places {
+  /** Throws ApiError; call what it returns to give the place back. */
+  take(tenant: string): () => void;
+  open(): number;
+}
+
+export function createPlaces(most: number): Places {
+  const tenants = new Map<string, number>();
+  let open = 0;
+  return {
+    take(tenant) {
+      const own = tenants.get(tenant) ?? 0;
+      if (open >= most)
+        throw new ApiError({
+          ...{ status: 503, code: "overloaded", retryAfter: 1 },
+          message: `The gateway holds ${most} requests, as many as it may (gateway.maxOpen): try again.`,
+        });
+      if (own > 0 && own >= most - open)
+        throw new ApiError({
+          ...{ status: 429, code: "too_many_open", retryAfter: 1 },
+          message: `${own} requests of this tenant are open, as many as it leaves free: wait for some of their answers.`,
+        });
+      tenants.set(tenant, own + 1);
+      open++;
+      let given = false;
+      return () => {
+        if (given) return;
+        given = true;
+        open--;
+        const left = (tenants.get(tenant) ?? 1) - 1;
+        if (left === 0) tenants.delete(tenant);
+        else tenants.set(tenant, left);
+      };
+    },
+    open: () => open,
+  };
+}

@@ -1,0 +1,119 @@
+// The partitions of responses that this gateway has its answers sent to. The consumer group shares
+// them among the gateways; they are read outside of it, from their end on, so that one that goes to
+// another gateway is read on here until its last open request is answered. Reading shares nothing:
+// every gateway drops what it does not wait for. Read-committed.
+import type { Logger } from "pino";
+import type { Kafka, RawRecord } from "../connections/kafka/port.ts";
+import type { Codec } from "../connections/registry/port.ts";
+import type { Topic } from "../schemas/records.ts";
+import { decodeWithRetries } from "../runtime/decode.ts";
+import { repeat } from "../runtime/repeat.ts";
+import type { Waiting } from "./waiting.ts";
+
+export interface RepliesOptions {
+  kafka: Pick<
+    Kafka<Topic<"responses">, Topic<"responses">, never>,
+    "groupConsumer" | "followTopic" | "ends" | "members"
+  >;
+  codec: Codec;
+  topic: Topic<"responses">;
+  group: string;
+  instance: string;
+  sessionTimeoutMs: number;
+  waiting: Waiting;
+  log: Logger;
+}
+
+export interface Replies {
+  /** The partition for the next request; undefined: none is read yet. */
+  next(): number | undefined;
+  /** Gateways that share the load, this one included, as last seen. */
+  gateways(): number;
+  health(): { joined: boolean; partitions: number };
+  stop(): Promise<void>;
+}
+
+const lookEveryMs = 1_000;
+const countEveryMs = 10_000;
+
+/** Resolves when the group was joined for the first time. */
+export async function createReplies(options: RepliesOptions): Promise<Replies> {
+  const { kafka, codec, topic, group, instance, sessionTimeoutMs, waiting, log } = options;
+  const stopping = new AbortController();
+  let joined = false;
+  let assigned: readonly number[] = [];
+  let mine: readonly number[] = [];
+  let turn = 0;
+  let gateways = 1;
+  let countedAt = -Infinity;
+
+  const onRecord = async (record: RawRecord, partition: number): Promise<void> => {
+    if (record.value === null || !waiting.has(partition, record.key?.toString() ?? "")) return;
+    const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: answers wait");
+    const decoded = await decodeWithRetries(codec, "responses", record.value, { onWaiting, signal: stopping.signal });
+    if (decoded.ok) waiting.response(partition, decoded.value);
+    else log.error({ partition, offset: record.offset, reason: decoded.reason }, "a response is unreadable");
+  };
+  const follower = kafka.followTopic(topic, {
+    onRecords: async (records, { partition }) => {
+      for (const record of records) await onRecord(record, partition);
+    },
+  });
+  const followed = new Set<number>();
+
+  /** Follows what is new from its end on, and lets go what is another's and answered here. */
+  const look = async (): Promise<void> => {
+    const fresh = assigned.filter((partition) => !followed.has(partition));
+    if (joined && (fresh.length > 0 || mine.length === 0)) {
+      const ends = await kafka.ends(topic);
+      // There may be more gateways than partitions: one without reads along on another's.
+      const wanted = assigned.length > 0 ? assigned : [indexOf(instance, ends.length)];
+      for (const { partition, high } of ends) {
+        if (!wanted.includes(partition) || followed.has(partition)) continue;
+        follower.follow(partition, high);
+        followed.add(partition);
+      }
+      mine = wanted.filter((partition) => followed.has(partition));
+    }
+    for (const partition of followed) {
+      if (mine.includes(partition) || waiting.openOn(partition) > 0) continue;
+      follower.unfollow(partition);
+      followed.delete(partition);
+    }
+    const now = performance.now();
+    if (now - countedAt < countEveryMs) return;
+    countedAt = now;
+    gateways = Math.max(1, await kafka.members(group));
+  };
+
+  const consumer = kafka.groupConsumer({ group, topics: [topic], instance, sessionTimeoutMs });
+  await consumer.run({
+    onJoin(_member, partitions) {
+      joined = true;
+      assigned = partitions.map(({ partition }) => partition);
+      // What went to others takes no new request from now on.
+      mine = mine.filter((partition) => assigned.includes(partition));
+      look().catch((error: unknown) => log.debug({ err: error }, "the reply partitions can't be read yet"));
+    },
+    // All partitions stay paused: the group only shares them.
+    onBatch: () => undefined,
+  });
+  const looking = repeat(() => look().then(() => false), { everyMs: lookEveryMs, signal: stopping.signal, log });
+
+  return {
+    next: () => mine[turn++ % mine.length],
+    gateways: () => gateways,
+    health: () => ({ joined: joined && mine.length > 0, partitions: mine.length }),
+    async stop() {
+      stopping.abort();
+      await Promise.all([looking, consumer.stop(), follower.stop()]);
+    },
+  };
+}
+
+/** One of `count`, by name. */
+function indexOf(name: string, count: number): number {
+  let hash = 0;
+  for (const character of name) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
+  return count === 0 ? 0 : hash % count;
+}

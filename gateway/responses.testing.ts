@@ -1,0 +1,23 @@
+// A response as the gateway reads it, for its unit tests.
+import type { Response } from "../schemas/types.ts";
+
+export const aResponse = (change: Partial<Response> = {}): Response => ({
+  requestId: "r1",
+  tenant: "default",
+  attempt: 1,
+  status: "ok",
+  text: "ls -a",
+  finishReason: "stop",
+  arm: "small",
+  model: "small-1",
+  source: "generated",
+  exampleIds: [],
+  usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
+  duplicate: false,
+  cost: 0.25,
+  timings: { plan: 1, queue: 2, firstToken: null, total: 9 },
+  error: null,
+  degraded: [],
+  createdAt: 1_700_000_000_123,
+  ...change,
+});

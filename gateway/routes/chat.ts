@@ -1,0 +1,70 @@
+// POST /v1/chat/completions.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Request, Response } from "../../schemas/types.ts";
+import type { Caller } from "../access.ts";
+import type { Ask } from "../ask.ts";
+import { ApiError, errorOfResponse } from "../errors.ts";
+import { requestIdFor } from "../idempotency.ts";
+import { armsAllowed, armsOfModel, type NamedArm } from "../api/models.ts";
+import { chatRequest, type ChatBody } from "../api/request.ts";
+import { chatCompletion, responseHeaders } from "../api/response.ts";
+
+export interface ChatDependencies {
+  callerOf: (request: FastifyRequest) => Caller;
+  ask: Ask;
+  arms: () => readonly NamedArm[];
+}
+
+export function addChat(server: FastifyInstance, { callerOf, ask, arms }: ChatDependencies): void {
+  server.post("/v1/chat/completions", async (incoming, reply) => {
+    const caller = callerOf(incoming);
+    const body = chatRequest(incoming.body);
+    const request = requestOf(body, caller, arms(), headerOf(incoming, "idempotency-key"));
+    void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
+    const response = await ask(request, { signal: closed(reply) });
+    if (response.status !== "ok") throw withHeaders(reply, response);
+    return reply.headers(responseHeaders(response)).send(chatCompletion(response));
+  });
+}
+
+/** The request as it is produced; the tenant is the caller's. */
+function requestOf(
+  { request, model }: Pick<ChatBody, "request" | "model">,
+  { tenant, arms: keyArms, domains }: Caller,
+  arms: readonly NamedArm[],
+  idempotencyKey: string | undefined,
+): Request & { id: string } {
+  const allowed = armsAllowed(armsOfModel(model, arms), request.allow.arms, keyArms);
+  const domain = request.domain === "" ? null : request.domain;
+  if (domains !== null && !domains.includes(domain ?? "default"))
+    throw new ApiError({
+      ...{ status: 403, code: "domain_not_allowed", param: "precedent.domain" },
+      message: `This key may use the domains ${domains.join(", ")}.`,
+    });
+  return {
+    ...request,
+    id: requestIdFor(tenant, idempotencyKey),
+    tenant,
+    domain,
+    allow: { ...request.allow, arms: allowed },
+  };
+}
+
+function withHeaders(reply: FastifyReply, response: Response): ApiError {
+  void reply.headers(responseHeaders(response));
+  return errorOfResponse(response.error);
+}
+
+export const headerOf = ({ headers }: FastifyRequest, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(",") : value;
+};
+
+/** Aborted when the client has gone before it was answered. */
+function closed(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once("close", () => controller.abort(new ApiError(gone)));
+  return controller.signal;
+}
+
+const gone = { status: 499, code: "client_closed", message: "The client has closed the connection." };

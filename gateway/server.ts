@@ -1,0 +1,86 @@
+// The HTTP server: bodies are bounded and parsed here, what routes throw becomes OpenAI's error
+// format. No route answers with a status of its own for an error.
+import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
+import type { Logger } from "pino";
+import { ApiError, errorBody, errorHeaders } from "./errors.ts";
+import { parseJson } from "./json.ts";
+
+export interface ServerOptions {
+  maxBodyBytes: number;
+  log: Logger;
+}
+
+/** A body must be there in this time; a connection may be idle for longer. */
+const bodyMs = 30_000;
+const idleMs = 75_000;
+
+export function createServer({ maxBodyBytes, log }: ServerOptions): FastifyInstance {
+  const server = fastify({
+    logger: false,
+    bodyLimit: maxBodyBytes,
+    requestTimeout: bodyMs,
+    keepAliveTimeout: idleMs,
+    forceCloseConnections: true,
+    exposeHeadRoutes: false,
+    routerOptions: {
+      maxParamLength: 1_024,
+      onBadUrl: (_path: string, _request: unknown, reply: unknown) => {
+        sendError(reply as FastifyReply, notFound("this address"));
+      },
+    },
+  });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
+    try {
+      done(null, parseJson(String(body)));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  server.setErrorHandler((error: FastifyError | ApiError, { method, routeOptions }, reply) => {
+    sendError(
+      reply,
+      error instanceof ApiError ? error : serverError(error, `${method} ${routeOptions.url ?? ""}`, log),
+    );
+  });
+  server.setNotFoundHandler(({ method, url }, reply) => {
+    sendError(reply, notFound(`${method} ${url.slice(0, 100).replace(/\?.*/, "")}`));
+  });
+  return server;
+}
+
+function sendError(reply: FastifyReply, error: ApiError): void {
+  void reply.code(error.status).headers(errorHeaders(error)).send(errorBody(error));
+}
+
+const notFound = (what: string): ApiError =>
+  new ApiError({
+    status: 404,
+    code: "unknown_url",
+    message: `There is no ${what} (docs/gateway.md says what there is).`,
+  });
+
+/** Of the server itself: a body that is too large, of another type or broken off; or a bug. */
+function serverError(error: FastifyError, where: string, log: Logger): ApiError {
+  const status = error.statusCode ?? 500;
+  if (status < 500) {
+    const code = error.code === "FST_ERR_CTP_BODY_TOO_LARGE" ? "body_too_large" : "bad_request";
+    return new ApiError({ status, code, message: error.message });
+  }
+  log.error({ err: error, where }, "a request to the gateway failed");
+  return new ApiError({ status: 500, code: "internal_error", message: "The gateway failed; its log says why." });
+}
+
+/** Tries `port`; where none is configured and the usual one is taken, a free one. */
+export async function listen(
+  server: FastifyInstance,
+  { host, port }: { host: string; port?: number | undefined },
+  usualPort: number,
+): Promise<string> {
+  try {
+    return await server.listen({ host, port: port ?? usualPort });
+  } catch (error) {
+    if (port !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    return server.listen({ host, port: 0 });
+  }
+}

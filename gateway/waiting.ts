@@ -1,0 +1,41 @@
+// Who waits for which response: requests under way by reply partition and id. A record that nobody
+// waits for is another client's, or of somebody who has gone.
+import type { Response } from "../schemas/types.ts";
+
+export interface Listener {
+  onResponse(response: Response): void;
+}
+
+export interface Waiting {
+  /** Call what it returns when nobody listens any more. */
+  add(partition: number, id: string, listener: Listener): () => void;
+  has(partition: number, id: string): boolean;
+  /** Requests that wait for something on a partition. */
+  openOn(partition: number): number;
+  response(partition: number, response: Response): void;
+}
+
+export function createWaiting(): Waiting {
+  const partitions = new Map<number, Map<string, Set<Listener>>>();
+  const listeners = (partition: number, id: string): readonly Listener[] => [
+    ...(partitions.get(partition)?.get(id) ?? []),
+  ];
+
+  return {
+    add(partition, id, listener) {
+      const ids = partitions.get(partition) ?? new Map<string, Set<Listener>>();
+      partitions.set(partition, ids);
+      const those = ids.get(id) ?? new Set();
+      ids.set(id, those.add(listener));
+      return () => {
+        those.delete(listener);
+        if (those.size === 0 && ids.get(id) === those) ids.delete(id);
+      };
+    },
+    has: (partition, id) => partitions.get(partition)?.has(id) ?? false,
+    openOn: (partition) => partitions.get(partition)?.size ?? 0,
+    response(partition, response) {
+      for (const listener of listeners(partition, response.requestId)) listener.onResponse(response);
+    },
+  };
+}
