@@ -90,6 +90,9 @@ export async function compile({ of = root, entries = started } = {}) {
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     throw error;
+  } finally {
+    // It runs as a process beside us, and is not needed again.
+    await esbuild.stop();
   }
 }
 
