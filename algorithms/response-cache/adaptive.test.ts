@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { splitmix64 } from "../random.ts";
+import { createAdaptive } from "./adaptive.ts";
+import { createLecm } from "./baselines.ts";
+import type { CachePolicy } from "./policy.ts";
+
+/** Requests for query(round), each of size 1 and cost 1; how many missed. */
+function misses(policy: CachePolicy, rounds: number, query: (round: number) => number): number {
+  let missed = 0;
+  for (let round = 0; round < rounds; round++) {
+    const id = query(round);
+    if (policy.arrive(id).hit) continue;
+    missed++;
+    policy.answered(id, 1, 1);
+  }
+  return missed;
+}
+
+describe("adaptive", () => {
+  it("adopts a short half-life where popularity changes, and none where it does not", () => {
+    const random = splitmix64(3);
+    const steady = createAdaptive(10);
+    misses(steady, 4_000, () => Math.floor(40 * random() ** 3));
+    const changing = (round: number): number => 40 * Math.floor(round / 400) + Math.floor(40 * random() ** 3);
+    const policy = createAdaptive(10);
+    const paid = misses(policy, 4_000, changing);
+    expect(policy.halfLife()).toBeLessThan(1_000);
+    expect(paid).toBeLessThan(0.9 * misses(createLecm()(10), 4_000, changing));
+    expect(steady.halfLife()).toBeGreaterThan(policy.halfLife());
+  });
+
+  it("remembers a bounded number of ids, however many come", () => {
+    const policy = createAdaptive(20);
+    misses(policy, 20_000, (round) => (round % 3 === 0 ? round % 7 : 1_000 + round));
+    expect(policy.known()).toBeLessThanOrEqual(20 + Math.max(64, 8 * 20));
+    for (let id = 0; id < 7; id++) if (id % 3 === 0) expect(policy.has(id)).toBe(true);
+  });
+
+  it("goes on right after weights were scaled down", () => {
+    // A half-life of 4 requests: weights reach their limit every 2,700 requests.
+    const policy = createAdaptive(1, { halfLives: [4] });
+    misses(policy, 10_000, (round) => (round < 5_000 ? round % 2 : 7));
+    expect(policy.has(7)).toBe(true);
+    expect(misses(policy, 5_000, () => 8)).toBeLessThan(20);
+  });
+
+  it("samples ids for its shadows where it holds many, and still learns", () => {
+    const random = splitmix64(5);
+    const query = (round: number): number => 1e6 * Math.floor(round / 15_000) + Math.floor(8_000 * random() ** 3);
+    const paid = misses(createAdaptive(1_500), 60_000, query);
+    expect(paid).toBeLessThan(misses(createLecm()(1_500), 60_000, query));
+  });
+});

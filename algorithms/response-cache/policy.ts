@@ -1,0 +1,54 @@
+// What every policy of the response cache is: requests and answers go in, decisions come out. A
+// policy keeps metadata alone; whoever uses it holds the answers, and drops what a decision names.
+// No clock, no random source, no I/O: time is counted in requests.
+
+/** Ids are of one type within a policy: it compares them where two entries are worth the same. */
+export type Id = string | number;
+
+/** What a request found, and which entries leave because of it. */
+export interface Arrival {
+  hit: boolean;
+  evicted: readonly Id[];
+}
+
+/** Whether an answer is kept, and which entries leave. */
+export interface Admission {
+  admitted: boolean;
+  evicted: readonly Id[];
+}
+
+export interface CachePolicy {
+  /** A request came. Counts for its popularity. */
+  arrive(id: Id): Arrival;
+  /**
+   * A request that missed was answered. size: bytes of request and answer; cost: what the answer
+   * cost. Both > 0. Throws RangeError for anything else.
+   */
+  answered(id: Id, size: number, cost: number): Admission;
+  /** An entry expired or must not be used any more. False: it was not held. */
+  remove(id: Id): boolean;
+  has(id: Id): boolean;
+  /** Bytes of what is held; never more than the capacity. */
+  used(): number;
+  /** Entries held. */
+  count(): number;
+}
+
+/** Makes a policy for so many bytes. */
+export type CreatePolicy = (capacity: number) => CachePolicy;
+
+const NOTHING: readonly Id[] = [];
+export const HIT: Arrival = { hit: true, evicted: NOTHING };
+export const MISS: Arrival = { hit: false, evicted: NOTHING };
+export const NOT_ADMITTED: Admission = { admitted: false, evicted: NOTHING };
+export const ADMITTED: Admission = { admitted: true, evicted: NOTHING };
+
+export function checkCapacity(capacity: number): void {
+  if (!(capacity >= 0 && Number.isFinite(capacity)))
+    throw new RangeError(`a cache of capacity ${capacity}: it must be finite and >= 0`);
+}
+
+export function checkAnswer(size: number, cost: number): void {
+  if (!(size > 0 && Number.isFinite(size) && cost > 0 && Number.isFinite(cost)))
+    throw new RangeError(`an answer of size ${size} and cost ${cost}: both must be finite and > 0`);
+}

@@ -1,0 +1,31 @@
+// Popularity that decays by several half-lives at once, counted in requests. Nothing is ever
+// decayed: a later arrival weighs more instead, so an order by weights stays true until somebody
+// arrives. When the weights grow large everything is scaled down, which the owner is told of.
+const LARGE = 1e200;
+
+export interface DecayingScale {
+  /** What an arrival weighs now, by half-life. */
+  readonly weights: Float64Array;
+  /** Goes to the next request. Factors by which all weights so far are to be multiplied, if any. */
+  next(): Float64Array | null;
+}
+
+/** halfLives: in requests; Infinity: plain counts. */
+export function createDecayingScale(halfLives: readonly number[]): DecayingScale {
+  const growth = halfLives.map((halfLife) => 2 ** (1 / halfLife));
+  const weights = new Float64Array(halfLives.length).fill(1);
+  return {
+    weights,
+    next() {
+      let large = false;
+      for (let i = 0; i < weights.length; i++) {
+        weights[i]! *= growth[i]!;
+        if (weights[i]! > LARGE) large = true;
+      }
+      if (!large) return null;
+      const factors = weights.map((weight) => (weight > LARGE ? 1 / weight : 1));
+      for (let i = 0; i < weights.length; i++) weights[i]! *= factors[i]!;
+      return factors;
+    },
+  };
+}

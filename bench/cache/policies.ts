@@ -1,0 +1,39 @@
+// The policies that are compared, as they are made for a stream.
+import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
+import { createGdsf, createLec1, createLecm, createLfu, createLru } from "../../algorithms/response-cache/baselines.ts";
+import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
+import { createStaticOptimum } from "../../algorithms/response-cache/static.ts";
+import { createVsocb, type VsocbOptions } from "../../algorithms/response-cache/vsocb.ts";
+import { knapsack } from "../../algorithms/knapsack.ts";
+import { oracleQueries } from "./settings.ts";
+import type { Stream } from "./stream.ts";
+
+/** Null: not measured on this stream. */
+type Make = (stream: Stream) => CachePolicy | null;
+
+export const defaultPolicy = "adaptive";
+
+const vsocb =
+  (options: Pick<VsocbOptions, "alpha" | "scale" | "lazy">): Make =>
+  ({ capacity, queries, costs, sizes }) =>
+    sizes.length > oracleQueries && options.lazy !== true
+      ? null
+      : createVsocb(capacity, {
+          ...{ rounds: queries.length, queries: sizes.length, solve: knapsack, ...options },
+          costRange:
+            costs.reduce((most, cost) => Math.max(most, cost)) - costs.reduce((least, cost) => Math.min(least, cost)),
+        });
+
+export const policies: Readonly<Record<string, Make>> = {
+  adaptive: ({ capacity }) => createAdaptive(capacity),
+  vsocb: vsocb({ alpha: 0.5, scale: 1 }),
+  vsocb_scaled: vsocb({ alpha: 0.5, scale: 0.01 }),
+  vsocb_lazy: vsocb({ alpha: 0.1, scale: 0, lazy: true }),
+  lec1: ({ capacity }) => createLec1()(capacity),
+  lecm: ({ capacity }) => createLecm()(capacity),
+  lru: ({ capacity }) => createLru(capacity),
+  lfu: ({ capacity }) => createLfu(capacity),
+  gdsf: ({ capacity }) => createGdsf(capacity),
+  optimum: ({ capacity, known }) =>
+    known === null ? null : createStaticOptimum(capacity, known, { solve: knapsack, preloaded: false }),
+};
