@@ -1,4 +1,5 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
+// evaluate, compare and promote stand in policy-evaluate.ts.
 import { InvalidArgumentError, type Command } from "commander";
 import { policiesOf } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
@@ -7,6 +8,7 @@ import { resumePolicy, revertPolicy } from "../policies/revert.ts";
 import { ROUTER } from "../policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
+import { addPolicyEvaluation } from "./policy-evaluate.ts";
 import { printWithSession } from "./with-session.ts";
 
 export function addPolicy(program: Command, io: Io): void {
@@ -66,6 +68,8 @@ export function addPolicy(program: Command, io: Io): void {
         return `${name} ${made.version} stands until something newer is learnt\n`;
       });
     });
+
+  addPolicyEvaluation(policy, io);
 }
 
 function parseVersion(text: string): number {

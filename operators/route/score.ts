@@ -39,6 +39,26 @@ export interface Biases {
   saturationBias: SaturationBias;
 }
 
+/**
+ * What the policy believes of an arm: the prior where it knows nothing of it. An arm that changed
+ * its model is a new one.
+ */
+export function believed(
+  policy: Pick<RouterPolicy, "arms">,
+  prior: Posterior,
+  { name, model }: Pick<RouteArm, "name" | "model">,
+): Posterior {
+  const learnt = policy.arms.get(name);
+  return learnt !== undefined && learnt.model === model ? learnt : prior;
+}
+
+/**
+ * The exact probability with which each arm is chosen, given what is predicted of it and its bias
+ * (cost, load, saturation).
+ */
+export const choiceProbabilities = (scores: readonly Pick<ArmScore, "mean" | "deviation" | "bias">[]): number[] =>
+  winProbabilities(scores.map(({ mean, deviation, bias }) => ({ mean: mean - bias, deviation })));
+
 /** Throws RangeError when the policy leads to anything not finite. */
 export function scoreArms(
   contenders: readonly Contender[],
@@ -48,10 +68,7 @@ export function scoreArms(
   random: Random,
 ): Scored {
   const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
-    const learnt = policy.arms.get(arm.name);
-    // An arm that changed its model is a new one.
-    const posterior = learnt !== undefined && learnt.model === arm.model ? learnt : prior;
-    const prediction = predict(posterior, context);
+    const prediction = predict(believed(policy, prior, arm), context);
     const saturation = saturationPenalty(load.byArm.get(arm.name) ?? 0, saturationBias);
     return {
       arm: arm.name,
@@ -67,9 +84,7 @@ export function scoreArms(
       trial,
     };
   });
-  const probabilities = winProbabilities(
-    scores.map(({ mean, deviation, bias: penalty }) => ({ mean: mean - penalty, deviation })),
-  );
+  const probabilities = choiceProbabilities(scores);
   const unloaded = pressure(load.costlier, loadBias) === 0 && scores.every(({ saturation }) => saturation === 0);
   const loadFree = unloaded
     ? probabilities

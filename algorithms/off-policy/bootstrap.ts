@@ -1,0 +1,82 @@
+// Percentile bootstrap over decisions with Poisson weights: in every draw a decision counts as
+// often as a Poisson variable of mean 1 says, which needs no sampling with replacement and can be
+// done in any order. The weight depends on the seed, the draw and the decision's place alone, so
+// policies that are compared on the same decisions get the same weights.
+import type { Interval, Terms } from "./ratio.ts";
+
+export interface BootstrapOptions {
+  seed: number;
+  /** Draws; 1,000 by default. */
+  resamples?: number;
+  confidence: number;
+}
+
+/** Distribution function of Poisson(1) on 2^32, up to what 32 bits tell apart. */
+const thresholds = (() => {
+  const out: number[] = [];
+  let [probability, total] = [Math.exp(-1), 0];
+  for (let k = 1; total < 1 - 2 ** -32; k++) {
+    total += probability;
+    out.push(total * 2 ** 32);
+    probability /= k;
+  }
+  return Float64Array.from(out);
+})();
+
+/** 32 well-mixed bits of two whole numbers (the finaliser of MurmurHash3). */
+function bits(one: number, other: number): number {
+  let x = Math.imul(one ^ Math.imul(other, 0x9e3779b1), 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** How often decision `place` counts in the draw of this key. */
+export function poissonWeight(key: number, place: number): number {
+  const draw = bits(place + 1, key);
+  let count = 0;
+  while (count < thresholds.length && draw >= thresholds[count]!) count++;
+  return count;
+}
+
+/** Key of the n-th draw of a seed. */
+export const drawKey = (seed: number, n: number): number => bits(n + 1, bits(seed, 0x5bd1e995));
+
+/**
+ * Interval of the difference of two ratios, or of one where `other` is null. null where a draw can
+ * leave nothing to divide by, or there are fewer than two decisions.
+ */
+export function bootstrapInterval(
+  one: Terms,
+  other: Terms | null,
+  { seed, resamples = 1_000, confidence }: BootstrapOptions,
+): Interval | null {
+  if (one.numerator.length < 2) return null;
+  const values = new Float64Array(resamples);
+  for (let n = 0; n < resamples; n++) {
+    const key = drawKey(seed, n);
+    values[n] = resampled(one, key) - (other === null ? 0 : resampled(other, key));
+  }
+  if (!values.every(Number.isFinite)) return null;
+  values.sort();
+  const tail = (1 - confidence) / 2;
+  return { low: quantile(values, tail), high: quantile(values, 1 - tail) };
+}
+
+function resampled({ numerator, denominator }: Terms, key: number): number {
+  let [top, bottom] = [0, 0];
+  for (let i = 0; i < numerator.length; i++) {
+    const weight = poissonWeight(key, i);
+    if (weight === 0) continue;
+    top += weight * numerator[i]!;
+    bottom += weight * (denominator === null ? 1 : denominator[i]!);
+  }
+  return top / bottom;
+}
+
+/** By linear interpolation between sorted values. */
+function quantile(sorted: Float64Array, q: number): number {
+  const at = q * (sorted.length - 1);
+  const below = sorted[Math.floor(at)]!;
+  return below + (sorted[Math.ceil(at)]! - below) * (at - Math.floor(at));
+}

@@ -1,0 +1,57 @@
+// Every estimator of this folder is a ratio of two means over the decisions: of a term and of 1
+// (IPS, DM, DR), or of a term and of the weight (SNIPS). So one standard error serves all of them:
+// that of the linearised terms (delta method), which is the sample variance where the denominator
+// is 1.
+import { normalQuantile } from "../gaussian.ts";
+
+export interface Terms {
+  numerator: Float64Array;
+  /** null: 1 for every decision. */
+  denominator: Float64Array | null;
+}
+
+export interface Interval {
+  low: number;
+  high: number;
+}
+
+export interface Ratio {
+  value: number;
+  /** Standard error of the value. */
+  error: number;
+  /** Of every decision: what it moves the value by, times their number; they sum to 0. */
+  influence: Float64Array;
+}
+
+/** null where nothing can be said: no decisions, or a denominator of 0. */
+export function ratioOf({ numerator, denominator }: Terms): Ratio | null {
+  const n = numerator.length;
+  let [top, bottom] = [0, 0];
+  for (let i = 0; i < n; i++) {
+    top += numerator[i]!;
+    bottom += denominator === null ? 1 : denominator[i]!;
+  }
+  if (!(bottom > 0)) return null;
+  const value = top / bottom;
+  const scale = n / bottom;
+  const influence = Float64Array.from(
+    numerator,
+    (term, i) => (term - value * (denominator === null ? 1 : denominator[i]!)) * scale,
+  );
+  return { value, error: errorOf(influence), influence };
+}
+
+/** Standard error of a mean whose terms, less their mean, are given; NaN of fewer than two. */
+export function errorOf(centred: Float64Array): number {
+  const n = centred.length;
+  let squares = 0;
+  for (let i = 0; i < n; i++) squares += centred[i]! * centred[i]!;
+  return n < 2 ? Number.NaN : Math.sqrt(squares / (n * (n - 1)));
+}
+
+/** value +- the normal quantile times the error; null where the error is not known. */
+export function normalInterval(value: number, error: number, confidence: number): Interval | null {
+  if (!Number.isFinite(error)) return null;
+  const reach = normalQuantile((1 + confidence) / 2) * error;
+  return { low: value - reach, high: value + reach };
+}

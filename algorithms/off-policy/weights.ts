@@ -1,0 +1,51 @@
+// How far a log can speak for a target policy: the importance weights pi(a|x) / pi0(a|x) of what
+// was chosen, and what they are worth (docs/off-policy.md, Weights).
+import { decisionsOf, type LoggedChoices } from "./log.ts";
+
+/** Logged probabilities below this are none: no log is long enough to show such an arm. */
+export const leastSupport = 1e-9;
+
+/**
+ * The weight of every decision, not clipped.
+ * @param target of every candidate: the probability that the target policy chooses it
+ */
+export function importanceWeights(log: LoggedChoices, target: Float64Array): Float64Array {
+  if (target.length !== log.logged.length)
+    throw new RangeError(`${target.length} probabilities for ${log.logged.length} candidates`);
+  return Float64Array.from(log.chosen, (candidate) => target[candidate]! / log.logged[candidate]!);
+}
+
+export interface Support {
+  decisions: number;
+  /** (sum of w)^2 / sum of w^2: as many decisions of the target itself would say as much. */
+  effective: number;
+  largestWeight: number;
+  /** Share of the decisions whose weight lies above the cap. */
+  clipped: number;
+  /**
+   * Share of the target's choices that falls on arms the log never shows: not allowed, or without a
+   * logged probability.
+   */
+  unsupported: number;
+}
+
+/** weights: as importanceWeights gives them. */
+export function supportOf(log: LoggedChoices, target: Float64Array, weights: Float64Array, cap: number): Support {
+  const decisions = decisionsOf(log);
+  let [sum, squares, largest, above] = [0, 0, 0, 0];
+  for (const weight of weights) {
+    sum += weight;
+    squares += weight * weight;
+    if (weight > largest) largest = weight;
+    if (weight > cap) above++;
+  }
+  let supported = 0;
+  for (let k = 0; k < target.length; k++) if (log.logged[k]! >= leastSupport) supported += target[k]!;
+  return {
+    decisions,
+    effective: squares > 0 ? (sum * sum) / squares : 0,
+    largestWeight: largest,
+    clipped: decisions > 0 ? above / decisions : 0,
+    unsupported: decisions > 0 ? Math.max(0, 1 - supported / decisions) : 0,
+  };
+}

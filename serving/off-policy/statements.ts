@@ -1,0 +1,67 @@
+// The SQL that reads decisions for off-policy evaluation. A page is a class of the hash of the
+// request ids, so that pages are samples of the whole window and reading some of them is a fair one.
+
+/** Reasons for which a decision says nothing of other policies, in the order in which they count. */
+export const leftOutReasons = {
+  degraded: "the router was bypassed: policy or features could not be used",
+  other_features: "made with another layout of the context",
+  no_propensity: "without a usable logged probability",
+  failed: "no answer: the arm failed",
+  other_arm: "answered by another arm than the decision's",
+  feedback_missing: "without feedback that counts",
+  not_allowed: "the target's arm was not allowed",
+} as const;
+export type LeftOut = keyof typeof leftOutReasons;
+
+/** With pages = 1 and page = 0 everything. */
+const inPage = "cityHash64(request_id) % {pages:UInt32} = {page:UInt32}";
+
+/** Decisions of the window with reward and reason; reason = '': usable. */
+const judged = `
+  SELECT
+    decision.request_id AS request_id, decision.tenant AS tenant, decision.domain AS domain,
+    toUnixTimestamp64Milli(decision.created_at) AS decided_at,
+    decision.arm AS chosen, decision.arms AS arms,
+    indexOf(decision.arms.arm, decision.arm) AS place,
+    rewarded.reward AS reward, rewarded.weight > 0 AS has_reward,
+    multiIf(
+      hasAny(decision.degraded, ['policy', 'features']), 'degraded',
+      decision.feature_version != {featureVersion:UInt32}
+        OR NOT arrayAll(x -> length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x), decision.arms.context), 'other_features',
+      place = 0 OR NOT (decision.arms.probability[place] > 0 AND decision.arms.probability[place] <= 1), 'no_propensity',
+      response.request_id != '' AND response.status != 'ok', 'failed',
+      response.request_id != '' AND ifNull(response.arm, '') != decision.arm, 'other_arm',
+      NOT has_reward, 'feedback_missing',
+      '') AS reason
+  FROM (
+    SELECT request_id, tenant, domain, created_at, arm, arms, degraded, feature_version FROM decisions FINAL
+    WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
+      AND ({domain:String} = '' OR domain = {domain:String}) AND ${inPage}
+  ) AS decision
+  LEFT JOIN (SELECT request_id, tenant, reward, weight FROM rewards FINAL WHERE weight > 0 AND ${inPage}) AS rewarded
+    ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
+  LEFT JOIN (SELECT request_id, tenant, arm, status FROM responses FINAL WHERE NOT duplicate AND ${inPage}) AS response
+    ON response.request_id = decision.request_id AND response.tenant = decision.tenant`;
+
+const settings = "SETTINGS distributed_product_mode = 'local'";
+
+/** How many decisions there are, and how many are left out for which reason. */
+export const selectReasons = `SELECT reason, count() AS decisions FROM (${judged}) GROUP BY reason ${settings}`;
+
+/**
+ * Who gets feedback, by arm, class of length (component 3 of the context, promptLength) and domain;
+ * the largest cells where there are more than can be used.
+ */
+export const selectCells = `
+SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[place][3] * 8)))) AS length, domain,
+       count() AS decisions, countIf(reason = '') AS rewarded
+FROM (${judged}) WHERE reason IN ('', 'feedback_missing')
+GROUP BY arm, length, domain ORDER BY decisions DESC, arm, length, domain LIMIT 20000 ${settings}`;
+
+/** Decisions of a page; {unheard:Bool}: those without feedback, too. */
+export const selectPage = `
+SELECT request_id, tenant, domain, decided_at, toUInt32(place - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
+       arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,
+       arms.probability AS probability
+FROM (${judged}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing')
+ORDER BY request_id, tenant ${settings}`;

@@ -1,0 +1,47 @@
+// Target policies and the probabilities with which they would have chosen on a logged decision
+// (docs/off-policy.md, Targets). A router policy is computed by the code that serves it, with the
+// biases that were logged: load and saturation are the situation, not the policy.
+import { predict, type Posterior } from "../../algorithms/bandit.ts";
+import { believed, choiceProbabilities } from "../../operators/route/score.ts";
+import type { RouterPolicy } from "../../policies/router.ts";
+
+export type Target =
+  | { kind: "router"; name: string; policy: RouterPolicy }
+  | { kind: "arm"; name: string; arm: string }
+  /** What was in force when each decision was made: the value of what happened. */
+  | { kind: "logged"; name: string };
+
+/** An arm of a logged decision, as far as a choice rests on it. */
+export interface Candidate {
+  arm: string;
+  model: string;
+  context: readonly number[];
+  bias: number;
+  probability: number;
+}
+
+/**
+ * Probability of each candidate, in their order; null where the target can't be followed: its arm
+ * was not allowed. Throws RangeError when a policy leads to anything not finite.
+ */
+export function targetProbabilities(
+  target: Target,
+  candidates: readonly Candidate[],
+  prior: Posterior,
+): readonly number[] | null {
+  switch (target.kind) {
+    case "logged":
+      return candidates.map(({ probability }) => probability);
+    case "arm":
+      return candidates.some(({ arm }) => arm === target.arm)
+        ? candidates.map(({ arm }) => (arm === target.arm ? 1 : 0))
+        : null;
+    case "router":
+      return choiceProbabilities(
+        candidates.map(({ arm, model, context, bias }) => ({
+          ...predict(believed(target.policy, prior, { name: arm, model }), context),
+          bias,
+        })),
+      );
+  }
+}
