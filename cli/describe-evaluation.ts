@@ -1,5 +1,5 @@
-// An off-policy evaluation for people: values with their intervals, what they rest on, what was left
-// out, and warnings.
+// An off-policy evaluation for people: values with their intervals, what they rest on, what was
+// left out, and warnings.
 import type { Estimate } from "../algorithms/off-policy/evaluate.ts";
 import type { ReadLog } from "../serving/off-policy/read.ts";
 import { leftOutReasons } from "../serving/off-policy/statements.ts";

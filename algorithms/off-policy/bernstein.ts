@@ -1,6 +1,6 @@
 // The empirical Bernstein bound (Maurer and Pontil, "Empirical Bernstein bounds and sample-variance
-// penalization", COLT 2009, theorem 4): an interval for the mean of independent terms in [low, high]
-// that holds for every number of them, not only for large ones.
+// penalization", COLT 2009, theorem 4): an interval for the mean of independent terms in [low,
+// high] that holds for every number of them, not only for large ones.
 import { errorOf, type Interval } from "./ratio.ts";
 
 /**

@@ -1,6 +1,6 @@
-// The condition of `precedent policy promote --if`: comparisons of named figures and numbers, joined
-// by and, or ("and" binds more tightly). It is parsed by hand and knows nothing but the figures it is
-// given, so whatever stands in it can only be true, false or an error.
+// The condition of `precedent policy promote --if`: comparisons of named figures and numbers,
+// joined by and, or ("and" binds more tightly). It is parsed by hand and knows nothing but the
+// figures it is given, so whatever stands in it can only be true, false or an error.
 //
 //   condition  = all { "or" all }           all = comparison { "and" comparison }
 //   comparison = operand ( ">" | ">=" | "<" | "<=" ) operand
@@ -27,7 +27,9 @@ interface Token {
   at: number;
 }
 
-/** Throws ConditionError, which says what was wrong and where, for anything that is no condition. */
+/**
+ * Throws ConditionError, which says what was wrong and where, for anything that is no condition.
+ */
 export function judge(condition: string, figures: Figures): Verdict {
   if (condition.length > longest) throw new ConditionError(`a condition has at most ${longest} characters`);
   const tokens = tokensOf(condition);

@@ -25,7 +25,9 @@ export interface EstimatorOptions {
   feedbackWeight?: Float64Array | undefined;
 }
 
-/** What the estimator takes the mean of. Throws RangeError where rewards or predictions are missing. */
+/**
+ * What the estimator takes the mean of. Throws RangeError where rewards or predictions are missing.
+ */
 export function termsOf(
   estimator: Estimator,
   log: LoggedChoices,

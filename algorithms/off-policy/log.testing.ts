@@ -20,7 +20,9 @@ export const decided = (
   reward,
 });
 
-/** The log and target of the hand-worked figures: weights 1.6, .4, 2 and 2/3; rewards 1, 0, 1, 1. */
+/**
+ * The log and target of the hand-worked figures: weights 1.6, .4, 2 and 2/3; rewards 1, 0, 1, 1.
+ */
 export function workedLog(): { log: LoggedChoices; target: Float64Array } {
   const log = logOf(
     [

@@ -138,6 +138,6 @@ export async function readLog({
     targets: probabilities.map((one) => one.done()),
     of,
     feedbackWeight: correctFeedback ? feedbackWeight.done() : undefined,
-    ...{ leftOut: leftOut as ReadonlyMap<LeftOut, number>, usable, rates },
+    ...{ leftOut, usable, rates },
   };
 }

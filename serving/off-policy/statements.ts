@@ -1,7 +1,10 @@
 // The SQL that reads decisions for off-policy evaluation. A page is a class of the hash of the
-// request ids, so that pages are samples of the whole window and reading some of them is a fair one.
+// request ids, so that pages are samples of the whole window and reading some of them is a fair
+// one.
 
-/** Reasons for which a decision says nothing of other policies, in the order in which they count. */
+/**
+ * Reasons for which a decision says nothing of other policies, in the order in which they count.
+ */
 export const leftOutReasons = {
   degraded: "the router was bypassed: policy or features could not be used",
   other_features: "made with another layout of the context",

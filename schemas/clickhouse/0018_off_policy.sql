@@ -52,7 +52,7 @@ FROM
         stddevSampStable(direct + weight * (heard - predicted)) AS dr_deviation,
         avg(direct + switched * (heard - predicted)) AS switch_dr,
         stddevSampStable(direct + switched * (heard - predicted)) AS switch_dr_deviation,
-        square(sum(raw)) / nullIf(sum(raw * raw), 0) AS effective,
+        pow(sum(raw), 2) / nullIf(sum(raw * raw), 0) AS effective,
         max(raw) AS largest_weight, avg(raw > cap) AS clipped, avg(unsupported) AS unsupported
     FROM
     (
@@ -91,7 +91,7 @@ FROM
         stddevSampStable(direct + weight * (heard - predicted)) AS dr_deviation,
         avg(direct + switched * (heard - predicted)) AS switch_dr,
         stddevSampStable(direct + switched * (heard - predicted)) AS switch_dr_deviation,
-        square(sum(raw)) / nullIf(sum(raw * raw), 0) AS effective,
+        pow(sum(raw), 2) / nullIf(sum(raw * raw), 0) AS effective,
         max(raw) AS largest_weight, avg(raw > cap) AS clipped, avg(unsupported) AS unsupported
     FROM
     (
@@ -124,7 +124,7 @@ FROM
         sum(weight * weight * reward * reward) AS square_terms,
         sum(weight * weight * reward) AS square_weights_reward,
         sum(weight * weight) AS square_weights,
-        square(sum(weight)) / nullIf(sum(weight * weight), 0) AS effective,
+        pow(sum(weight), 2) / nullIf(sum(weight * weight), 0) AS effective,
         max(weight) AS largest_weight,
         avg(arm_probability < 1e-9) AS unsupported
     FROM
