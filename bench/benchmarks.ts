@@ -10,6 +10,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   learning: async () => (await import("./learning/learning.ts")).learning,
   linked: async () => (await import("./linked/linked.ts")).linked,
   loop: async () => (await import("./loop/loop.ts")).loop,
+  offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,
   selection: async () => (await import("./selection/selection.ts")).selection,
 };
 
