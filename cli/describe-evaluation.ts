@@ -74,7 +74,7 @@ function describeRest(described: Described): string {
   return `${support}${lines.join("\n")}\n`;
 }
 
-export function warnings({ names, read, values }: Described): string[] {
+function warnings({ names, read, values }: Described): string[] {
   const { rates } = read;
   const out: string[] = [];
   if (rates.uneven) {

@@ -32,7 +32,7 @@ export interface FeedbackRates {
 }
 
 /** Rates that differ by more between arms are warned of. */
-export const unevenRatio = 2;
+const unevenRatio = 2;
 /** A weight of more than 100 for one reward would be all that is heard. */
 export const leastRate = 0.01;
 /** A cell is drawn towards its arm's rate as by so many decisions. */

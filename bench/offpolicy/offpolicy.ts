@@ -29,7 +29,7 @@ export const offpolicy: Benchmark = {
     const cells = measureAll(context);
     const reasons: Record<string, string> = {};
     if (context.quick) reasons.rmse_100k = "few logs of this size fit into a quick run: see the full one";
-    const ten = await evaluateTenMillion(context, 3);
+    const ten = await evaluateTenMillion(context, context.quick ? 1 : 3);
     const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
     const file = context.data ?? join(folder, "gsm8k-two-models-a.jsonl");
     const questions = readQuestions(file);
@@ -39,6 +39,7 @@ export const offpolicy: Benchmark = {
       ...summary(cells),
       ...{ seconds_10m: significant(ten.seconds, 3), seconds_10m_low: significant(ten.seconds_low, 3) },
       ...{ seconds_10m_high: significant(ten.seconds_high, 3), error_10m: significant(ten.error, 2) },
+      cpu_seconds_10m: significant(ten.cpu_seconds, 3),
       rank_correlation: null,
       ...(ranked === null ? {} : rounded(ranked)),
       cells: cells.flatMap(rowsOf),
@@ -54,9 +55,9 @@ function measureAll({ quick, progress, signal }: BenchContext): Cell[] {
         [10_000, 40],
       ]
     : [
-        [1_000, 1_000],
-        [10_000, 500],
-        [100_000, 40],
+        [1_000, 500],
+        [10_000, 300],
+        [100_000, 20],
       ];
   const shown = progress("synthetic logs", worlds.length * sizes.length, "cells");
   let done = 0;

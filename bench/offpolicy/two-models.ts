@@ -39,7 +39,9 @@ export function readQuestions(file: string): Question[] | null {
   });
 }
 
-/** A router that has learnt from so many of the questions, every `step`-th, by both arms' answers. */
+/**
+ * A router that has learnt from so many of the questions, every `step`-th, by both arms' answers.
+ */
 function learnt(questions: readonly Question[], every: number, inverted = false): RouterPolicy {
   const arms = armNames.map((name, k): [string, ArmPosterior] => {
     const statistics = emptyStatistics(FEATURE_COUNT);
@@ -64,7 +66,9 @@ const sharesOf = ({ target, costWeight }: Policy, { x }: Question): readonly num
     prior,
   )!;
 
-/** The ten that are estimated: both constants, what was learnt at prices of cost, and worse ones. */
+/**
+ * The ten that are estimated: both constants, what was learnt at prices of cost, and worse ones.
+ */
 function policiesOf(questions: readonly Question[]): Policy[] {
   const router = (name: string, policy: RouterPolicy, costWeight: number): Policy => ({
     ...{ name, costWeight, target: { kind: "router", name, policy } },
@@ -138,7 +142,7 @@ export function rankPolicies(questions: readonly Question[], samples: number, ra
 }
 
 /** Spearman's, of values without ties but by rounding. */
-export function rankCorrelation(one: readonly number[], other: readonly number[]): number {
+function rankCorrelation(one: readonly number[], other: readonly number[]): number {
   const ranks = (values: readonly number[]): number[] =>
     values.map(
       (value) =>

@@ -1,5 +1,5 @@
-// Synthetic logs with known truth: what every arm earns in a context is a formula, so the value of a
-// policy can be computed without a log. Pure: the random source is passed in.
+// Synthetic logs with known truth: what every arm earns in a context is a formula, so the value of
+// a policy can be computed without a log. Pure: the random source is passed in.
 import type { LoggedChoices } from "../../algorithms/off-policy/log.ts";
 import { folds } from "../../algorithms/off-policy/log.ts";
 import type { Random } from "../../algorithms/random.ts";
@@ -34,7 +34,7 @@ export const worlds: readonly World[] = [
  * Chance of a reward of 1. Not linear in x, so that the reward model is wrong somewhere; `time` in
  * [0, 1] is the place in the log.
  */
-export function worthOf({ arms, drift }: World, arm: number, x: ArrayLike<number>, time: number): number {
+function worthOf({ arms, drift }: World, arm: number, x: ArrayLike<number>, time: number): number {
   const angle = (2 * Math.PI * arm) / arms;
   const slope = Math.cos(angle) * x[1]! + Math.sin(angle) * x[2]!;
   const moved = drift * (arm % 2 === 0 ? time - 0.5 : 0.5 - time);
@@ -48,15 +48,17 @@ function shares(preferences: readonly number[], sharpness: number, least: number
   return powers.map((power) => least / powers.length + (1 - least) * (power / total));
 }
 
-/** The policy that is logged leans the wrong way in part; the target leans towards what is earned. */
+/**
+ * The policy that is logged leans the wrong way in part; the target leans towards what is earned.
+ */
 const preferred = (arms: number, x: ArrayLike<number>, turned: number): number[] =>
   Array.from({ length: arms }, (_, arm) => {
     const angle = (2 * Math.PI * arm) / arms + turned;
     return Math.cos(angle) * x[1]! + Math.sin(angle) * x[2]!;
   });
-export const loggedShares = ({ arms, sharpness }: World, x: ArrayLike<number>): number[] =>
+const loggedShares = ({ arms, sharpness }: World, x: ArrayLike<number>): number[] =>
   shares(preferred(arms, x, 1.2), sharpness, explored);
-export const targetShares = ({ arms }: World, x: ArrayLike<number>): number[] =>
+const targetShares = ({ arms }: World, x: ArrayLike<number>): number[] =>
   shares(preferred(arms, x, 0.2), 2.5, 0);
 
 /** Chance of feedback: the first arms are rated more, and so are long prompts (x[1]). */
