@@ -58,8 +58,7 @@ const preferred = (arms: number, x: ArrayLike<number>, turned: number): number[]
   });
 const loggedShares = ({ arms, sharpness }: World, x: ArrayLike<number>): number[] =>
   shares(preferred(arms, x, 1.2), sharpness, explored);
-const targetShares = ({ arms }: World, x: ArrayLike<number>): number[] =>
-  shares(preferred(arms, x, 0.2), 2.5, 0);
+const targetShares = ({ arms }: World, x: ArrayLike<number>): number[] => shares(preferred(arms, x, 0.2), 2.5, 0);
 
 /** Chance of feedback: the first arms are rated more, and so are long prompts (x[1]). */
 const heardOf = (arm: number, longer: boolean): number => (arm % 2 === 0 ? 0.8 : 0.35) * (longer ? 1 : 0.6);
