@@ -34,7 +34,7 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   const waiting = createWaiting();
   const places = createPlaces(maxOpen);
   const replies = await createReplies({
-    ...{ kafka, codec, topic: topic("responses"), group: groupName(prefix, gateway.name) },
+    ...{ kafka, codec, topic: topic("responses"), deltas: topic("deltas"), group: groupName(prefix, gateway.name) },
     ...{ instance, sessionTimeoutMs, waiting, log },
   });
   const producer = kafka.plainProducer();
@@ -47,7 +47,9 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
     replyPartition: replies.next,
   });
   const server = createServer({ maxBodyBytes, log });
-  addChat(server, { callerOf, ask, arms });
+  // Slow readers of answered streams hold connections, too.
+  server.server.maxConnections = 2 * maxOpen + 64;
+  addChat(server, { callerOf, ask, arms, streams: config.gateway, clock });
   addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), places, clock });
   addRequests(server, { callerOf, clickhouse });

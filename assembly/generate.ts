@@ -6,6 +6,7 @@ import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
 import type { Breakers } from "../serving/breakers.ts";
 import { publishInventory } from "../serving/inventory.ts";
+import { publishDeltas } from "../serving/deltas.ts";
 import { createLinkHistory } from "../serving/link-history.ts";
 import { followPartitionCount } from "../serving/partition-count.ts";
 import type { SessionOf } from "../serving/session.ts";
@@ -29,8 +30,10 @@ export async function startGenerate(
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
+  const deltas = await publishDeltas(session, log);
   const pipeline = generate.bind({
     arm: breakers.guard(config.name, arm),
+    deltas: deltas.open,
     limits,
     partitions: replies.now,
     clock: Date.now,
@@ -44,7 +47,7 @@ export async function startGenerate(
     async stop() {
       replies.stop();
       await Promise.all([stage.stop(), inventory.stop()]);
-      await arm.close();
+      await Promise.all([arm.close(), deltas.stop()]);
       await history.close();
     },
   };

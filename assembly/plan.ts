@@ -26,6 +26,7 @@ import { holdExamples, type HeldExamples } from "./examples.ts";
 import { atMost } from "../serving/at-most.ts";
 import type { Breakers } from "../serving/breakers.ts";
 import { restoreSeenIds } from "../serving/seen.ts";
+import { publishDeltas } from "../serving/deltas.ts";
 import { holdDocuments } from "../serving/documents.ts";
 import { holdHelpfulness } from "../serving/helpfulness.ts";
 import { createInlineArms } from "../serving/inline-arms.ts";
@@ -118,7 +119,9 @@ export async function startPlan(
   const load = createLoadMonitor({ kafka, arms: () => monitoredArms(session, calls), now: clock, onRead, log });
 
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
+  const deltas = await publishDeltas(session, log);
   const pipeline = plan.bind({
+    deltas: deltas.open,
     documents: documents.table,
     limits: config.limits,
     partitions: replies.now,
@@ -168,7 +171,7 @@ export async function startPlan(
       load.stop();
       replies.stop();
       await documents.stop();
-      await Promise.all([inline.close(), calls.stop()]);
+      await Promise.all([inline.close(), calls.stop(), deltas.stop()]);
       await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
     },
   };

@@ -6,7 +6,7 @@ import { errorOf } from "../algorithms/errors.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { Topic } from "../schemas/records.ts";
-import type { Request, Response } from "../schemas/types.ts";
+import type { Delta, Request, Response } from "../schemas/types.ts";
 import { ApiError } from "./errors.ts";
 import type { Places } from "./places.ts";
 import type { Send } from "./send.ts";
@@ -28,6 +28,8 @@ export interface AskDependencies {
 export interface AskOptions {
   /** Aborted when the client has gone: its place is free at once. */
   signal: AbortSignal;
+  /** Given for a request that asks for pieces of its answer. */
+  onDelta?: ((delta: Delta) => void) | undefined;
 }
 
 /** Rejects with ApiError, or with the signal's reason. */
@@ -66,7 +68,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
     return one;
   };
 
-  return async function ask(request, { signal }) {
+  return async function ask(request, { signal, onDelta }) {
     const giveBack = places.take(request.tenant);
     try {
       signal.throwIfAborted();
@@ -76,7 +78,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
       const one = known ?? begin(request, key);
       one.clients++;
       try {
-        return await answerTo(request, one, signal);
+        return await answerTo(request, one, signal, onDelta);
       } finally {
         if (--one.clients === 0) open.delete(key);
       }
@@ -89,6 +91,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
     { id, tenant, allow }: Request & { id: string },
     one: Open,
     signal: AbortSignal,
+    onDelta: AskOptions["onDelta"],
   ): Promise<Response> {
     const deadlineMs = Math.min(allow.deadlineMs ?? limits.deadlineMs, limits.maxDeadlineMs);
     return new Promise((resolve, reject) => {
@@ -104,6 +107,9 @@ export function createAsk(dependencies: AskDependencies): Ask {
         onResponse(response) {
           // Another tenant may use the same id; its answer is none of ours.
           if (response.tenant === tenant) end(() => resolve(response));
+        },
+        onDelta(delta) {
+          if (delta.tenant === tenant) onDelta?.(delta);
         },
       });
       signal.addEventListener("abort", gone, { once: true });

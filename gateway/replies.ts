@@ -1,22 +1,24 @@
-// The partitions of responses that this gateway has its answers sent to. The consumer group shares
-// them among the gateways; they are read outside of it, from their end on, so that one that goes to
-// another gateway is read on here until its last open request is answered. Reading shares nothing:
-// every gateway drops what it does not wait for. Read-committed.
+// The partitions of responses and deltas that this gateway has its answers sent to. The consumer
+// group shares them among the gateways; they are read outside of it, from their end on, so that one
+// that goes to another gateway is read on here until its last open request is answered. Reading
+// shares nothing: every gateway drops what it does not wait for. Read-committed.
 import type { Logger } from "pino";
 import type { Kafka, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
-import type { Topic } from "../schemas/records.ts";
+import type { RecordOf, Topic } from "../schemas/records.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import { repeat } from "../runtime/repeat.ts";
 import type { Waiting } from "./waiting.ts";
 
 export interface RepliesOptions {
   kafka: Pick<
-    Kafka<Topic<"responses">, Topic<"responses">, never>,
+    Kafka<Topic<"responses">, Topic<"responses" | "deltas">, never>,
     "groupConsumer" | "followTopic" | "ends" | "members"
   >;
   codec: Codec;
   topic: Topic<"responses">;
+  /** Read in the same partitions. */
+  deltas: Topic<"deltas">;
   group: string;
   instance: string;
   sessionTimeoutMs: number;
@@ -38,7 +40,7 @@ const countEveryMs = 10_000;
 
 /** Resolves when the group was joined for the first time. */
 export async function createReplies(options: RepliesOptions): Promise<Replies> {
-  const { kafka, codec, topic, group, instance, sessionTimeoutMs, waiting, log } = options;
+  const { kafka, codec, topic, deltas, group, instance, sessionTimeoutMs, waiting, log } = options;
   const stopping = new AbortController();
   let joined = false;
   let assigned: readonly number[] = [];
@@ -47,16 +49,26 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   let gateways = 1;
   let countedAt = -Infinity;
 
-  const onRecord = async (record: RawRecord, partition: number): Promise<void> => {
+  const read = async <N extends "responses" | "deltas">(
+    name: N,
+    record: RawRecord,
+    partition: number,
+    take: (partition: number, value: RecordOf[N]) => void,
+  ): Promise<void> => {
     if (record.value === null || !waiting.has(partition, record.key?.toString() ?? "")) return;
     const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: answers wait");
-    const decoded = await decodeWithRetries(codec, "responses", record.value, { onWaiting, signal: stopping.signal });
-    if (decoded.ok) waiting.response(partition, decoded.value);
-    else log.error({ partition, offset: record.offset, reason: decoded.reason }, "a response is unreadable");
+    const decoded = await decodeWithRetries(codec, name, record.value, { onWaiting, signal: stopping.signal });
+    if (decoded.ok) take(partition, decoded.value);
+    else log.error({ name, partition, offset: record.offset, reason: decoded.reason }, "a record is unreadable");
   };
-  const follower = kafka.followTopic(topic, {
+  const responses = kafka.followTopic(topic, {
     onRecords: async (records, { partition }) => {
-      for (const record of records) await onRecord(record, partition);
+      for (const record of records) await read("responses", record, partition, waiting.response);
+    },
+  });
+  const pieces = kafka.followTopic(deltas, {
+    onRecords: async (records, { partition }) => {
+      for (const record of records) await read("deltas", record, partition, waiting.delta);
     },
   });
   const followed = new Set<number>();
@@ -65,19 +77,22 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   const look = async (): Promise<void> => {
     const fresh = assigned.filter((partition) => !followed.has(partition));
     if (joined && (fresh.length > 0 || mine.length === 0)) {
-      const ends = await kafka.ends(topic);
+      const [ends, ofDeltas] = await Promise.all([kafka.ends(topic), kafka.ends(deltas)]);
       // There may be more gateways than partitions: one without reads along on another's.
       const wanted = assigned.length > 0 ? assigned : [indexOf(instance, ends.length)];
       for (const { partition, high } of ends) {
         if (!wanted.includes(partition) || followed.has(partition)) continue;
-        follower.follow(partition, high);
+        responses.follow(partition, high);
+        const end = ofDeltas.find((one) => one.partition === partition);
+        if (end !== undefined) pieces.follow(partition, end.high);
         followed.add(partition);
       }
       mine = wanted.filter((partition) => followed.has(partition));
     }
     for (const partition of followed) {
       if (mine.includes(partition) || waiting.openOn(partition) > 0) continue;
-      follower.unfollow(partition);
+      responses.unfollow(partition);
+      pieces.unfollow(partition);
       followed.delete(partition);
     }
     const now = performance.now();
@@ -106,7 +121,7 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
     health: () => ({ joined: joined && mine.length > 0, partitions: mine.length }),
     async stop() {
       stopping.abort();
-      await Promise.all([looking, consumer.stop(), follower.stop()]);
+      await Promise.all([looking, consumer.stop(), responses.stop(), pieces.stop()]);
     },
   };
 }

@@ -1,9 +1,11 @@
 // Who waits for which response: requests under way by reply partition and id. A record that nobody
 // waits for is another client's, or of somebody who has gone.
-import type { Response } from "../schemas/types.ts";
+import type { Delta, Response } from "../schemas/types.ts";
 
 export interface Listener {
   onResponse(response: Response): void;
+  /** Pieces of its answer, where it is streamed. */
+  onDelta?: ((delta: Delta) => void) | undefined;
 }
 
 export interface Waiting {
@@ -13,6 +15,7 @@ export interface Waiting {
   /** Requests that wait for something on a partition. */
   openOn(partition: number): number;
   response(partition: number, response: Response): void;
+  delta(partition: number, delta: Delta): void;
 }
 
 export function createWaiting(): Waiting {
@@ -36,6 +39,9 @@ export function createWaiting(): Waiting {
     openOn: (partition) => partitions.get(partition)?.size ?? 0,
     response(partition, response) {
       for (const listener of listeners(partition, response.requestId)) listener.onResponse(response);
+    },
+    delta(partition, delta) {
+      for (const listener of listeners(partition, delta.requestId)) listener.onDelta?.(delta);
     },
   };
 }

@@ -7,8 +7,8 @@ export const gateway = {
   serves: "HTTP",
   // Its group shares the reply partitions among the gateways.
   sources: ["responses"],
-  // What a request's owner may ask about it.
-  tables: ["responses", "ClickHouse"],
-  operators: ["accept", "ask", "answer"],
+  // Its own partitions alone, as they are assigned; and what a request's owner may ask about it.
+  tables: ["responses", "deltas", "ClickHouse"],
+  operators: ["accept", "ask", "stream", "answer"],
   outputs: ["requests", "feedback"],
 } as const satisfies StageDescription;

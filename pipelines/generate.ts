@@ -14,8 +14,8 @@ export const generate = pipeline()
       tables: ["ClickHouse"],
       outputs: ["responses", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
-      // its policies is chosen.
-      beside: ["kv-inventory", "breakers", "prefill-samples", "policies"],
+      // its policies is chosen; what the arm has said so far.
+      beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas"],
     },
     generateContract,
   )

@@ -17,8 +17,9 @@ export const plan = pipeline()
       sources: ["requests"],
       tables: ["documents", "examples", "kv-inventory", "inline-calls", "breakers", "policies", "ClickHouse"],
       outputs: ["work", "decisions", "responses", "dead-letters"],
-      // How many calls of inline arms this process has under way, and how they end.
-      beside: ["inline-calls", "breakers"],
+      // How many calls of inline arms this process has under way, how they end, and what they have
+      // said so far.
+      beside: ["inline-calls", "breakers", "deltas"],
     },
     planContract,
   )

@@ -14,6 +14,7 @@ export function plainRequest<R extends Partial<Request>>(question: string, more:
     privacy: { cache: true, share: true, fresh: false },
     mayAsk: false,
     replyPartition: null,
+    deltas: false,
     metadata: {},
     createdAt: null,
   };

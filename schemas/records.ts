@@ -4,6 +4,7 @@ import type {
   ArmBreaker,
   DeadLetter,
   Decision,
+  Delta,
   Document,
   Example,
   Feedback,
@@ -22,6 +23,7 @@ import type {
 export interface RecordOf {
   requests: Request;
   responses: Response;
+  deltas: Delta;
   feedback: Feedback;
   decisions: Decision;
   work: Work;
@@ -47,6 +49,7 @@ export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: 
 export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
   responses: "response",
+  deltas: "delta",
   feedback: "feedback",
   decisions: "decision",
   work: "work",

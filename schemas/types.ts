@@ -292,6 +292,8 @@ export interface Request {
   mayAsk: boolean;
   /** Partition of responses that the client reads; null: by key. */
   replyPartition: number | null;
+  /** Pieces of the answer under way are wanted, on that partition of deltas. */
+  deltas: boolean;
   /** Opaque, recorded. */
   metadata: Record<string, string>;
   /** Milliseconds since the epoch. */

@@ -33,6 +33,7 @@ beforeAll(async () => {
           ...{ name: "mock", type: "openai", baseUrl: model.baseUrl, model: "mock-1", cost: 1, retries: 0 },
           prices: { prompt: 1, completion: 2 },
         },
+        { name: "retried", type: "openai", baseUrl: model.baseUrl, model: "mock-2", retries: 2, cost: 1 },
         {
           name: "inline",
           type: "openai",
@@ -43,7 +44,7 @@ beforeAll(async () => {
           cost: 1,
         },
       ],
-      gateway: { maxBodyBytes: 65_536 },
+      gateway: { maxBodyBytes: 65_536, heartbeatMs: 400 },
     },
     { stages: stageNames.filter((name) => name !== "learn" && name !== "curate") },
   );
@@ -112,25 +113,99 @@ describe("a chat completion", () => {
   });
 });
 
+describe("a stream", () => {
+  const long = Array.from({ length: 40 }, (_, i) => `word${i}`).join(" ");
+  async function read(arm: string, content: string) {
+    const stream = await client.chat.completions.create({
+      ...{ model: arm, messages: user(content), stream: true, stream_options: { include_usage: true } },
+    });
+    const pieces: string[] = [];
+    let usage: number | undefined;
+    let finish: string | null | undefined;
+    for await (const chunk of stream) {
+      pieces.push(chunk.choices[0]?.delta.content ?? "");
+      finish = chunk.choices[0]?.finish_reason ?? finish;
+      usage = chunk.usage?.total_tokens ?? usage;
+    }
+    return { text: pieces.join(""), pieces: pieces.filter((piece) => piece !== "").length, usage, finish };
+  }
+
+  test.each(["mock", "inline", "recorded"])("of the arm %s is its whole answer, with usage at the end", async (arm) => {
+    const question = arm === "recorded" ? "count the lines" : `slowly ${long}`;
+    const { text, pieces, usage, finish } = await read(arm, question);
+    expect(text).toBe(arm === "recorded" ? "wc -l file" : question);
+    if (arm !== "recorded") expect(pieces).toBeGreaterThan(1);
+    expect(finish).toBe("stop");
+    expect(usage).toBeGreaterThan(0);
+  });
+
+  test("many at a time are each their own answer, word by word", async () => {
+    const questions = Array.from({ length: 40 }, (_, i) => `slowly stream ${i} ${long}`);
+    const streams = await Promise.all(questions.map((question) => read("mock-1", question)));
+    expect(streams.map(({ text }) => text)).toEqual(questions);
+  });
+
+  test("that fails before its first word has its own status; a model that breaks off ends it in an error", async () => {
+    await expect(read("mock", "fail")).rejects.toMatchObject({ status: 502 });
+    await expect(read("mock", "break off in the middle")).rejects.toMatchObject({ code: "stream_cut" });
+  });
+
+  test("that is answered otherwise at the second attempt ends in an error, and says nothing twice", async () => {
+    await expect(read("retried", `changes ${long}`)).rejects.toMatchObject({ code: "stream_changed" });
+    expect(await read("retried", `resumes ${long}`)).toMatchObject({ text: `resumes ${long}`, finish: "stop" });
+  });
+
+  test("of a reader that goes costs nothing else: its place is free, and others are answered", async () => {
+    const gone = Array.from({ length: 20 }, async () => {
+      const controller = new AbortController();
+      const body = JSON.stringify({
+        model: "mock",
+        stream: true,
+        messages: user("hang"),
+        precedent: { allow: { deadline_ms: 5_000 } },
+      });
+      const asked = fetch(`${baseURL}/chat/completions`, {
+        ...{ method: "POST", headers: { "content-type": "application/json" }, body, signal: controller.signal },
+      });
+      setTimeout(() => controller.abort(), 200);
+      await asked.catch(() => undefined);
+    });
+    await Promise.all(gone);
+    await system.eventually("free places", async () =>
+      system.stages.reports()["gateway"]?.inFlight === 0 ? true : undefined,
+    );
+    expect((await read("inline", "hello again")).text).toBe("hello again");
+  });
+
+  test("has comments while nothing is said", async () => {
+    const body = { model: "mock", stream: true, messages: user("hang"), precedent: { allow: { deadline_ms: 1_500 } } };
+    const answered = await post("/chat/completions", body);
+    const text = await answered.text();
+    expect(answered.status).toBe(200);
+    expect(text).toContain(": waiting");
+    expect(text).toContain('"code":"deadline_exceeded"');
+  });
+});
+
 describe("a key that is sent again", () => {
+  const calls = (content: string): number =>
+    model.received().filter(({ messages }) => (messages as { content: string }[])[0]?.content === content).length;
   const ask = (key: string, content: string) =>
     client.chat.completions
       .create({ model: "mock", messages: user(content) }, { headers: { "Idempotency-Key": key } })
       .withResponse();
   test("while it is open: the model is called once, both get its answer", async () => {
-    const before = model.received().length;
     const both = await Promise.all([ask("k1", "once"), ask("k1", "once")]);
     expect(new Set(both.map(({ data }) => data.id)).size).toBe(1);
-    expect(model.received().length - before).toBe(1);
+    expect(calls("once")).toBe(1);
   });
   test("after it was answered: the copy of the first response, free; another question is refused", async () => {
-    const before = model.received().length;
     const first = await ask("k2", "once more");
     const again = await ask("k2", "once more");
     expect(again.data.id).toBe(first.data.id);
     expect(again.data.choices).toEqual(first.data.choices);
     expect([first, again].map(({ response }) => response.headers.get("x-precedent-duplicate"))).toEqual([null, "true"]);
-    expect(model.received().length - before).toBe(1);
+    expect(calls("once more")).toBe(1);
     await expect(ask("k2", "something else")).rejects.toMatchObject({ status: 422, code: "id_reused" });
   });
 });
@@ -222,7 +297,7 @@ describe("beside completions", () => {
   test("the models are the arms and auto", async () => {
     const ids: string[] = [];
     for await (const { id } of client.models.list()) ids.push(id);
-    expect(ids).toEqual(["auto", "recorded", "mock", "inline"]);
+    expect(ids).toEqual(["auto", "recorded", "mock", "retried", "inline"]);
     expect(await client.models.retrieve("mock")).toMatchObject({ object: "model", owned_by: "precedent" });
     await expect(client.models.retrieve("none")).rejects.toMatchObject({ status: 404 });
   });

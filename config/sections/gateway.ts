@@ -18,4 +18,8 @@ export const gateway = z.strictObject({
     .default(4 * 1_048_576),
   /** Time that the brokers have to take a request; then it is refused with 503. */
   acceptMs: milliseconds.default(5_000),
+  /** Between two comments in a stream, so that no proxy takes it for idle. */
+  heartbeatMs: milliseconds.default(15_000),
+  /** A reader of a stream that takes nothing for so long is disconnected. */
+  slowReaderMs: milliseconds.default(60_000),
 });

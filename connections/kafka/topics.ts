@@ -35,6 +35,8 @@ const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   requests: { config: limit(16) },
   responses: { config: limit(16) },
+  // Of no use once the response is there.
+  deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
   decisions: { config: limit(16) },
   work: { config: limit(32) },

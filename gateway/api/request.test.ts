@@ -42,7 +42,15 @@ describe("the body of a chat completion", () => {
     });
     expect({ stream, includeUsage, model }).toEqual({ stream: true, includeUsage: true, model: "small" });
     expect(request).toEqual({
-      ...{ id: null, tenant: "default", domain: "shell", documents: ["d1"], replyPartition: null, createdAt: null },
+      ...{
+        id: null,
+        tenant: "default",
+        domain: "shell",
+        documents: ["d1"],
+        replyPartition: null,
+        deltas: false,
+        createdAt: null,
+      },
       messages: [
         { role: "system", content: "Be brief." },
         { role: "user", content: "one\ntwo" },

@@ -4,12 +4,12 @@ import type { Response } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
 const idPrefix = "chatcmpl-";
-const completionId = (requestId: string): string => idPrefix + requestId;
+export const completionId = (requestId: string): string => idPrefix + requestId;
 export const requestIdOf = (id: string): string => (id.startsWith(idPrefix) ? id.slice(idPrefix.length) : id);
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
 
-const usageOf = ({ usage }: Pick<Response, "usage">) => ({
+export const usageOf = ({ usage }: Pick<Response, "usage">) => ({
   prompt_tokens: usage.prompt,
   completion_tokens: usage.completion,
   total_tokens: usage.prompt + usage.completion,
@@ -18,7 +18,7 @@ const usageOf = ({ usage }: Pick<Response, "usage">) => ({
 });
 
 /** What OpenAI's format has no field for. */
-const ownFields = (response: Response) => ({
+export const ownFields = (response: Response) => ({
   request_id: response.requestId,
   arm: response.arm,
   source: response.source,
@@ -32,7 +32,7 @@ const ownFields = (response: Response) => ({
 const modelName = ({ model, arm }: Pick<Response, "model" | "arm">): string => model ?? arm ?? "precedent";
 
 /** OpenAI's words; endpoints say other things, too. */
-const finishReasonOf = ({ finishReason }: Pick<Response, "finishReason">): string =>
+export const finishReasonOf = ({ finishReason }: Pick<Response, "finishReason">): string =>
   finishReason === "length" || finishReason === "content_filter" ? finishReason : "stop";
 
 export const chatCompletion = (response: Response) => ({

@@ -8,23 +8,51 @@ import { requestIdFor } from "../idempotency.ts";
 import { armsAllowed, armsOfModel, type NamedArm } from "../api/models.ts";
 import { chatRequest, type ChatBody } from "../api/request.ts";
 import { chatCompletion, responseHeaders } from "../api/response.ts";
+import { openStream } from "../stream.ts";
 
 export interface ChatDependencies {
   callerOf: (request: FastifyRequest) => Caller;
   ask: Ask;
   arms: () => readonly NamedArm[];
+  streams: { heartbeatMs: number; slowReaderMs: number };
+  /** Milliseconds since the epoch. */
+  clock: () => number;
 }
 
-export function addChat(server: FastifyInstance, { callerOf, ask, arms }: ChatDependencies): void {
+export function addChat(server: FastifyInstance, dependencies: ChatDependencies): void {
+  const { callerOf, ask, arms } = dependencies;
   server.post("/v1/chat/completions", async (incoming, reply) => {
     const caller = callerOf(incoming);
     const body = chatRequest(incoming.body);
     const request = requestOf(body, caller, arms(), headerOf(incoming, "idempotency-key"));
     void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
+    if (body.stream) return streamed(reply, body, request, dependencies);
     const response = await ask(request, { signal: closed(reply) });
     if (response.status !== "ok") throw withHeaders(reply, response);
     return reply.headers(responseHeaders(response)).send(chatCompletion(response));
   });
+}
+
+async function streamed(
+  reply: FastifyReply,
+  { model, includeUsage }: ChatBody,
+  request: Request & { id: string },
+  { ask, streams, clock }: ChatDependencies,
+): Promise<FastifyReply> {
+  const created = Math.floor(clock() / 1_000);
+  const stream = openStream(reply, { ...streams, requestId: request.id, model, created, includeUsage });
+  try {
+    const options = { signal: closed(reply), onDelta: stream.delta };
+    const response = await ask({ ...request, deltas: true }, options);
+    if (response.status === "ok") stream.finish(response);
+    else throw stream.hasBegun() ? errorOfResponse(response.error) : withHeaders(reply, response);
+  } catch (error) {
+    if (!stream.hasBegun() || !(error instanceof ApiError)) throw error;
+    stream.fail(error);
+  } finally {
+    stream.close();
+  }
+  return reply;
 }
 
 /** The request as it is produced; the tenant is the caller's. */

@@ -12,8 +12,23 @@ import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
 type Needs = Pick<Linked, "record" | "timestamp" | "prompt">;
 type Adds = Pick<Called, "emits">;
 
+/** Whose answer is under way, and where its reader looks for the pieces. */
+export interface DeltaTarget {
+  requestId: string;
+  tenant: string;
+  partition: number;
+}
+/** Takes the pieces of one answer as the arm gives them. Best effort; never throws. */
+export interface DeltaSink {
+  text(text: string, attempt: number): void;
+  /** The call is over: its response says all. */
+  end(): void;
+}
+
 export interface CallDependencies {
   arm: Pick<Arm, "answer">;
+  /** For requests that ask for pieces; absent: nobody hears of them. */
+  deltas?: ((target: DeltaTarget) => DeltaSink) | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
@@ -22,7 +37,7 @@ export interface CallDependencies {
 
 const timerMs = 2;
 
-export function createCall({ arm, clock, partitions = () => Infinity }: CallDependencies): Step<Needs, Adds> {
+export function createCall({ arm, deltas, clock, partitions = () => Infinity }: CallDependencies): Step<Needs, Adds> {
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
@@ -34,7 +49,10 @@ export function createCall({ arm, clock, partitions = () => Infinity }: CallDepe
     const { pieces, linkPolicy } = linked.prompt;
     const { params, tenant } = request;
     const asked = { requestId, tenant, pieces, params, deadline: notAfter, ...(linkPolicy && { linkPolicy }) };
-    const result = await arm.answer(asked, signal);
+    const to = replyPartition(request, partitions());
+    const { partition } = to;
+    const sink = request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
+    const result = await arm.answer(asked, signal, sink?.text).finally(() => sink?.end());
     const times = { called, finished: clock() };
     // The timers of the deadline may end a call a little before it.
     const early = result.kind === "failure" ? timerMs : 0;
@@ -48,7 +66,6 @@ export function createCall({ arm, clock, partitions = () => Infinity }: CallDepe
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, result, times);
-    const to = replyPartition(request, partitions());
     return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }] });
   };
 }

@@ -31,6 +31,7 @@ export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
 
 export function createCallInline({
   inline,
+  deltas,
   clock,
   partitions = () => Infinity,
 }: CallInlineDependencies): Step<Needs, unknown, Outputs> {
@@ -39,7 +40,7 @@ export function createCallInline({
     const { arm: name, requestId } = work.decision;
     const arm = inline(name);
     if (arm === undefined) return ok(composed);
-    const call = createCall({ arm, clock, partitions });
+    const call = createCall({ arm, deltas, clock, partitions });
 
     const refused = ({ code, message }: Pick<Refuse, "code" | "message">, timings: StepTiming[]): Finish<Outputs> => {
       arm.refused(code);

@@ -18,6 +18,7 @@ const request: RecordOf["requests"] = {
   privacy: { cache: true, share: false, fresh: false },
   mayAsk: true,
   replyPartition: null,
+  deltas: false,
   metadata: { team: "ops" },
   createdAt,
 };

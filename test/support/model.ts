@@ -1,7 +1,9 @@
 // A model behind an OpenAI endpoint on the loopback, for tests: it answers with the last message,
-// word by word where it streams; told to by the message it fails or hangs.
+// word by word where it streams; told to by the message it fails, hangs, breaks off, takes its
+// time, or breaks off once and answers otherwise, or the same, when it is asked again.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface TestModel {
   baseUrl: string;
@@ -12,6 +14,11 @@ export interface TestModel {
 
 export async function startModel(): Promise<TestModel> {
   const received: Record<string, unknown>[] = [];
+  const counts = new Map<string, number>();
+  const calls = (question: string): number => {
+    counts.set(question, (counts.get(question) ?? 0) + 1);
+    return counts.get(question) ?? 0;
+  };
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
@@ -20,7 +27,7 @@ export async function startModel(): Promise<TestModel> {
       received.push({ ...body });
       const question = body.messages.at(-1)?.content ?? "";
       if (question === "fail") response.writeHead(500).end();
-      else if (question !== "hang") answer(response, question, body.stream ?? false);
+      else if (question !== "hang") void answer(response, question, body.stream ?? false, calls(question));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -40,7 +47,7 @@ interface Call {
   stream?: boolean;
 }
 
-function answer(response: ServerResponse, text: string, stream: boolean): void {
+async function answer(response: ServerResponse, text: string, stream: boolean, call: number): Promise<void> {
   const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
   const base = { id: "x", model: "mock-1" };
   if (!stream) {
@@ -50,8 +57,19 @@ function answer(response: ServerResponse, text: string, stream: boolean): void {
   }
   const event = (value: object): string => `data: ${JSON.stringify({ ...base, ...value })}\n\n`;
   response.writeHead(200, { "content-type": "text/event-stream" });
-  for (const content of text.match(/\S+\s*/g) ?? [])
+  const [how] = text.split(" ");
+  const breaks = how === "break" || ((how === "changes" || how === "resumes") && call === 1);
+  const said = how === "changes" && call > 1 ? `otherwise ${text}` : text;
+  const words = said.match(/\S+\s*/g) ?? [];
+  for (const [index, content] of words.entries()) {
     response.write(event({ choices: [{ index: 0, delta: { content } }] }));
+    if (how === "slowly") await sleep(4);
+    if (!breaks || index < 2) continue;
+    // What was said is on its way before the connection ends.
+    await sleep(200);
+    response.destroy();
+    return;
+  }
   response.write(event({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }));
   response.end(`${event({ choices: [], usage })}data: [DONE]\n\n`);
 }

@@ -1,0 +1,105 @@
+// One stream to one reader. It begins with the first piece, or the first heartbeat, and ends with
+// the response. A reader that is slow holds up nothing and fills no buffer: while its socket is
+// full nothing is written, and what has come meanwhile goes as one chunk; after slowReaderMs of
+// that it is disconnected.
+import type { FastifyReply } from "fastify";
+import type { Delta, Response } from "../schemas/types.ts";
+import { createChunks, type ChunksOf } from "./api/chunks.ts";
+import { responseHeaders } from "./api/response.ts";
+import { ApiError } from "./errors.ts";
+import { createStreamText } from "./stream-text.ts";
+
+export interface StreamOptions extends ChunksOf {
+  heartbeatMs: number;
+  slowReaderMs: number;
+}
+
+export interface Stream {
+  /** Whether the reader has been told 200; before that an error may have its own status. */
+  hasBegun(): boolean;
+  delta(delta: Delta): void;
+  finish(response: Response): void;
+  fail(error: ApiError): void;
+  /** The reader has gone, or an error was answered in another way. */
+  close(): void;
+}
+
+export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, ...of }: StreamOptions): Stream {
+  const { raw } = reply;
+  const text = createStreamText();
+  const chunks = createChunks(of);
+  let begun = false;
+  let blocked = false;
+  let slow: NodeJS.Timeout | undefined;
+
+  const begin = (headers: Record<string, string> = {}): void => {
+    if (begun) return;
+    begun = true;
+    for (const [name, value] of Object.entries(headers)) void reply.header(name, value);
+    void reply.header("content-type", "text/event-stream; charset=utf-8").header("cache-control", "no-cache");
+    // Proxies would gather what is to be sent at once.
+    void reply.header("x-accel-buffering", "no");
+    reply.hijack();
+    raw.writeHead(200, reply.getHeaders() as Record<string, string>);
+    write(chunks.begin());
+  };
+  const write = (data: string): void => {
+    if (raw.destroyed || raw.writableEnded) return;
+    if (raw.write(data)) return;
+    blocked = true;
+    slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+  };
+  const pump = (): void => {
+    const ready = blocked ? "" : text.next();
+    if (ready !== "") write(chunks.text(ready));
+  };
+  const drained = (): void => {
+    blocked = false;
+    clearTimeout(slow);
+    slow = undefined;
+    pump();
+  };
+  const heartbeat = setInterval(() => {
+    begin();
+    if (!blocked) write(chunks.heartbeat);
+  }, heartbeatMs);
+  raw.on("drain", drained);
+  raw.once("close", () => clearTimeout(slow));
+
+  const close = (): void => {
+    clearInterval(heartbeat);
+    raw.off("drain", drained);
+  };
+  const end = (data: string): void => {
+    close();
+    if (raw.destroyed) return;
+    raw.end(data);
+    // It is sent as fast as it is read.
+    slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+  };
+
+  return {
+    hasBegun: () => begun,
+    delta(delta) {
+      text.take(delta);
+      if (blocked) return;
+      const ready = text.next();
+      if (ready === "") return;
+      begin();
+      write(chunks.text(ready));
+    },
+    finish(response) {
+      const rest = text.rest(response.text);
+      begin(responseHeaders(response));
+      if (rest === null) end(chunks.error(changed));
+      else end((rest === "" ? "" : chunks.text(rest)) + chunks.end(response));
+    },
+    fail: (error) => end(chunks.error(error)),
+    close,
+  };
+}
+
+const changed = new ApiError({
+  ...{ status: 502, code: "stream_changed" },
+  message: "The model was asked again and answered otherwise than it had begun: ask again.",
+});

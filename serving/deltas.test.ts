@@ -1,0 +1,62 @@
+import { describe, expect, it, vi } from "vitest";
+import { coalesce } from "./deltas.ts";
+
+const target = (requestId: string) => ({ requestId, tenant: "acme", partition: 2 });
+function setUp() {
+  const sent: string[][] = [];
+  const ends: ((how: "taken" | "lost") => void)[] = [];
+  const pieces = coalesce({
+    clock: () => 7,
+    mostWaiting: 10,
+    send: (deltas) => {
+      sent.push(deltas.map(({ requestId, attempt, index, text }) => `${requestId}/${attempt}/${index}:${text}`));
+      return new Promise((resolve, reject) =>
+        ends.push((how) => (how === "taken" ? resolve() : reject(new Error(how)))),
+      );
+    },
+  });
+  const end = async (how: "taken" | "lost" = "taken"): Promise<void> => {
+    ends.shift()?.(how);
+    await vi.advanceTimersByTimeAsync(30);
+  };
+  return { pieces, sent, end };
+}
+
+describe("pieces of answers", () => {
+  it("go at once after a pause, then together, one send at a time", async () => {
+    vi.useFakeTimers();
+    const { pieces, sent, end } = setUp();
+    const [a, b] = [pieces.open(target("a")), pieces.open(target("b"))];
+    a.text("one", 1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(sent).toEqual([["a/1/0:one"]]);
+    for (const text of ["two", "three"]) a.text(text, 1);
+    b.text("four", 1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(sent).toHaveLength(1);
+    await end();
+    expect(sent[1]).toEqual(["a/1/1:twothree", "b/1/0:four"]);
+    a.text("again", 2);
+    b.text("never sent", 1);
+    b.end();
+    await end("lost");
+    expect(sent[2]).toEqual(["a/2/0:again"]);
+    vi.useRealTimers();
+  });
+
+  it("are given up, with a gap that shows, where too much waits", async () => {
+    vi.useFakeTimers();
+    const { pieces, sent, end } = setUp();
+    const a = pieces.open(target("a"));
+    a.text("1", 1);
+    await vi.advanceTimersByTimeAsync(1);
+    a.text("12345678901", 1);
+    a.text("more", 1);
+    await end();
+    expect(sent).toEqual([["a/1/0:1"]]);
+    a.text("anew", 2);
+    await vi.advanceTimersByTimeAsync(30);
+    expect(sent[1]).toEqual(["a/2/0:anew"]);
+    vi.useRealTimers();
+  });
+});

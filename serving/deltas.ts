@@ -1,0 +1,119 @@
+// Publishes what arms have said so far, for readers of streams (topic deltas): the pieces of a
+// moment as one record a request, by a plain producer of its own. Best effort: while the brokers
+// take nothing pieces are dropped, never waited for; the response has them all.
+import type { Logger } from "pino";
+import type { OutgoingMessage } from "../connections/kafka/port.ts";
+import type { DeltaSink, DeltaTarget } from "../operators/call/call.ts";
+import type { Topic } from "../schemas/records.ts";
+import type { Delta } from "../schemas/types.ts";
+import { followPartitionCount } from "./partition-count.ts";
+import type { SessionOf } from "./session.ts";
+
+export interface CoalescedOptions {
+  /** One send at a time. */
+  send: (deltas: readonly (Delta & { partition: number })[]) => Promise<void>;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Between two sends; the first piece after a pause goes at once. */
+  everyMs?: number;
+  /** Characters of a request that may wait; beyond them its attempt is given up. */
+  mostWaiting?: number;
+}
+
+interface OpenAnswer extends DeltaTarget {
+  attempt: number;
+  index: number;
+  text: string;
+  lost: boolean;
+}
+
+/** Gathers pieces over everyMs, and sends them while no other send is under way. */
+export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: CoalescedOptions) {
+  const waiting = new Set<OpenAnswer>();
+  let sending = false;
+  let timer: NodeJS.Timeout | undefined;
+  let sentAt = -Infinity;
+
+  const flush = (): void => {
+    timer = undefined;
+    if (sending || waiting.size === 0) return;
+    const createdAt = clock();
+    const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text }) => ({
+      ...{ requestId, tenant, partition, attempt, index, text, createdAt },
+    }));
+    for (const one of waiting) {
+      one.text = "";
+      one.index++;
+    }
+    waiting.clear();
+    sending = true;
+    sentAt = performance.now();
+    send(deltas)
+      // The gap is seen by its index.
+      .catch(() => undefined)
+      .finally(() => {
+        sending = false;
+        schedule();
+      });
+  };
+  const schedule = (): void => {
+    if (sending || timer !== undefined || waiting.size === 0) return;
+    timer = setTimeout(flush, Math.max(0, sentAt + everyMs - performance.now()));
+  };
+
+  return {
+    open(target: DeltaTarget): DeltaSink {
+      const one: OpenAnswer = { ...target, attempt: 0, index: 0, text: "", lost: false };
+      return {
+        text(text, attempt) {
+          if (attempt !== one.attempt) Object.assign(one, { attempt, index: 0, text: "", lost: false });
+          if (one.lost || text === "") return;
+          one.text += text;
+          one.lost = one.text.length > mostWaiting;
+          if (one.lost) waiting.delete(one);
+          else waiting.add(one);
+          schedule();
+        },
+        end: () => void waiting.delete(one),
+      };
+    },
+    stop(): void {
+      clearTimeout(timer);
+      waiting.clear();
+    },
+  };
+}
+
+export interface PublishedDeltas {
+  open(target: DeltaTarget): DeltaSink;
+  stop(): Promise<void>;
+}
+
+const nobody: DeltaSink = { text: () => undefined, end: () => undefined };
+
+export async function publishDeltas(
+  { kafka, codec, topic }: Pick<SessionOf<{ outputs: ["deltas"] }>, "kafka" | "codec" | "topic">,
+  log: Logger,
+): Promise<PublishedDeltas> {
+  const partitions = await followPartitionCount(kafka, { topic: topic("deltas"), log });
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  const pieces = coalesce({
+    clock: Date.now,
+    async send(deltas) {
+      producer ??= kafka.plainProducer();
+      const messages = deltas.map(({ partition, ...delta }): OutgoingMessage<Topic<"deltas">> => ({
+        ...{ topic: topic("deltas"), key: delta.requestId, partition, value: codec.encode("deltas", delta) },
+      }));
+      await producer.send(messages).catch((error: unknown) => log.debug({ err: error }, "pieces are lost"));
+    },
+  });
+  return {
+    // Where deltas has fewer partitions than responses, readers wait for the response.
+    open: (target) => (target.partition < partitions.now() ? pieces.open(target) : nobody),
+    async stop() {
+      pieces.stop();
+      partitions.stop();
+      await producer?.close();
+    },
+  };
+}
