@@ -5,6 +5,7 @@
 import { createContents, type Contents, type Held } from "./contents.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
 import { ADMITTED, checkAnswer, checkCapacity, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";
+import { createRecencyList, type Linked } from "./recency.ts";
 
 export interface AdaptiveOptions {
   /** Half-lives of popularity in multiples of the entries at the first eviction. */
@@ -25,7 +26,7 @@ interface Place extends Held {
   query: Query;
 }
 
-interface Query {
+interface Query extends Linked<Query> {
   id: Id;
   misses: number;
   costs: number;
@@ -58,7 +59,7 @@ export function createAdaptive(
   checkCapacity(capacity);
   const queries = new Map<Id, Query>();
   /** Not held, least recently asked for first. */
-  const outside = new Map<Id, Query>();
+  const outside = createRecencyList<Query>();
   const live = createContents<Place>(capacity);
   const counts = halfLives.length;
   let scale: DecayingScale = createDecayingScale(halfLives.map(() => Infinity));
@@ -80,6 +81,7 @@ export function createAdaptive(
     const sampled = serial++ % every === 0;
     const query: Query = {
       ...{ id, misses: 0, costs: 0, popularity: new Float64Array(counts), shadows: [], sampled },
+      ...{ older: null, newer: null, listed: false },
       live: undefined as unknown as Place,
     };
     query.live = placeOf(query);
@@ -88,14 +90,18 @@ export function createAdaptive(
     return query;
   }
 
+  function leaveShadows({ shadows: places }: Query): void {
+    for (let i = 0; i < places.length; i++) if (places[i]!.at >= 0) shadows[i]!.contents.remove(places[i]!);
+  }
+
   /** Forgets whom nobody asked for longest. */
   function bound(): void {
     const most = Math.max(leastOutside, outsidePerEntry * live.heap.nodes().length);
-    while (outside.size > most) {
-      const [id, query] = outside.entries().next().value!;
-      outside.delete(id);
-      queries.delete(id);
-      for (const [i, place] of query.shadows.entries()) if (place.at >= 0) shadows[i]!.contents.remove(place);
+    while (outside.size() > most) {
+      const query = outside.oldest()!;
+      outside.remove(query);
+      queries.delete(query.id);
+      leaveShadows(query);
     }
   }
 
@@ -128,7 +134,8 @@ export function createAdaptive(
 
   /** What the request would have cost each shadow. */
   function charge(query: Query, cost: number): void {
-    for (const [i, place] of query.shadows.entries()) {
+    for (let i = 0; i < query.shadows.length; i++) {
+      const place = query.shadows[i]!;
       if (place.at >= 0) continue;
       const shadow = shadows[i]!;
       shadow.loss += cost;
@@ -146,8 +153,10 @@ export function createAdaptive(
   /** What is known of an entry changed. */
   function rekey(query: Query): void {
     if (query.live.at >= 0) live.heap.update(query.live, density(query, own, query.live.size));
-    for (const [i, place] of query.shadows.entries())
+    for (let i = 0; i < query.shadows.length; i++) {
+      const place = query.shadows[i]!;
       if (place.at >= 0) shadows[i]!.contents.heap.update(place, density(query, i, place.size));
+    }
   }
 
   return {
@@ -160,8 +169,7 @@ export function createAdaptive(
       for (let i = 0; i < counts; i++) query.popularity[i]! += scale.weights[i]!;
       rekey(query);
       if (query.live.at < 0) {
-        outside.delete(id);
-        outside.set(id, query);
+        outside.touch(query);
         bound();
         return MISS;
       }
@@ -180,7 +188,7 @@ export function createAdaptive(
       for (const [i, one] of query.shadows.entries()) if (one.at >= 0) shadows[i]!.contents.resize(one, size);
       rekey(query);
       if (left) {
-        outside.set(id, query);
+        outside.touch(query);
         charge(query, cost);
         return { admitted: false, evicted: [id] };
       }
@@ -190,22 +198,22 @@ export function createAdaptive(
       if (victims !== null && victims.length > 0 && shadows.length === 0) startShadows(entries);
       charge(query, cost);
       if (victims === null) {
-        outside.set(id, query);
+        outside.touch(query);
         bound();
         return NOT_ADMITTED;
       }
-      outside.delete(id);
-      for (const victim of victims) outside.set(victim.id, victim.query);
+      outside.remove(query);
+      for (const victim of victims) outside.touch(victim.query);
       bound();
       return victims.length === 0 ? ADMITTED : { admitted: true, evicted: victims.map((victim) => victim.id) };
     },
     remove(id) {
       const query = queries.get(id);
       if (query === undefined) return false;
-      for (const [i, place] of query.shadows.entries()) if (place.at >= 0) shadows[i]!.contents.remove(place);
+      leaveShadows(query);
       if (query.live.at < 0) return false;
       live.remove(query.live);
-      outside.set(id, query);
+      outside.touch(query);
       bound();
       return true;
     },

@@ -64,6 +64,11 @@ export function createVsocb(capacity: number, options: VsocbOptions): Vsocb {
   /** In the order in which they came first. */
   const queries = new Map<Id, Query>();
   const held = new Set<Query>();
+  /**
+   * Held and not recommended, most worth first as of the last call; and some that left or are
+   * recommended by now.
+   */
+  let loose: Query[] = [];
   let [now, timer, calls, used, recommendedBytes] = [0, 0, 0, 0, 0];
 
   const least = ({ costs, misses, arrivals }: Query): number =>
@@ -95,19 +100,21 @@ export function createVsocb(capacity: number, options: VsocbOptions): Vsocb {
       one.recommended = true;
       recommendedBytes += one.size;
     }
-    if (lazy) return [];
+    if (lazy) {
+      loose = [...held].filter(({ recommended }) => !recommended);
+      loose.sort((one, other) => least(other) * one.size - least(one) * other.size);
+      return [];
+    }
     return [...held].filter((one) => !one.recommended || one === except).map(drop);
   }
 
   /** Room for a recommended query: what is not recommended leaves, least worth per byte first. */
   function makeRoom(size: number): Id[] {
     if (used + size <= capacity) return [];
-    const others = [...held].filter(({ recommended }) => !recommended);
-    others.sort((one, other) => least(one) * other.size - least(other) * one.size);
     const gone: Id[] = [];
-    for (const other of others) {
-      if (used + size <= capacity) break;
-      gone.push(drop(other));
+    while (used + size > capacity) {
+      const other = loose.pop()!;
+      if (other.held && !other.recommended) gone.push(drop(other));
     }
     return gone;
   }
@@ -118,6 +125,7 @@ export function createVsocb(capacity: number, options: VsocbOptions): Vsocb {
         query.recommended = true;
         recommendedBytes += query.size;
       } else if (!lazy || used + query.size > capacity) return null;
+      else loose.unshift(query);
     }
     const gone = makeRoom(query.size);
     query.held = true;

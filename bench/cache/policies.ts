@@ -5,17 +5,19 @@ import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import { createStaticOptimum } from "../../algorithms/response-cache/static.ts";
 import { createVsocb, type VsocbOptions } from "../../algorithms/response-cache/vsocb.ts";
 import { knapsack } from "../../algorithms/knapsack.ts";
-import { oracleQueries } from "./settings.ts";
 import type { Stream } from "./stream.ts";
 
-/** Null: not measured on this stream. */
-type Make = (stream: Stream) => CachePolicy | null;
+/**
+ * Null: not measured on this stream. oracleQueries: with more of them vsocb would ask its oracle
+ * too often.
+ */
+type Make = (stream: Stream, oracleQueries: number) => CachePolicy | null;
 
 export const defaultPolicy = "adaptive";
 
 const vsocb =
   (options: Pick<VsocbOptions, "alpha" | "scale" | "lazy">): Make =>
-  ({ capacity, queries, costs, sizes }) =>
+  ({ capacity, queries, costs, sizes }, oracleQueries) =>
     sizes.length > oracleQueries && options.lazy !== true
       ? null
       : createVsocb(capacity, {

@@ -11,9 +11,6 @@ export interface Setting {
   streams(quick: boolean): Stream[];
 }
 
-/** Different queries up to which the oracle of vsocb is asked as often as it wants. */
-export const oracleQueries = 1_000;
-
 const fixtureLike = (name: string, options: FixtureOptions = {}): Setting => ({
   name,
   stationary: (options.popularityDraws ?? 1) === 1 && (options.costDraws ?? 1) === 1 && options.ttl === undefined,
@@ -46,7 +43,7 @@ export const syntheticSettings: readonly Setting[] = [
   large("zipf_flat", { zipf: 0.7 }),
   large("zipf_once", { once: 0.3 }),
   large("zipf_recent", { recent: 0.3 }),
-  large("zipf_drift_ttl", { popularityDraws: 5, ttl: 20_000 }),
+  large("zipf_drift_ttl", { popularityDraws: 5, ttl: 5_000 }),
 ];
 
 interface TwoModels {
