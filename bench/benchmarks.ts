@@ -11,6 +11,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   linked: async () => (await import("./linked/linked.ts")).linked,
   loop: async () => (await import("./loop/loop.ts")).loop,
   offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,
+  stage: async () => (await import("./stage/stage.ts")).stage,
   selection: async () => (await import("./selection/selection.ts")).selection,
 };
 

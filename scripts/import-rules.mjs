@@ -136,7 +136,7 @@ export const tests = ["**/*.test.ts", "**/*.testing.ts", "test/**"];
 export const packages = [
   {
     packages: ["kafkajs", "kafkajs/*"],
-    within: ["connections/kafka/**", "stack/**"],
+    within: ["connections/kafka/**", "stack/**", "bench/stage/plain-process.ts"],
     use: "the port connections/kafka/port.ts",
   },
   {

@@ -16,8 +16,10 @@ export interface Child {
 }
 
 export interface ChildOptions {
-  /** Arguments of node. */
+  /** Arguments of the command. */
   arguments: string[];
+  /** Another command than node. */
+  command?: string;
   /** Its log lines go here. */
   log: string;
   /** Folder for a CPU profile. */
@@ -31,7 +33,7 @@ const stopWithinMs = 20_000;
 /** Resolves at the JSON line {"msg": "running", ...} on the child's standard error. */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const profiling = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`];
-  const child = spawn(process.execPath, [...profiling, ...options.arguments], {
+  const child = spawn(options.command ?? process.execPath, [...profiling, ...options.arguments], {
     cwd: root,
     stdio: ["ignore", "ignore", "pipe"],
   });
