@@ -1,6 +1,7 @@
 // What of kafkajs 2.2.4 a send needs: its cluster, its bookkeeping of a producer, and its request
-// Produce, of which it shows all that was answered.
+// Produce, which is written by us, and of which it shows all that was answered.
 import { internals } from "./kafkajs-internals.ts";
+import { encodeProduce, type ProduceBody } from "./protocol/produce.ts";
 import type { Batch, Message, ProduceResponse, TopicMessages } from "./unacknowledged.ts";
 
 export interface TopicData {
@@ -60,18 +61,34 @@ export function byTopic(batches: readonly Batch[]): TopicData[] {
   return [...topics.values()];
 }
 
+/** The first version with record batches. */
+const recordBatches = 3;
+
+interface Built {
+  request: { apiVersion: number; encode(): Promise<object> };
+  response: object;
+}
+
 /**
  * kafkajs throws at the first error of an answer, and what that acknowledges besides is lost: here
- * the errors are left to the send.
+ * the errors are left to the send. And what is not compressed is written in one pass.
  */
 export function patchProduce(): void {
-  const produce = internals.requests<object>("produce");
+  const produce = internals.requests<ProduceBody & { compression?: unknown }>("produce");
   const original = produce.protocol;
   produce.protocol = (choice) => {
     const build = original(choice);
     return (options) => {
-      const { response, ...rest } = build(options) as { response: object };
-      return { ...rest, response: { ...response, parse: (data: unknown) => Promise.resolve(data) } };
+      const { request, response, ...rest } = build(options) as Built;
+      const ours = request.apiVersion >= recordBatches && (options.compression ?? 0) === 0;
+      return {
+        ...rest,
+        request: ours ? { ...request, encode: () => Promise.resolve(written(encodeProduce(options, Date.now()))) } : request,
+        response: { ...response, parse: (data: unknown) => Promise.resolve(data) },
+      };
     };
   };
 }
+
+/** As kafkajs' connections take a body: an encoder that is done. */
+const written = (bytes: Buffer): object => Object.assign(new internals.Encoder(), { buf: bytes, offset: bytes.length });
