@@ -47,9 +47,7 @@ function figuresOfStage({ turns, paces }: Stage, rate: number | undefined) {
     cpu_us_per_record_at_rate:
       latencies.length === 0
         ? null
-        : significant(
-            median(at.map(({ cpuSeconds, latencies: { length } }) => (1e6 * cpuSeconds.stage) / length)),
-          ),
+        : significant(median(at.map(({ cpuSeconds, latencies: { length } }) => (1e6 * cpuSeconds.stage) / length))),
   };
 }
 

@@ -57,7 +57,9 @@ async function maven(options: string[]): Promise<void> {
   child.stdout.on("data", (chunk: Buffer) => tail.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => tail.push(chunk));
   const code = await new Promise<number | null>((settle, fail) => {
-    child.once("error", (cause) => fail(new Error("mvn can't be run: install Maven (apt-get install maven)", { cause })));
+    child.once("error", (cause) =>
+      fail(new Error("mvn can't be run: install Maven (apt-get install maven)", { cause })),
+    );
     child.once("close", settle);
   });
   if (code !== 0) throw new Error(`mvn failed with code ${code}:\n${Buffer.concat(tail).toString().slice(-2_000)}`);

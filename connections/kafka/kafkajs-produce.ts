@@ -83,7 +83,9 @@ export function patchProduce(): void {
       const ours = request.apiVersion >= recordBatches && (options.compression ?? 0) === 0;
       return {
         ...rest,
-        request: ours ? { ...request, encode: () => Promise.resolve(written(encodeProduce(options, Date.now()))) } : request,
+        request: ours
+          ? { ...request, encode: () => Promise.resolve(written(encodeProduce(options, Date.now()))) }
+          : request,
         response: { ...response, parse: (data: unknown) => Promise.resolve(data) },
       };
     };

@@ -16,8 +16,9 @@ export interface ProduceBody {
   transactionalId?: string | null | undefined;
   acks: number;
   timeout: number;
-  producerId?: unknown;
-  producerEpoch?: unknown;
+  /** kafkajs' own Long has a text, too. */
+  producerId?: string | number | bigint | undefined;
+  producerEpoch?: number | undefined;
   topicData: readonly {
     topic: string;
     partitions: readonly {
@@ -75,7 +76,7 @@ export function encodeProduce(body: ProduceBody, now: number): Buffer {
   at = bytes.writeInt32BE(topics.length, at);
   const producer = {
     id: BigInt(String(producerId ?? -1)),
-    epoch: Number(producerEpoch ?? 0),
+    epoch: producerEpoch ?? 0,
     attributes: id === undefined || id.length === 0 ? 0 : transactional,
   };
   for (const { name, batches } of topics) {
@@ -94,7 +95,9 @@ function sizedBatch(
   { partition, firstSequence = 0, messages }: ProduceBody["topicData"][number]["partitions"][number],
   now: number,
 ): SizedBatch {
-  const times = messages.map(({ timestamp }) => (timestamp == null ? now : Number(timestamp)));
+  const times = messages.map(({ timestamp }) =>
+    timestamp === null || timestamp === undefined ? now : Number(timestamp),
+  );
   let [first, last] = [times[0] ?? now, times[0] ?? now];
   for (const time of times) [first, last] = [Math.min(first, time), Math.max(last, time)];
   let size = batchBytes;
@@ -117,13 +120,15 @@ function sized(message: ProducedMessage, timestampDelta: number, offsetDelta: nu
 
 const none: Sized["headers"] = [];
 
-const bytesOf = (value: unknown): Buffer | null =>
-  value == null ? null : Buffer.isBuffer(value) ? value : Buffer.from(String(value));
+const bytesOf = (value: Buffer | string | null | undefined): Buffer | null =>
+  value === null || value === undefined ? null : Buffer.isBuffer(value) ? value : Buffer.from(value);
+
+type HeaderValue = Buffer | string | null | undefined;
 
 /** A header may have several values. */
 const headersOf = (headers: object): Sized["headers"] =>
-  Object.entries(headers).flatMap(([name, value]: [string, unknown]) =>
-    (Array.isArray(value) ? (value as unknown[]) : [value]).map((one) => [Buffer.from(name), bytesOf(one)] as const),
+  Object.entries(headers as Record<string, HeaderValue | HeaderValue[]>).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one) => [Buffer.from(name), bytesOf(one)] as const),
   );
 
 function writeBatch(
@@ -158,7 +163,10 @@ function writeBatch(
   return at;
 }
 
-/** Zigzag, then seven bits a byte. Whole numbers up to 2^52 either way: timestamps need more than 32 bits. */
+/**
+ * Zigzag, then seven bits a byte. Whole numbers up to 2^52 either way: a difference of timestamps
+ * may take more than 32 bits.
+ */
 const zigzag = (value: number): number => (value >= 0 ? 2 * value : -2 * value - 1);
 
 function varSize(value: number): number {

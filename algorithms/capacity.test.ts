@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { capacityFor, stageLoad, type StageTimes } from "./capacity.ts";
+import { splitmix64 } from "./random.ts";
+import { simulateStage } from "./stage-simulation.testing.ts";
+
+/** As measured: docs/design/delivery.md, What a larger cluster costs. */
+const plan: StageTimes = { transactionMs: 3.5, commitMs: 8, recordMs: 2.5 };
+const generate: StageTimes = { transactionMs: 3.5, commitMs: 8, recordMs: 0.55 };
+const empty: StageTimes = { transactionMs: 3.5, commitMs: 8, recordMs: 0.05 };
+
+const servers = { brokerTransactionMs: 7, brokerRequestMs: 1.3, clickhouseRequestMs: 2.1 };
+const planned = { utilisation: 0.5, coresPerServer: 16, replication: 3 };
+
+describe("formulas beside a simulation of the same service times", () => {
+  test.each([
+    ["plan", plan],
+    ["generate", generate],
+    ["an empty stage", empty],
+  ])("%s, from an idle thread to a busy one", (_, times) => {
+    for (const share of [0.02, 0.1, 0.3, 0.5]) {
+      const rate = (1_000 * share) / times.recordMs;
+      const said = stageLoad(times, rate);
+      const seen = simulateStage(times, rate, { records: 20_000, random: splitmix64(7) });
+      const within = (name: keyof typeof said, off: number): void =>
+        expect(Math.abs(said[name] / seen[name] - 1), `${name} at ${rate}/s`).toBeLessThan(off);
+      within("cpuMs", 0.1);
+      within("utilisation", 0.1);
+      within("latencyMs", 0.15);
+      within("batch", 0.25);
+    }
+  });
+});
+
+describe("a stage", () => {
+  test("has transactions of one record when it is idle, larger ones and less CPU a record the more comes", () => {
+    expect(stageLoad(plan, 0.001).batch).toBeCloseTo(1, 3);
+    expect(stageLoad(plan, 0.001).latencyMs).toBeCloseTo(3.5 + 8 + 2.5, 1);
+    const loads = [1, 10, 50, 100, 200, 300].map((rate) => stageLoad(plan, rate));
+    for (let i = 1; i < loads.length; i++) {
+      expect(loads[i]!.batch).toBeGreaterThan(loads[i - 1]!.batch);
+      expect(loads[i]!.cpuMs).toBeLessThan(loads[i - 1]!.cpuMs);
+      expect(loads[i]!.latencyMs).toBeGreaterThan(loads[i - 1]!.latencyMs);
+    }
+  });
+
+  test("says when it can't keep up", () => {
+    expect(stageLoad(plan, 400)).toMatchObject({ latencyMs: Infinity, utilisation: 1 });
+  });
+});
+
+describe("what a rate needs", () => {
+  test("one process a stage and the least of everything where little comes", () => {
+    const needs = capacityFor(10, [plan, generate], servers, planned);
+    expect(needs).toMatchObject({ processes: [1, 1], partitions: 8, brokers: 3, clickhouse: 1 });
+  });
+
+  test("grows with the rate, no process and no server beyond what is planned with, a partition for each process", () => {
+    for (const rate of [10, 1_000, 100_000]) {
+      const { processes, partitions, brokers, clickhouse, cores } = capacityFor(
+        rate,
+        [plan, generate],
+        servers,
+        planned,
+      );
+      [plan, generate].forEach(({ recordMs }, i) =>
+        expect((rate * recordMs) / 1_000 / processes[i]!).toBeLessThanOrEqual(planned.utilisation),
+      );
+      expect(partitions).toBeGreaterThanOrEqual(Math.max(...processes));
+      expect(cores.brokers).toBeLessThanOrEqual(brokers * planned.coresPerServer * planned.utilisation);
+      expect(cores.clickhouse).toBeLessThanOrEqual(clickhouse * planned.coresPerServer * planned.utilisation);
+    }
+  });
+});
