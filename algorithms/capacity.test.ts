@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { capacityFor, stageLoad, type StageTimes } from "./capacity.ts";
 import { splitmix64 } from "./random.ts";
@@ -70,4 +71,25 @@ describe("what a rate needs", () => {
       expect(cores.clickhouse).toBeLessThanOrEqual(clickhouse * planned.coresPerServer * planned.utilisation);
     }
   });
+});
+
+test("docs/design/delivery.md says what the formulas say", () => {
+  const text = readFileSync(new URL("../docs/design/delivery.md", import.meta.url), "utf8");
+  const table = text.slice(text.indexOf("<!-- capacity:")).split("\n## ")[0] ?? "";
+  const rows = [...table.matchAll(/^\| ([\d,]+) .*$/gm)].map(([line]) =>
+    line
+      .split("|")
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+  expect(rows.map(([rate]) => rate)).toEqual(["10", "1,000", "100,000"]);
+  for (const [rate = "", ...cells] of rows) {
+    const needs = capacityFor(Number(rate.replace(",", "")), [plan, generate], servers, planned);
+    const { processes, partitions, brokers, clickhouse, latencyMs, cores } = needs;
+    const cpus = [cores.stages, cores.brokers, cores.clickhouse];
+    expect(cells).toEqual([
+      ...[...processes, partitions, brokers, clickhouse, Math.round(latencyMs)].map(String),
+      cpus.map((cpu) => (cpu < 100 ? cpu.toFixed(1) : cpu.toFixed(0))).join(", "),
+    ]);
+  }
 });

@@ -20,4 +20,6 @@ export const archived: Readonly<Record<string, () => Promise<Benchmark>>> = {
   "archive/embedding-int8": async () => (await import("./archive/embedding-int8/embedding-int8.ts")).embeddingInt8,
   "archive/linked-scattered": async () =>
     (await import("./archive/linked-scattered/linked-scattered.ts")).linkedScattered,
+  "archive/topic-compression": async () =>
+    (await import("./archive/topic-compression/topic-compression.ts")).topicCompression,
 };
