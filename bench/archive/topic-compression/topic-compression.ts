@@ -1,6 +1,6 @@
-// bench -- archive/topic-compression: what compressing the topics would save and cost. Batches of real
-// requests as our stages write them (Avro, one record batch a partition), with gzip, the codec that
-// every Kafka client has, and without. Needs ../shared/data.
+// bench -- archive/topic-compression: what compressing the topics would save and cost. Batches of
+// real requests as our stages write them (Avro, one record batch a partition), with gzip, the codec
+// that every Kafka client has, and without. Needs ../shared/data.
 import { join } from "node:path";
 import { constants, gunzipSync, gzipSync } from "node:zlib";
 import { v7 as uuidv7 } from "uuid";
