@@ -12,6 +12,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   loop: async () => (await import("./loop/loop.ts")).loop,
   offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,
   stage: async () => (await import("./stage/stage.ts")).stage,
+  routing: async () => (await import("./routing/routing.ts")).routing,
   selection: async () => (await import("./selection/selection.ts")).selection,
 };
 

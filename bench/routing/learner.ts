@@ -1,0 +1,78 @@
+// The router as the stages run it, in memory: the scores and the draw of plan (operators/route),
+// the posterior of learn (operators/solve), and what ClickHouse sums in between. Learn solves anew
+// after `every` rewards. Pure: the random source is passed in.
+import { constantPrior, emptyStatistics, observe, predict, priorPosterior } from "../../algorithms/bandit.ts";
+import type { Random } from "../../algorithms/random.ts";
+import type { RouteArm } from "../../operators/route/arms.ts";
+import { scoreArms } from "../../operators/route/score.ts";
+import { solve, type SolveConfig } from "../../operators/solve/solve.ts";
+import type { RouterPolicy } from "../../policies/router.ts";
+
+export interface LearnerOptions {
+  arms: readonly { name: string; cost: number }[];
+  costWeight: number;
+  solving: SolveConfig;
+  /** Rewards between two versions of the policy. */
+  every: number;
+}
+
+export interface Learner {
+  /** Index of the arm drawn for the contexts of all arms, and the probability of it. */
+  choose(contexts: readonly number[][], random: Random): { arm: number; probability: number };
+  reward(arm: number, context: readonly number[], reward: number): void;
+  /** Expected quality of each arm, by all that was rewarded. */
+  expected(contexts: readonly number[][]): number[];
+}
+
+const unloaded = {
+  load: { costlier: 0, byArm: new Map<string, number>() },
+  loadBias: { threshold: 1, gamma: 1, lambda0: 0 },
+  saturationBias: { threshold: 1, gamma: 1, weight: 0 },
+};
+
+export function createLearner({ arms, costWeight, solving, every }: LearnerOptions): Learner {
+  const routeArms = arms.map(({ name, cost }): RouteArm => ({
+    ...{ name, model: name, cost, examples: false, template: "chat-turns", maxTokens: 1_024 },
+    prices: { prompt: 0, completion: 0 },
+  }));
+  const { dimension, priorMean, priorVariance, noiseVariance } = solving;
+  const prior = priorPosterior(constantPrior(dimension, priorMean, priorVariance, noiseVariance));
+  const known = arms.map(() => ({ ...emptyStatistics(dimension), rewardSum: 0, count: 0 }));
+  let policy: RouterPolicy = { version: 0, featureVersion: 0, trainedThrough: null, arms: new Map() };
+  let unseen = 0;
+
+  const publish = (): void => {
+    const statistics = known.flatMap(({ a, b, rewardSum, count }, i) =>
+      count === 0
+        ? []
+        : [{ arm: arms[i]!.name, model: arms[i]!.name, a: [...a], b: [...b], weight: count, rewardSum, count }],
+    );
+    const solved = solve(
+      statistics.map((one) => ({ ...one, lastHour: 0, newestAt: 0 })),
+      solving,
+    );
+    if (solved.problems.length > 0) throw new Error(`learn could not solve: ${solved.problems.join("; ")}`);
+    policy = { ...policy, version: policy.version + 1, arms: solved.arms };
+    unseen = 0;
+  };
+
+  return {
+    choose(contexts, random) {
+      const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i]!, examples: [], trial: null }));
+      const { chosen, scores } = scoreArms(contenders, policy, prior, { costWeight, ...unloaded }, random);
+      return { arm: chosen, probability: scores[chosen]!.probability };
+    },
+    reward(arm, context, reward) {
+      const statistics = known[arm]!;
+      observe(statistics, context, reward);
+      statistics.rewardSum += reward;
+      statistics.count++;
+      unseen++;
+      if (unseen >= every) publish();
+    },
+    expected(contexts) {
+      if (unseen > 0) publish();
+      return arms.map(({ name }, i) => predict(policy.arms.get(name) ?? prior, contexts[i]!).mean);
+    },
+  };
+}
