@@ -14,7 +14,7 @@ export interface Ranking {
 /** PGR at shares 0, 1/steps, ..., 1 of calls of the large model. */
 export type Curve = Float64Array;
 
-export const steps = 400;
+const steps = 400;
 
 /** scores[i] is of request indices[i]; a score that is not finite counts as 0. */
 export function rankingOf(indices: readonly number[], scores: readonly number[]): Ranking {
