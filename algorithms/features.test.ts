@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createFeatures, FEATURE_COUNT, FEATURE_NAMES, FEATURE_VERSION } from "./features.ts";
+import { createFeatures, FEATURE_COUNT, FEATURE_GROUP_OF, FEATURE_NAMES, FEATURE_VERSION } from "./features.ts";
+import { HELPFULNESS_FEATURE_NAMES } from "./helpfulness-features.ts";
 import { normal, splitmix64 } from "./random.ts";
 
 const features = createFeatures();
@@ -17,7 +18,7 @@ function unit(seed: number, dimension = 384): Float32Array {
 
 describe("features", () => {
   it("has a fixed layout", () => {
-    expect([FEATURE_VERSION, FEATURE_COUNT]).toEqual([1, 24]);
+    expect([FEATURE_VERSION, FEATURE_COUNT]).toEqual([2, 36]);
     const x = features(input);
     expect(x).toHaveLength(FEATURE_COUNT);
     const by = named(x);
@@ -80,6 +81,19 @@ describe("features", () => {
     expect(by["meanHelpfulness"]).toBeCloseTo(0.6, 12);
     expect(by["bestSimilarity"]).toBe(0.9);
     expect(by["strongOverlap"]).toBeCloseTo(0.5, 12);
+  });
+
+  it("counts what makes a question hard, and takes the rows of the examples' helpfulness", () => {
+    const by = (question: string) => named(features({ ...input, question }));
+    const hard = by("If Ann has 3 more apples than Bob, and Cy has twice as many, how many have they?");
+    const easy = by("how many apples");
+    for (const name of ["words", "commas", "numbers", "names", "connectives", "comparatives"])
+      expect(hard[name]).toBeGreaterThan(easy[name]!);
+    const row = HELPFULNESS_FEATURE_NAMES.map((name) => ({ consensus: 0.7, agreement: 0.4, sourceCost: 0.2 })[name] ?? 0);
+    const example = { similarity: 0.9, helpfulness: 0.7, tokens: 30 };
+    const rated = named(features({ ...input, cost: 0.3, examples: [{ ...example, features: row }, example] }));
+    expect(rated).toMatchObject({ consensus: 0.7, agreement: 0.2, sourceCost: 0.1, armCost: 0.3 });
+    expect(FEATURE_GROUP_OF).toHaveLength(FEATURE_COUNT);
   });
 
   it("looks at the head of a huge question only", () => {

@@ -4,6 +4,7 @@ import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { createAggregate } from "../operators/aggregate/aggregate.ts";
 import { createPolicyLogs, policyWriterId } from "../policies/log.ts";
 import { PROXY } from "../policies/helpfulness.ts";
+import { routerPrior } from "../policies/prior.ts";
 import { createLearnReport } from "../operators/pass-reports.ts";
 import { createPublish } from "../operators/publish/publish.ts";
 import { THRESHOLD } from "../policies/threshold.ts";
@@ -89,6 +90,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
   const { config, clickhouse, topic } = session;
   const { halfLifeHours, minimumRewards, settleMs } = config.learn;
   const { priorMean, priorVariance, noiseVariance } = config.routing;
+  const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
     aggregate: createAggregate({
       clickhouse,
@@ -103,7 +105,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
       settleMs,
       clock: Date.now,
     }),
-    solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance },
+    solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance, ...(hierarchy && { hierarchy }) },
     halfLifeHours,
     observe: metrics.observe,
   });

@@ -1,5 +1,6 @@
 // The values that flow through learn: what aggregate reads, what solve makes of it, what publish
 // makes a version of.
+import type { Posterior } from "../algorithms/bandit.ts";
 import type { ArmPosterior } from "../policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
@@ -13,6 +14,8 @@ export interface ArmStatistics {
   weight: number;
   /** Sum of w r. */
   rewardSum: number;
+  /** Sum of w r^2; absent: not known, and taken as the sum of w r, which it never exceeds. */
+  squares?: number;
   /** Rewarded decisions, unweighted. */
   count: number;
   /** Seconds since the epoch: the newest hour with a rewarded decision. */
@@ -23,6 +26,8 @@ export interface ArmStatistics {
 
 export interface Solved {
   arms: ReadonlyMap<string, ArmPosterior>;
+  /** Of arms that nobody has rewarded yet, from what the others have in common; absent: nothing. */
+  prior?: Posterior;
   /** Rewarded decisions behind it. */
   rewards: number;
   /** Milliseconds since the epoch; null when nothing is known. */

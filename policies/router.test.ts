@@ -59,10 +59,20 @@ describe("router policy", () => {
     ["dimension", { body: JSON.stringify({ dimension: 3, arms: {} }) }],
     [
       "arms.a.mean",
-      { body: JSON.stringify({ dimension: 24, arms: { a: { model: "m", count: 1, mean: [null], factor: [] } } }) },
+      { body: JSON.stringify({ dimension: FEATURE_COUNT, arms: { a: { model: "m", count: 1, mean: [null], factor: [] } } }) },
     ],
   ])("says that it %s", (problem, change) => {
     expect(decodeRouterPolicy(record(1, change))).toMatchObject({ problem: expect.stringContaining(problem) });
+  });
+
+  it("carries what is believed of arms that are not in it", () => {
+    const prior = learnt(0.4, 7);
+    const decoded = decodeRouterPolicy(record(1, { body: encodeRouterBody(new Map([["a", learnt(1)]]), prior) }));
+    if ("problem" in decoded) throw new Error(decoded.problem);
+    expect(decoded.prior).toEqual({ mean: Array.from(prior.mean), factor: Array.from(prior.factor) });
+    const without = decodeRouterPolicy(record(1));
+    expect("prior" in without).toBe(false);
+    expect(() => encodeRouterBody(new Map(), { mean: [Number.NaN], factor: [] })).toThrow("is not finite");
   });
 
   it("is never published with NaN in it", () => {

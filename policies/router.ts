@@ -8,8 +8,8 @@ import type { Policy } from "../schemas/types.ts";
 import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const ROUTER = "router";
-/** How to read the body: the mean and the packed lower Cholesky factor of the precision, an arm. */
-export const ROUTER_KIND = "bayesian-linear@1";
+/** How to read the body: the mean and the packed lower Cholesky factor of the precision, an arm; and of arms not in it. */
+export const ROUTER_KIND = "bayesian-linear@2";
 
 /** What is learnt of one arm. */
 export interface ArmPosterior extends Posterior {
@@ -26,6 +26,8 @@ export interface RouterPolicy {
   /** Newest reward in it, milliseconds since the epoch. */
   trainedThrough: number | null;
   arms: ReadonlyMap<string, ArmPosterior>;
+  /** Of arms that are not in it; absent: what the configuration says. */
+  prior?: Posterior;
 }
 
 export const priorPolicy: RouterPolicy = {
@@ -47,17 +49,21 @@ const bodySchema = z.strictObject({
       factor: numbers(packedLength(FEATURE_COUNT)),
     }),
   ),
+  prior: z.strictObject({ mean: numbers(FEATURE_COUNT), factor: numbers(packedLength(FEATURE_COUNT)) }).optional(),
 });
 
 /** JSON of the posteriors; numbers survive exactly. Throws RangeError when one is not finite. */
-export function encodeRouterBody(arms: ReadonlyMap<string, ArmPosterior>): string {
+export function encodeRouterBody(arms: ReadonlyMap<string, ArmPosterior>, prior?: Posterior): string {
   const entries = [...arms].map(([arm, { model, count, mean, factor }]) => {
     const body = { model, count, mean: Array.from(mean), factor: Array.from(factor) };
     if (![...body.mean, ...body.factor, count].every(Number.isFinite))
       throw new RangeError(`the posterior of ${arm} is not finite`);
     return [arm, body] as const;
   });
-  return JSON.stringify({ dimension: FEATURE_COUNT, arms: Object.fromEntries(entries) });
+  const unknown = prior && { mean: Array.from(prior.mean), factor: Array.from(prior.factor) };
+  if (unknown && ![...unknown.mean, ...unknown.factor].every(Number.isFinite))
+    throw new RangeError("the prior of arms without rewards is not finite");
+  return JSON.stringify({ dimension: FEATURE_COUNT, arms: Object.fromEntries(entries), prior: unknown });
 }
 
 /** The policy of a record, or why this process can't use it. */
@@ -70,6 +76,7 @@ export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem
     featureVersion: record.featureVersion,
     trainedThrough: record.trainedThrough,
     arms: new Map(Object.entries(decoded.body.arms)),
+    ...(decoded.body.prior === undefined ? {} : { prior: decoded.body.prior }),
   };
 }
 

@@ -1,6 +1,8 @@
 // rewards and arm_hours on a real ClickHouse: every way feedback can come, and that recomputing
 // piecemeal equals computing anew. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { emptyStatistics, observe } from "../algorithms/bandit.ts";
+import { estimateVariances, solveHierarchy } from "../algorithms/hierarchy.ts";
 import { splitmix64 } from "../algorithms/random.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createAggregate, type Aggregate } from "../operators/aggregate/aggregate.ts";
@@ -341,6 +343,48 @@ it.each([1, 2, 3])("piecemeal equals anew equals computed by hand, random log %i
   for (const [arm, { mean, count }] of direct) {
     expect(relative(posterior.get(arm)?.count ?? 0, count)).toBeLessThan(1e-9);
     Array.from(mean).forEach((value, j) => expect(relative(posterior.get(arm)?.mean[j], value)).toBeLessThan(1e-9));
+  }
+});
+
+it("starts warm: the first policy of a log equals the one fitted on the same rows in memory, variances and all", async () => {
+  const random = splitmix64(17);
+  const rows = Array.from({ length: 120 }, (_, i) => {
+    const arm = random() < 0.5 ? "small" : "large";
+    const x = [1, random() - 0.5, random() - 0.5];
+    return { id: `warm${i}`, arm, x, reward: Math.min(1, Math.max(0, (arm === "small" ? 0.4 : 0.7) + x[1]! * 0.5 + 0.2 * (random() - 0.5))) };
+  });
+  const decisions = rows.map(({ id, arm, x }) => {
+    const decision = decisionOf(id, { arm });
+    return { ...decision, arms: decision.arms.map((one) => (one.arm === arm ? { ...one, context: x } : one)) };
+  });
+  await log.decisions(...decisions);
+  await log.feedback(...rows.map(({ id, reward }) => feedbackOf(id, { kind: "reward", value: reward, source: "system" })));
+  await aggregate.advance();
+  const hierarchy = {
+    mean: [0.5, 0, 0],
+    groups: [0, 1, 1],
+    variances: { shared: [0.1, 0.02], own: [0.1, 0.02], noise: 0.1 },
+  };
+  const config = { dimension, priorMean: 0.5, priorVariance: 0.2, noiseVariance: 0.1, hierarchy };
+  const fromLog = solve(await aggregate.statistics(24), config);
+
+  const arms = ["large", "small"].map((arm) => {
+    const sums = { ...emptyStatistics(dimension), weight: 0, squares: 0 };
+    for (const { x, reward } of rows.filter((row) => row.arm === arm)) {
+      observe(sums, x, reward);
+      sums.weight++;
+      sums.squares += reward * reward;
+    }
+    return sums;
+  });
+  const variances = estimateVariances(arms, hierarchy);
+  const inMemory = solveHierarchy(arms, { ...hierarchy, variances });
+  expect(relative(fromLog.metrics.noise_variance, variances.noise)).toBeLessThan(1e-9);
+  expect([...fromLog.arms.keys()]).toEqual(["large", "small"]);
+  const pairs = [...fromLog.arms.values(), fromLog.prior].map((one, i) => [one, inMemory.arms[i] ?? inMemory.unknown] as const);
+  for (const [one, other] of pairs) {
+    Array.from(other.mean).forEach((value, k) => expect(relative(one?.mean[k], value)).toBeLessThan(1e-8));
+    Array.from(other.factor).forEach((value, k) => expect(relative(one?.factor[k], value)).toBeLessThan(1e-8));
   }
 });
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { predict } from "../algorithms/bandit.ts";
-import { FEATURE_COUNT } from "../algorithms/features.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { policiesOf } from "../assembly/policies.ts";
 import { startStages, type RunningStages } from "../assembly/up.ts";
 import { resumePolicy, revertPolicy } from "../policies/revert.ts";
@@ -44,6 +44,8 @@ beforeAll(async () => {
     {
       clickhouse: { url: facade.url, username: "default", password: facade.token },
       learn: { everyMs: 200, halfLifeHours, settleMs: 0 },
+      // Every arm alone: what directPosteriors computes. Shared priors: learning-sql.test.ts.
+      routing: { variances: "fixed" },
       arms: [
         { name: "small", type: "recorded", file, cost: 0.1 },
         { name: "large", type: "recorded", file, cost: 1 },
@@ -114,6 +116,7 @@ async function startLearner(): Promise<{ kill(): Promise<void> }> {
 function expectDirect(policy: RouterPolicy): void {
   const direct = directPosteriors([...decisions.values()], sent, {
     dimension: FEATURE_COUNT,
+    featureVersion: FEATURE_VERSION,
     halfLifeHours,
     prior: { mean: 0.5, variance: 0.25, noise: 0.1 },
   });

@@ -22,6 +22,8 @@ export interface RealOptions {
   arms: readonly { name: string; cost: number; examples: boolean }[];
   pool: readonly Example[];
   costWeight: number;
+  /** fixed: as bench/learning/memory.ts, to which it is compared. */
+  variances: "estimated" | "fixed";
   /** Questions in the order in which they are asked. */
   questions: readonly string[];
   /** Requests a second. */
@@ -52,7 +54,7 @@ export async function runReal(options: RealOptions): Promise<RealRun> {
     kafka: { prefix: `${name}.`, partitions: 4 },
     clickhouse: { database: name },
     // What was learnt decides, not how busy an arm is.
-    routing: { costWeight: options.costWeight, saturation: { weight: 0 } },
+    routing: { costWeight: options.costWeight, variances: options.variances, saturation: { weight: 0 } },
     learn: { everyMs: 250 },
     record: { batchMs: 100 },
     arms: arms.map((arm) => ({ ...arm, type: "recorded", file, concurrency: 64 })),

@@ -1,18 +1,19 @@
 // The router as the stages run it, in memory: the scores and the draw of plan (operators/route),
 // the posterior of learn (operators/solve), and what ClickHouse sums in between. Learn solves anew
 // after `every` rewards. Pure: the random source is passed in.
-import { constantPrior, emptyStatistics, observe, predict, priorPosterior } from "../../algorithms/bandit.ts";
+import { emptyStatistics, observe, predict } from "../../algorithms/bandit.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { RouteArm } from "../../operators/route/arms.ts";
 import { scoreArms } from "../../operators/route/score.ts";
-import { solve, type SolveConfig } from "../../operators/solve/solve.ts";
+import { solve } from "../../operators/solve/solve.ts";
+import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { RouterPolicy } from "../../policies/router.ts";
 
 export interface LearnerOptions {
   arms: readonly { name: string; cost: number }[];
   costWeight: number;
-  solving: SolveConfig;
-  /** Rewards between two versions of the policy. */
+  prior: PriorConfig;
+  /** Rewards between two versions of the policy, and at least a tenth of all. */
   every: number;
 }
 
@@ -24,35 +25,38 @@ export interface Learner {
   expected(contexts: readonly number[][]): number[];
 }
 
+/** Share of the rewards from which a new version is made. */
+const notable = 0.1;
 const unloaded = {
   load: { costlier: 0, byArm: new Map<string, number>() },
   loadBias: { threshold: 1, gamma: 1, lambda0: 0 },
   saturationBias: { threshold: 1, gamma: 1, weight: 0 },
 };
 
-export function createLearner({ arms, costWeight, solving, every }: LearnerOptions): Learner {
+export function createLearner({ arms, costWeight, prior: settings, every }: LearnerOptions): Learner {
   const routeArms = arms.map(({ name, cost }): RouteArm => ({
     ...{ name, model: name, cost, examples: false, template: "chat-turns", maxTokens: 1_024 },
     prices: { prompt: 0, completion: 0 },
   }));
-  const { dimension, priorMean, priorVariance, noiseVariance } = solving;
-  const prior = priorPosterior(constantPrior(dimension, priorMean, priorVariance, noiseVariance));
-  const known = arms.map(() => ({ ...emptyStatistics(dimension), rewardSum: 0, count: 0 }));
+  const { each, hierarchy, unknown: prior } = routerPrior(settings);
+  const dimension = prior.mean.length;
+  const solving = { ...settings, dimension, noiseVariance: each.noise, ...(hierarchy && { hierarchy }) };
+  const known = arms.map(() => ({ ...emptyStatistics(dimension), rewardSum: 0, squares: 0, count: 0 }));
   let policy: RouterPolicy = { version: 0, featureVersion: 0, trainedThrough: null, arms: new Map() };
   let unseen = 0;
 
   const publish = (): void => {
-    const statistics = known.flatMap(({ a, b, rewardSum, count }, i) =>
+    const statistics = known.flatMap(({ a, b, rewardSum, squares, count }, i) =>
       count === 0
         ? []
-        : [{ arm: arms[i]!.name, model: arms[i]!.name, a: [...a], b: [...b], weight: count, rewardSum, count }],
+        : [{ arm: arms[i]!.name, model: arms[i]!.name, a: [...a], b: [...b], weight: count, rewardSum, squares, count }],
     );
     const solved = solve(
       statistics.map((one) => ({ ...one, lastHour: 0, newestAt: 0 })),
       solving,
     );
     if (solved.problems.length > 0) throw new Error(`learn could not solve: ${solved.problems.join("; ")}`);
-    policy = { ...policy, version: policy.version + 1, arms: solved.arms };
+    policy = { ...policy, version: policy.version + 1, arms: solved.arms, ...(solved.prior && { prior: solved.prior }) };
     unseen = 0;
   };
 
@@ -66,13 +70,15 @@ export function createLearner({ arms, costWeight, solving, every }: LearnerOptio
       const statistics = known[arm]!;
       observe(statistics, context, reward);
       statistics.rewardSum += reward;
+      statistics.squares += reward * reward;
       statistics.count++;
       unseen++;
-      if (unseen >= every) publish();
+      const all = known.reduce((sum, one) => sum + one.count, 0);
+      if (unseen >= Math.max(every, all * notable)) publish();
     },
     expected(contexts) {
       if (unseen > 0) publish();
-      return arms.map(({ name }, i) => predict(policy.arms.get(name) ?? prior, contexts[i]!).mean);
+      return arms.map(({ name }, i) => predict(policy.arms.get(name) ?? policy.prior ?? prior, contexts[i]!).mean);
     },
   };
 }

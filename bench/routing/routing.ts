@@ -4,7 +4,7 @@
 // continued (warm), beside chance, word count, a logistic regression on the same features and the
 // oracle; and the regret of learning beside the best constant arm. Repeated cross-validation:
 // nothing is ever fitted to the requests that it is scored on. Intervals by bootstrap of requests.
-import { FEATURE_COUNT, FEATURE_VERSION, createFeatures } from "../../algorithms/features.ts";
+import { FEATURE_VERSION, createFeatures } from "../../algorithms/features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { routing as routingSection } from "../../config/sections/learning.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
@@ -54,8 +54,8 @@ async function run(context: BenchContext): Promise<Measured> {
         { name: "large", cost: costs.large },
       ],
       costWeight: settings.costWeight,
-      solving: { dimension: FEATURE_COUNT, ...settings },
-      every: 1,
+      prior: settings,
+      every: 8,
     },
   };
 
@@ -138,7 +138,7 @@ async function contextsOf(rows: readonly LoggedRequest[], context: BenchContext)
     const bytes = vectors[i]!;
     const embedding = Float32Array.from({ length: bytes.length / 4 }, (_, k) => bytes.readFloatLE(4 * k));
     const asked = { question: request, promptCharacters: request.length, messages: 1, embedding, examples: [] };
-    return [features(asked), features(asked)];
+    return [features({ ...asked, cost: costs.small }), features({ ...asked, cost: costs.large })];
   });
 }
 

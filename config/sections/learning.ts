@@ -5,6 +5,13 @@ import { milliseconds, name } from "./common.ts";
 export const routing = z.strictObject({
   /** lambda_c: the price of cost in quality; 0 is quality alone. */
   costWeight: z.number().min(0).default(0.3),
+  /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
+  tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
+  /**
+   * Share of the requests whose arm is drawn evenly from those that they allow, whatever was learnt;
+   * part of the logged propensity. 0: Thompson sampling alone.
+   */
+  explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; the first by default. */
   defaultArm: name.optional(),
   /** Prior of every arm's weights: N(mean, variance); mean on the constant feature only. */
@@ -12,6 +19,11 @@ export const routing = z.strictObject({
   priorVariance: z.number().positive().default(0.25),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
+  /**
+   * estimated: the variances above are first guesses, learn fits them to the rewards, and arms share
+   * what they have in common; fixed: every arm alone, under these variances.
+   */
+  variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**
    * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
    * arm (routing.md).

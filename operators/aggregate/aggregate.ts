@@ -128,6 +128,7 @@ export function createAggregate({
         b: row.sum_b,
         weight: row.sum_weight,
         rewardSum: row.sum_reward,
+        squares: row.sum_squares,
         count: row.count,
         lastHour: row.last_hour,
         newestAt: row.newest,
@@ -143,6 +144,7 @@ interface StatisticsRow {
   sum_b: number[];
   sum_weight: number;
   sum_reward: number;
+  sum_squares: number;
   count: number;
   last_hour: number;
   newest: number;

@@ -107,7 +107,7 @@ SETTINGS distributed_product_mode = 'local'`;
  * place of what was there. Decisions without a usable context are left out.
  */
 export const insertArmHours = `
-INSERT INTO arm_hours (arm, model, hour, feature_version, a, b, weight, reward_sum, rewards, newest_at, version)
+INSERT INTO arm_hours (arm, model, hour, feature_version, a, b, weight, reward_sum, reward_squares, rewards, newest_at, version)
 WITH
   buckets AS (
     SELECT bucket.1 AS arm, bucket.2 AS model, bucket.3 AS hour FROM (
@@ -135,6 +135,7 @@ WITH
       sumForEach(arrayMap(value -> weight * reward * value, x)) AS b,
       sum(weight) AS total_weight,
       sum(weight * reward) AS reward_sum,
+      sum(weight * reward * reward) AS reward_squares,
       count() AS rewards,
       max(newest_at) AS newest
     FROM decided INNER JOIN rewarded USING (request_id, tenant)
@@ -143,7 +144,7 @@ WITH
   )
 SELECT
   buckets.arm, buckets.model, toDateTime(buckets.hour, 'UTC'), {featureVersion:UInt32},
-  sums.a, sums.b, sums.total_weight, sums.reward_sum, sums.rewards, sums.newest,
+  sums.a, sums.b, sums.total_weight, sums.reward_sum, sums.reward_squares, sums.rewards, sums.newest,
   ${nextVersion("arm_hours")}
 FROM buckets LEFT JOIN sums USING (arm, model, hour)
 SETTINGS distributed_product_mode = 'local'`;
@@ -162,6 +163,7 @@ SELECT
   sumForEach(arrayMap(value -> decay * value, b)) AS sum_b,
   sum(decay * weight) AS sum_weight,
   sum(decay * reward_sum) AS sum_reward,
+  sum(decay * reward_squares) AS sum_squares,
   sum(rewards) AS count,
   toUnixTimestamp(max(hour)) AS last_hour,
   toUnixTimestamp64Milli(max(newest_at)) AS newest

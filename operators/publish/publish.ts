@@ -59,7 +59,7 @@ export function createPublish({ policies, featureVersion, minimumRewards, settle
         name: ROUTER,
         version,
         kind: ROUTER_KIND,
-        body: encodeRouterBody(solved.arms),
+        body: encodeRouterBody(solved.arms, solved.prior),
         featureVersion,
         trainedThrough: solved.trainedThrough,
         metrics: solved.metrics,

@@ -243,6 +243,40 @@ describe("route", () => {
     });
   });
 
+  it("draws a share of the arms evenly, and logs the probability with which the arm was drawn", async () => {
+    const policy = () => policyOf({ small: 0.1, large: 0.9 });
+    const plain = await decide({ policy });
+    const explorationFloor = 0.2;
+    const chosen = new Map<string, number>();
+    let probabilities: number[] = [];
+    const random = splitmix64(3);
+    for (let i = 0; i < 2_000; i++) {
+      const decision = await decide({ policy, random, routing: { ...routing, explorationFloor } });
+      chosen.set(decision.arm, (chosen.get(decision.arm) ?? 0) + 1);
+      probabilities = decision.arms.map(({ probability }) => probability);
+      expect(decision.probability).toBe(decision.arms.find(({ arm: name }) => name === decision.arm)!.probability);
+    }
+    plain.arms.forEach(({ probability }, i) => expect(probabilities[i]).toBeCloseTo(0.8 * probability + 0.1, 12));
+    for (const [i, { name }] of arms.entries())
+      expect((chosen.get(name) ?? 0) / 2_000).toBeCloseTo(probabilities[i]!, 1);
+    expect(probabilities[0]).toBeCloseTo(0.1, 3);
+  });
+
+  it("weighs cost as the request says, else as its tenant's setting, else as all do", async () => {
+    const set = { routing: { ...routing, tenantCostWeights: { acme: 2 } } };
+    const biasOf = async (change: object, request: Partial<Request> = {}) => (await decide(change, {}, request)).arms[1]!.bias;
+    expect(await biasOf(set)).toBeCloseTo(2, 12);
+    expect(await biasOf(set, allow({ costWeight: 0.5 }))).toBeCloseTo(0.5, 12);
+    expect(await biasOf(set, { tenant: "constructor" })).toBeCloseTo(0.3, 12);
+  });
+
+  it("takes what the policy believes of arms without rewards, where it says so", async () => {
+    const { policy, problem } = policyOf({ small: 0.5 });
+    const decision = await decide({ policy: () => ({ policy: { ...policy, prior: learnt("any", 0.8) }, problem }) });
+    expect(decision.arms[1]!.mean).toBeCloseTo(0.8, 1);
+    expect((await decide({ policy: () => ({ policy, problem }) })).arms[1]!.mean).toBe(0.5);
+  });
+
   it("lets no NaN reach the model", async () => {
     const poisoned = await decide({}, { embedding: Float32Array.of(1, Number.NaN) });
     expect(poisoned.degraded).toEqual(["embedding"]);

@@ -3,8 +3,7 @@
 // be judged from the log (docs/design/routing.md, Propensity). Needs select before it. It never
 // fails for want of a policy: when the policy or the features can't be used, the default arm
 // answers with probability 1 and `degraded` says so. NaN never reaches the model.
-import { constantPrior, priorPosterior } from "../../algorithms/bandit.ts";
-import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import { createFeatures, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } from "../../algorithms/load-bias.ts";
 import { drawIndex, type Random } from "../../algorithms/random.ts";
@@ -12,6 +11,7 @@ import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
+import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
@@ -21,15 +21,15 @@ type Needs = Pick<Selected, "request" | "position" | "domain" | "question" | "de
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
 type Adds = Pick<Routed, "decision">;
 
-export interface RouteConfig {
-  /** lambda_c unless the request says otherwise. */
+export interface RouteConfig extends PriorConfig {
+  /** lambda_c unless the request or its tenant's configuration says otherwise. */
   costWeight: number;
+  /** lambda_c of the requests of these tenants. */
+  tenantCostWeights?: Readonly<Record<string, number>>;
+  /** Share of the requests whose arm is drawn evenly from those allowed; 0 by default. */
+  explorationFloor?: number;
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
-  priorMean: number;
-  priorVariance: number;
-  /** Variance of a reward around its prediction; 0.1 by default. */
-  noiseVariance?: number;
   /**
    * L*, gamma and lambda0 of the load bias, which falls on expensive arms; weight absent: derived
    * from the arms' costs.
@@ -60,9 +60,8 @@ export interface RouteDependencies {
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
   const { policy, arms, load, health = wellArms, random, clock, routing } = dependencies;
   const features = createFeatures();
-  const prior = priorPosterior(
-    constantPrior(FEATURE_COUNT, routing.priorMean, routing.priorVariance, routing.noiseVariance ?? 0.1),
-  );
+  const { unknown: prior } = routerPrior(routing);
+  const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
 
   return function route(selected) {
     const { request } = selected;
@@ -79,7 +78,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       if (request.allow.maxCost !== null && atMost > request.allow.maxCost) return [];
       const messages = request.messages.length;
       const trial = arm.examples ? (selected.trialByArm.get(arm.name) ?? null) : null;
-      const context = features({ ...selected, promptCharacters, messages, embedding, examples });
+      const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
       return [{ arm, examples, trial, context }];
     });
     if (allowed.length === 0)
@@ -94,9 +93,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     if (!usable) degraded.push("features");
     else if (routerPolicy.featureVersion === FEATURE_VERSION && (routerPolicy.version > 0 || problem === null)) {
       const biases = { ...overloadBiases(arms(), routing), load: currentLoad };
-      const costWeight = request.allow.costWeight ?? routing.costWeight;
+      const costWeight = request.allow.costWeight ?? costWeights.get(request.tenant) ?? routing.costWeight;
       try {
-        scored = scoreArms(contenders, routerPolicy, prior, { ...biases, costWeight }, random);
+        scored = scoreArms(contenders, routerPolicy, prior, { ...biases, costWeight, explorationFloor: routing.explorationFloor ?? 0 }, random);
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
       }

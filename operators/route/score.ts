@@ -37,34 +37,42 @@ export interface Biases {
   load: Load;
   loadBias: LoadBias;
   saturationBias: SaturationBias;
+  /** Share of the requests whose arm is drawn evenly, [0, 1]; 0 by default. */
+  explorationFloor?: number;
 }
 
 /**
- * What the policy believes of an arm: the prior where it knows nothing of it. An arm that changed
+ * What the policy believes of an arm: its own prior, else the configured one, where it knows
+ * nothing of it. An arm that changed
  * its model is a new one.
  */
 export function believed(
-  policy: Pick<RouterPolicy, "arms">,
+  policy: Pick<RouterPolicy, "arms" | "prior">,
   prior: Posterior,
   { name, model }: Pick<RouteArm, "name" | "model">,
 ): Posterior {
   const learnt = policy.arms.get(name);
-  return learnt !== undefined && learnt.model === model ? learnt : prior;
+  return learnt !== undefined && learnt.model === model ? learnt : (policy.prior ?? prior);
 }
 
 /**
  * The exact probability with which each arm is chosen, given what is predicted of it and its bias
- * (cost, load, saturation).
+ * (cost, load, saturation): by the samples, or evenly with the chance of the floor.
  */
-export const choiceProbabilities = (scores: readonly Pick<ArmScore, "mean" | "deviation" | "bias">[]): number[] =>
-  winProbabilities(scores.map(({ mean, deviation, bias }) => ({ mean: mean - bias, deviation })));
+export const choiceProbabilities = (
+  scores: readonly Pick<ArmScore, "mean" | "deviation" | "bias">[],
+  explorationFloor = 0,
+): number[] =>
+  winProbabilities(scores.map(({ mean, deviation, bias }) => ({ mean: mean - bias, deviation }))).map(
+    (win) => (1 - explorationFloor) * win + explorationFloor / scores.length,
+  );
 
 /** Throws RangeError when the policy leads to anything not finite. */
 export function scoreArms(
   contenders: readonly Contender[],
   policy: RouterPolicy,
   prior: Posterior,
-  { costWeight, load, loadBias, saturationBias }: Biases,
+  { costWeight, load, loadBias, saturationBias, explorationFloor = 0 }: Biases,
   random: Random,
 ): Scored {
   const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
@@ -84,18 +92,24 @@ export function scoreArms(
       trial,
     };
   });
-  const probabilities = choiceProbabilities(scores);
+  const probabilities = choiceProbabilities(scores, explorationFloor);
   const unloaded = pressure(load.costlier, loadBias) === 0 && scores.every(({ saturation }) => saturation === 0);
   const loadFree = unloaded
     ? probabilities
-    : winProbabilities(scores.map(({ mean, deviation, cost }) => ({ mean: mean - costWeight * cost, deviation })));
+    : choiceProbabilities(
+        scores.map(({ mean, deviation, cost }) => ({ mean, deviation, bias: costWeight * cost })),
+        explorationFloor,
+      );
+  const even = explorationFloor > 0 && random() < explorationFloor;
   return {
     scores: scores.map((score, i) => ({ ...score, probability: probabilities[i]! })),
     loadFree,
-    chosen: largest(
-      scores.map(({ sampled, bias: penalty }) => sampled - penalty),
-      random,
-    ),
+    chosen: even
+      ? Math.floor(random() * scores.length)
+      : largest(
+          scores.map(({ sampled, bias: penalty }) => sampled - penalty),
+          random,
+        ),
   };
 }
 

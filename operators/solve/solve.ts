@@ -1,7 +1,8 @@
 // The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
 // whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
 // named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
-import { constantPrior, solvePosterior } from "../../algorithms/bandit.ts";
+import { constantPrior, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
+import { estimateVariances, solveHierarchy, type Hierarchy, type Variances } from "../../algorithms/hierarchy.ts";
 import type { ArmPosterior } from "../../policies/router.ts";
 import type { ArmStatistics, Solved } from "../learnt.ts";
 
@@ -11,6 +12,11 @@ export interface SolveConfig {
   priorMean: number;
   priorVariance: number;
   noiseVariance: number;
+  /**
+   * What arms share, with first guesses of how much: the variances are then estimated from the
+   * rewards. Absent: every arm alone, under the variances given.
+   */
+  hierarchy?: Hierarchy;
 }
 
 export interface SolveDependencies {
@@ -40,6 +46,7 @@ export function solve(statistics: readonly ArmStatistics[], config: SolveConfig)
   for (const known of currentModels(statistics)) {
     try {
       if (!isFiniteCount(known.weight)) throw new RangeError(`its weight is ${known.weight}`);
+      // Also where arms share a prior: one that can't be solved alone would spoil all.
       arms.set(known.arm, { model: known.model, count: known.weight, ...solvePosterior(known, prior) });
       used.push(known);
     } catch (error) {
@@ -47,15 +54,45 @@ export function solve(statistics: readonly ArmStatistics[], config: SolveConfig)
       problems.push(`${known.arm}: ${error.message}`);
     }
   }
+  const together = config.hierarchy === undefined ? null : solveTogether(used, config.hierarchy, problems);
+  together?.arms.forEach((posterior, i) => {
+    const { arm, model, weight } = used[i]!;
+    arms.set(arm, { model, count: weight, ...posterior });
+  });
   const trainedThrough = used.length === 0 ? null : Math.max(...used.map(({ newestAt }) => newestAt));
   return {
     arms,
+    ...(together === null ? {} : { prior: together.unknown }),
     rewards: used.reduce((sum, { count }) => sum + count, 0),
     trainedThrough,
-    metrics: metricsOf(used),
+    metrics: { ...metricsOf(used), ...(together === null ? {} : varianceMetrics(together.variances)) },
     problems,
   };
 }
+
+/** All arms with what they share; null, and a problem more, where that can't be solved. */
+function solveTogether(
+  used: readonly ArmStatistics[],
+  hierarchy: Hierarchy,
+  problems: string[],
+): { arms: Posterior[]; unknown: Posterior; variances: Variances } | null {
+  const sums = used.map(({ a, b, weight, rewardSum, squares = rewardSum }) => ({ a, b, weight, squares }));
+  try {
+    const variances = estimateVariances(sums, hierarchy);
+    return { ...solveHierarchy(sums, { ...hierarchy, variances }), variances };
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problems.push(`what the arms share: ${error.message}; each is solved alone`);
+    return null;
+  }
+}
+
+/** noise_variance; shared_variance.<group> and own_variance.<group>, groups by their number. */
+const varianceMetrics = ({ shared, own, noise }: Variances): Record<string, number> => ({
+  noise_variance: noise,
+  ...Object.fromEntries(shared.map((value, group) => [`shared_variance.${group}`, value])),
+  ...Object.fromEntries(own.map((value, group) => [`own_variance.${group}`, value])),
+});
 
 /**
  * An arm that changed its model is a new one: of each arm, the model that was rewarded last. In the

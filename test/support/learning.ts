@@ -125,13 +125,15 @@ export interface DirectOptions {
   dimension: number;
   halfLifeHours: number;
   prior: { mean: number; variance: number; noise: number };
+  /** 1 by default. */
+  featureVersion?: number;
 }
 
 /** The posterior of each arm straight from the log: what the published one must equal. */
 export function directPosteriors(
   decisions: readonly Decision[],
   feedback: readonly Feedback[],
-  { dimension, halfLifeHours, prior }: DirectOptions,
+  { dimension, halfLifeHours, prior, featureVersion = 1 }: DirectOptions,
 ): Map<string, Posterior & { count: number }> {
   const byRequest = new Map<string, Feedback[]>();
   for (const one of feedback) {
@@ -142,7 +144,7 @@ export function directPosteriors(
   const rewarded = decisions.flatMap((decision) => {
     const { reward, weight } = rewardOf(byRequest.get(`${decision.tenant}/${decision.requestId}`) ?? []);
     const x = decision.arms.find(({ arm }) => arm === decision.arm)?.context ?? [];
-    const usable = weight > 0 && decision.featureVersion === 1 && x.length === dimension && x.every(Number.isFinite);
+    const usable = weight > 0 && decision.featureVersion === featureVersion && x.length === dimension && x.every(Number.isFinite);
     return usable ? [{ decision, reward, weight, x }] : [];
   });
   const newest = Math.max(...rewarded.map(({ decision }) => hourOf(decision)));
