@@ -89,7 +89,9 @@ describe("features", () => {
     const easy = by("how many apples");
     for (const name of ["words", "commas", "numbers", "names", "connectives", "comparatives"])
       expect(hard[name]).toBeGreaterThan(easy[name]!);
-    const row = HELPFULNESS_FEATURE_NAMES.map((name) => ({ consensus: 0.7, agreement: 0.4, sourceCost: 0.2 })[name] ?? 0);
+    const row = HELPFULNESS_FEATURE_NAMES.map(
+      (name) => ({ consensus: 0.7, agreement: 0.4, sourceCost: 0.2 })[name] ?? 0,
+    );
     const example = { similarity: 0.9, helpfulness: 0.7, tokens: 30 };
     const rated = named(features({ ...input, cost: 0.3, examples: [{ ...example, features: row }, example] }));
     expect(rated).toMatchObject({ consensus: 0.7, agreement: 0.2, sourceCost: 0.1, armCost: 0.3 });

@@ -41,7 +41,10 @@ describe("the shared prior", () => {
           ]) {
             const { mean: m, deviation } = predict(solved[i]!, x);
             const own = x.map((_, k) => i * d + k);
-            expect(m).toBeCloseTo(x.reduce((sum, value, k) => sum + value * mean[own[k]!]!, 0), 8);
+            expect(m).toBeCloseTo(
+              x.reduce((sum, value, k) => sum + value * mean[own[k]!]!, 0),
+              8,
+            );
             let variance = 0;
             for (let j = 0; j < d; j++)
               for (let k = 0; k < d; k++) variance += x[j]! * x[k]! * covariance[own[j]!]![own[k]!]!;
@@ -76,7 +79,9 @@ describe("the shared prior", () => {
     const bad = arm(splitmix64(1), [0, 0, 0], 3);
     expect(() => solveHierarchy([{ ...bad, b: [1] }], hierarchy)).toThrow(RangeError);
     expect(() => solveHierarchy([{ ...bad, b: [Number.NaN, 0, 0] }], hierarchy)).toThrow(RangeError);
-    expect(() => solveHierarchy([{ ...bad, a: bad.a.length === 0 ? [] : Array.from(bad.a, () => Number.NaN) }], hierarchy)).toThrow(RangeError);
+    expect(() =>
+      solveHierarchy([{ ...bad, a: bad.a.length === 0 ? [] : Array.from(bad.a, () => Number.NaN) }], hierarchy),
+    ).toThrow(RangeError);
   });
 });
 
@@ -87,7 +92,12 @@ describe("variances from data", () => {
     // Many arms and many slopes a group: only then does the data tell them well.
     const shared = Array.from({ length: d }, () => Math.sqrt(truth.shared) * normal(random));
     const arms = Array.from({ length: 40 }, () =>
-      arm(random, shared.map((value) => value + Math.sqrt(truth.own) * normal(random)), 200, truth.noise),
+      arm(
+        random,
+        shared.map((value) => value + Math.sqrt(truth.own) * normal(random)),
+        200,
+        truth.noise,
+      ),
     );
     const all = { ...hierarchy, mean: [0, 0, 0], groups: [0, 0, 0], variances: { shared: [0.3], own: [1], noise: 1 } };
     const found = estimateVariances(arms, all);

@@ -6,7 +6,16 @@
 // gamma prior about their first guesses. Pure, and a fixed number of steps: sums that differ by
 // rounding give posteriors that differ by rounding.
 import type { Posterior, Statistics } from "./bandit.ts";
-import { cholesky, dot, multiply, packedIndex, packedLength, packedRows, solveCholesky, type Numbers } from "./matrix.ts";
+import {
+  cholesky,
+  dot,
+  multiply,
+  packedIndex,
+  packedLength,
+  packedRows,
+  solveCholesky,
+  type Numbers,
+} from "./matrix.ts";
 
 /** Of each group of features; all > 0. */
 export interface Variances {
@@ -43,7 +52,10 @@ const steps = 12;
 /** Rewards in [0, 1] are never surer than this: a log of one value must not freeze exploration. */
 const leastNoise = 1e-3;
 
-/** Throws RangeError for sizes that differ, or sums that are not finite or not positive semidefinite. */
+/**
+ * Throws RangeError for sizes that differ, or sums that are not finite or not positive
+ * semidefinite.
+ */
 export function solveHierarchy(arms: readonly ArmSums[], hierarchy: Hierarchy): SolvedHierarchy {
   return posteriors(condition(arms, hierarchy), hierarchy);
 }
@@ -94,8 +106,7 @@ function condition(arms: readonly ArmSums[], hierarchy: Hierarchy): Conditioned 
     for (let i = 0; i < n; i++) {
       pull[i]! += towards[i]! / own[i]!;
       // 1/O - 1/O P^-1 1/O: what this arm says of the shared part.
-      for (let j = 0; j <= i; j++)
-        precision[packedIndex(i, j)]! -= covariance[packedIndex(i, j)]! / own[i]! / own[j]!;
+      for (let j = 0; j <= i; j++) precision[packedIndex(i, j)]! -= covariance[packedIndex(i, j)]! / own[i]! / own[j]!;
       precision[packedIndex(i, i)]! += 1 / own[i]!;
     }
     return { covariance, residual };
@@ -143,7 +154,8 @@ function improved(known: Conditioned, arms: readonly ArmSums[], hierarchy: Hiera
   const { groups, mean, variances } = hierarchy;
   const n = groups.length;
   const own = perFeature(hierarchy, variances.own);
-  const sums = (guesses: readonly number[]) => guesses.map((value) => ({ top: guess.variance * value, under: guess.variance }));
+  const sums = (guesses: readonly number[]) =>
+    guesses.map((value) => ({ top: guess.variance * value, under: guess.variance }));
   const shared = sums(first.shared);
   const owned = sums(first.own);
   const add = (to: typeof shared, k: number, value: number, variance: number, prior: number): void => {
@@ -172,7 +184,10 @@ function improved(known: Conditioned, arms: readonly ArmSums[], hierarchy: Hiera
       }
       trace += both / own[k]! - one.covariance[packedIndex(k, k)]! / own[k]!;
       const variance =
-        one.covariance[packedIndex(k, k)]! + known.sharedCovariance[packedIndex(k, k)]! - 2 * product[k * n + k]! + through;
+        one.covariance[packedIndex(k, k)]! +
+        known.sharedCovariance[packedIndex(k, k)]! -
+        2 * product[k * n + k]! +
+        through;
       add(owned, k, step[k]! - known.shift[k]!, variance, variances.own[groups[k]!]!);
     }
     const explained = multiply(arm.a, mean);
@@ -220,8 +235,7 @@ function scaledColumns(packed: Numbers, d: Float64Array): Float64Array {
 /** F C; F full, C packed and symmetric. */
 function timesSymmetric(full: Float64Array, packed: Numbers, n: number): Float64Array {
   const square = new Float64Array(n * n);
-  for (let i = 0; i < n; i++)
-    for (let j = 0; j < n; j++) square[i * n + j] = packed[packedIndex(i, j)]!;
+  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) square[i * n + j] = packed[packedIndex(i, j)]!;
   const out = new Float64Array(n * n);
   for (let i = 0; i < n; i++)
     for (let k = 0; k < n; k++) {

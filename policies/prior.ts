@@ -9,7 +9,7 @@ export interface PriorConfig {
   priorVariance: number;
   /** 0.1 by default. */
   noiseVariance?: number;
-  /** estimated: these are first guesses, and arms share what they have in common; fixed by default. */
+  /** estimated: these are first guesses, and arms share what they have in common. Else fixed. */
   variances?: "estimated" | "fixed";
 }
 

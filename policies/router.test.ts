@@ -59,7 +59,12 @@ describe("router policy", () => {
     ["dimension", { body: JSON.stringify({ dimension: 3, arms: {} }) }],
     [
       "arms.a.mean",
-      { body: JSON.stringify({ dimension: FEATURE_COUNT, arms: { a: { model: "m", count: 1, mean: [null], factor: [] } } }) },
+      {
+        body: JSON.stringify({
+          dimension: FEATURE_COUNT,
+          arms: { a: { model: "m", count: 1, mean: [null], factor: [] } },
+        }),
+      },
     ],
   ])("says that it %s", (problem, change) => {
     expect(decodeRouterPolicy(record(1, change))).toMatchObject({ problem: expect.stringContaining(problem) });

@@ -8,7 +8,10 @@ import type { Policy } from "../schemas/types.ts";
 import { decodePolicyBody, type PolicyProblem } from "./record.ts";
 
 export const ROUTER = "router";
-/** How to read the body: the mean and the packed lower Cholesky factor of the precision, an arm; and of arms not in it. */
+/**
+ * How to read the body: the mean and the packed lower Cholesky factor of the precision, of each arm
+ * and of arms that are not in it.
+ */
 export const ROUTER_KIND = "bayesian-linear@2";
 
 /** What is learnt of one arm. */

@@ -351,14 +351,18 @@ it("starts warm: the first policy of a log equals the one fitted on the same row
   const rows = Array.from({ length: 120 }, (_, i) => {
     const arm = random() < 0.5 ? "small" : "large";
     const x = [1, random() - 0.5, random() - 0.5];
-    return { id: `warm${i}`, arm, x, reward: Math.min(1, Math.max(0, (arm === "small" ? 0.4 : 0.7) + x[1]! * 0.5 + 0.2 * (random() - 0.5))) };
+    return {
+      id: `warm${i}`,
+      arm,
+      x,
+      reward: Math.min(1, Math.max(0, (arm === "small" ? 0.4 : 0.7) + x[1]! * 0.5 + 0.2 * (random() - 0.5))),
+    };
   });
-  const decisions = rows.map(({ id, arm, x }) => {
-    const decision = decisionOf(id, { arm });
-    return { ...decision, arms: decision.arms.map((one) => (one.arm === arm ? { ...one, context: x } : one)) };
-  });
+  const decisions = rows.map(({ id, arm, x }) => decisionOf(id, arm, x));
   await log.decisions(...decisions);
-  await log.feedback(...rows.map(({ id, reward }) => feedbackOf(id, { kind: "reward", value: reward, source: "system" })));
+  await log.feedback(
+    ...rows.map(({ id, reward }) => feedbackOf(id, { kind: "reward", value: reward, source: "system" })),
+  );
   await aggregate.advance();
   const hierarchy = {
     mean: [0.5, 0, 0],
@@ -381,7 +385,9 @@ it("starts warm: the first policy of a log equals the one fitted on the same row
   const inMemory = solveHierarchy(arms, { ...hierarchy, variances });
   expect(relative(fromLog.metrics.noise_variance, variances.noise)).toBeLessThan(1e-9);
   expect([...fromLog.arms.keys()]).toEqual(["large", "small"]);
-  const pairs = [...fromLog.arms.values(), fromLog.prior].map((one, i) => [one, inMemory.arms[i] ?? inMemory.unknown] as const);
+  const pairs = [...fromLog.arms.values(), fromLog.prior].map(
+    (one, i) => [one, inMemory.arms[i] ?? inMemory.unknown] as const,
+  );
   for (const [one, other] of pairs) {
     Array.from(other.mean).forEach((value, k) => expect(relative(one?.mean[k], value)).toBeLessThan(1e-8));
     Array.from(other.factor).forEach((value, k) => expect(relative(one?.factor[k], value)).toBeLessThan(1e-8));

@@ -49,14 +49,30 @@ export function createLearner({ arms, costWeight, prior: settings, every }: Lear
     const statistics = known.flatMap(({ a, b, rewardSum, squares, count }, i) =>
       count === 0
         ? []
-        : [{ arm: arms[i]!.name, model: arms[i]!.name, a: [...a], b: [...b], weight: count, rewardSum, squares, count }],
+        : [
+            {
+              arm: arms[i]!.name,
+              model: arms[i]!.name,
+              a: [...a],
+              b: [...b],
+              weight: count,
+              rewardSum,
+              squares,
+              count,
+            },
+          ],
     );
     const solved = solve(
       statistics.map((one) => ({ ...one, lastHour: 0, newestAt: 0 })),
       solving,
     );
     if (solved.problems.length > 0) throw new Error(`learn could not solve: ${solved.problems.join("; ")}`);
-    policy = { ...policy, version: policy.version + 1, arms: solved.arms, ...(solved.prior && { prior: solved.prior }) };
+    policy = {
+      ...policy,
+      version: policy.version + 1,
+      arms: solved.arms,
+      ...(solved.prior && { prior: solved.prior }),
+    };
     unseen = 0;
   };
 

@@ -8,8 +8,8 @@ export const routing = z.strictObject({
   /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
   tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
   /**
-   * Share of the requests whose arm is drawn evenly from those that they allow, whatever was learnt;
-   * part of the logged propensity. 0: Thompson sampling alone.
+   * Share of the requests whose arm is drawn evenly from those that they allow, whatever was
+   * learnt; part of the logged propensity. 0: Thompson sampling alone.
    */
   explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; the first by default. */
@@ -20,8 +20,8 @@ export const routing = z.strictObject({
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
   /**
-   * estimated: the variances above are first guesses, learn fits them to the rewards, and arms share
-   * what they have in common; fixed: every arm alone, under these variances.
+   * estimated: the variances above are first guesses, learn fits them to the rewards, and arms
+   * share what they have in common; fixed: every arm alone, under these variances.
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**

@@ -226,7 +226,7 @@ describe("route", () => {
   it("falls back to the default arm, surely and visibly, when the policy can't be used", async () => {
     const broken = policyOf({ small: 0.5, large: 0.5 });
     broken.policy.arms.get("large")!.mean = new Float64Array(FEATURE_COUNT).fill(Number.NaN);
-    const foreign = { policy: { ...policyOf({}).policy, featureVersion: 2 }, problem: null };
+    const foreign = { policy: { ...policyOf({}).policy, featureVersion: FEATURE_VERSION + 1 }, problem: null };
     const refused = { policy: priorPolicy, problem: "router policy 1 is no JSON" };
     for (const state of [broken, foreign, refused])
       expect(await decide({ policy: () => state, routing: { ...routing, defaultArm: "large" } })).toMatchObject({
@@ -244,7 +244,8 @@ describe("route", () => {
   });
 
   it("draws a share of the arms evenly, and logs the probability with which the arm was drawn", async () => {
-    const policy = () => policyOf({ small: 0.1, large: 0.9 });
+    const known = policyOf({ small: 0.1, large: 0.9 });
+    const policy = () => known;
     const plain = await decide({ policy });
     const explorationFloor = 0.2;
     const chosen = new Map<string, number>();
@@ -264,7 +265,8 @@ describe("route", () => {
 
   it("weighs cost as the request says, else as its tenant's setting, else as all do", async () => {
     const set = { routing: { ...routing, tenantCostWeights: { acme: 2 } } };
-    const biasOf = async (change: object, request: Partial<Request> = {}) => (await decide(change, {}, request)).arms[1]!.bias;
+    const biasOf = async (change: object, request: Partial<Request> = {}) =>
+      (await decide(change, {}, request)).arms[1]!.bias;
     expect(await biasOf(set)).toBeCloseTo(2, 12);
     expect(await biasOf(set, allow({ costWeight: 0.5 }))).toBeCloseTo(0.5, 12);
     expect(await biasOf(set, { tenant: "constructor" })).toBeCloseTo(0.3, 12);

@@ -95,7 +95,13 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const biases = { ...overloadBiases(arms(), routing), load: currentLoad };
       const costWeight = request.allow.costWeight ?? costWeights.get(request.tenant) ?? routing.costWeight;
       try {
-        scored = scoreArms(contenders, routerPolicy, prior, { ...biases, costWeight, explorationFloor: routing.explorationFloor ?? 0 }, random);
+        scored = scoreArms(
+          contenders,
+          routerPolicy,
+          prior,
+          { ...biases, costWeight, explorationFloor: routing.explorationFloor ?? 0 },
+          random,
+        );
       } catch (error) {
         if (!(error instanceof RangeError)) throw error;
       }

@@ -144,7 +144,8 @@ export function directPosteriors(
   const rewarded = decisions.flatMap((decision) => {
     const { reward, weight } = rewardOf(byRequest.get(`${decision.tenant}/${decision.requestId}`) ?? []);
     const x = decision.arms.find(({ arm }) => arm === decision.arm)?.context ?? [];
-    const usable = weight > 0 && decision.featureVersion === featureVersion && x.length === dimension && x.every(Number.isFinite);
+    const usable =
+      weight > 0 && decision.featureVersion === featureVersion && x.length === dimension && x.every(Number.isFinite);
     return usable ? [{ decision, reward, weight, x }] : [];
   });
   const newest = Math.max(...rewarded.map(({ decision }) => hourOf(decision)));
