@@ -1,10 +1,9 @@
 // Options of the commands that evaluate policies, and the reading that they share.
 import { InvalidArgumentError, type Command } from "commander";
-import { constantPrior, priorPosterior } from "../algorithms/bandit.ts";
-import { FEATURE_COUNT } from "../algorithms/features.ts";
 import { sharingDomain } from "../algorithms/identity.ts";
 import { estimators, type Estimator } from "../algorithms/off-policy/estimators.ts";
 import { intervalKinds, type IntervalKind } from "../algorithms/off-policy/evaluate.ts";
+import { routerPrior } from "../policies/prior.ts";
 import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { readLog, type ReadLog } from "../serving/off-policy/read.ts";
@@ -75,7 +74,6 @@ export async function readWindow(
     throw new CommandError(
       `--since ${new Date(since).toISOString()} is not before --until ${new Date(until).toISOString()}`,
     );
-  const { priorMean, priorVariance, noiseVariance } = config.routing;
   const read = await readLog({
     clickhouse,
     window: {
@@ -84,7 +82,7 @@ export async function readWindow(
       domain: domain === undefined || domain.includes("/") ? domain : sharingDomain("default", domain),
     },
     targets,
-    prior: priorPosterior(constantPrior(FEATURE_COUNT, priorMean, priorVariance, noiseVariance)),
+    prior: routerPrior(config.routing).unknown,
     maxDecisions: options.decisions,
     correctFeedback: options.correctFeedback === true,
     signal: io.signal,

@@ -42,9 +42,8 @@ export interface Biases {
 }
 
 /**
- * What the policy believes of an arm: its own prior, else the configured one, where it knows
- * nothing of it. An arm that changed
- * its model is a new one.
+ * What the policy believes of an arm; where it knows nothing of it, the policy's own prior, else
+ * the configured one. An arm that changed its model is a new one.
  */
 export function believed(
   policy: Pick<RouterPolicy, "arms" | "prior">,
