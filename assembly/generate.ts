@@ -4,7 +4,8 @@ import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
-import type { Breakers } from "../serving/breakers.ts";
+import type { Breakers, BreakersOf } from "../serving/breakers.ts";
+import { fallbackOf } from "../serving/fallback.ts";
 import { publishInventory } from "../serving/inventory.ts";
 import { publishDeltas } from "../serving/deltas.ts";
 import { createLinkHistory } from "../serving/link-history.ts";
@@ -17,8 +18,9 @@ export async function startGenerate(
   session: SessionOf<typeof generate>,
   instance: string,
   config: ArmConfig,
-  breakers: Pick<Breakers, "guard">,
+  breakersOf: BreakersOf<Pick<Breakers, "guard" | "state">>,
 ): Promise<RunningStage> {
+  const breakers = breakersOf(session);
   const log = session.log.child({ stage: stageName("generate", config.name) });
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
@@ -34,9 +36,9 @@ export async function startGenerate(
   const pipeline = generate.bind({
     arm: breakers.guard(config.name, arm),
     deltas: deltas.open,
-    limits,
-    partitions: replies.now,
-    clock: Date.now,
+    // An inline arm's work is found by the look at what is left of it, within seconds.
+    fallback: fallbackOf(session, breakers, ({ dispatch }) => dispatch === "queued"),
+    ...{ limits, partitions: replies.now, clock: Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();

@@ -94,7 +94,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
   const pass = learn.bind({
     aggregate: createAggregate({
       clickhouse,
-      topics: { feedback: topic("feedback"), decisions: topic("decisions") },
+      topics: { feedback: topic("feedback"), decisions: topic("decisions"), responses: topic("responses") },
       featureVersion: FEATURE_VERSION,
       dimension: FEATURE_COUNT,
     }),

@@ -23,8 +23,9 @@ import { createStageMetrics } from "../metrics/stage.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
+import { fallbackOf } from "../serving/fallback.ts";
 import { atMost } from "../serving/at-most.ts";
-import type { Breakers } from "../serving/breakers.ts";
+import type { BreakersOf } from "../serving/breakers.ts";
 import { restoreSeenIds } from "../serving/seen.ts";
 import { publishDeltas } from "../serving/deltas.ts";
 import { holdDocuments } from "../serving/documents.ts";
@@ -54,8 +55,9 @@ export interface RunningPlan extends RunningStage {
 export async function startPlan(
   session: SessionOf<typeof plan>,
   instance: string,
-  breakers: Breakers,
+  breakersOf: BreakersOf,
 ): Promise<RunningPlan> {
+  const breakers = breakersOf(session);
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
   const clock = Date.now;
@@ -126,6 +128,7 @@ export async function startPlan(
     limits: config.limits,
     partitions: replies.now,
     inline: inline.of,
+    fallback: fallbackOf(session, breakers),
     arms: session.arms.routed,
     clock,
     seen,

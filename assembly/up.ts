@@ -1,7 +1,6 @@
 // Runs stages in this process: all of them by default, each under the same stable instance id.
 import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
-import { createBreakerMetrics } from "../metrics/breakers.ts";
-import { shareBreakers, type SharedBreakers } from "../serving/breakers.ts";
+import { shareBreakers, type BreakersOf, type SharedBreakers } from "../serving/breakers.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage-health.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -57,17 +56,14 @@ export async function startStages(
   let gateway: RunningGateway | undefined;
   let shared: SharedBreakers | undefined;
   /** One for all arms that this process calls, as plan or as generate. */
-  const breakers = (): SharedBreakers =>
-    (shared ??= shareBreakers(session, {
-      ...{ instance: instance.id, metrics: createBreakerMetrics(session.metrics), log: session.log },
-    }));
+  const breakersOf: BreakersOf = (session) => (shared ??= shareBreakers(session, instance.id));
   const stop = async (): Promise<void> => {
     await Promise.all([generators?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
     await shared?.stop();
     await instance.release();
   };
   const start = async (stage: StageName): Promise<void> => {
-    if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakers())));
+    if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf)));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") running.push(await startCurate(session, instance.id));
@@ -77,7 +73,7 @@ export async function startStages(
       running.push((gateway = await startGateway(session, instance.id)));
     } else
       generators = await startGenerators(session, async (arm) =>
-        arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm, breakers()),
+        arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm, breakersOf),
       );
   };
   const results = await Promise.allSettled(stages.map(start));

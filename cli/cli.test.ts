@@ -198,6 +198,7 @@ describe("ask", () => {
         arm: null,
         model: null,
         source: "none",
+        failedArms: [],
         exampleIds: [],
         usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 },
         duplicate: false,

@@ -14,6 +14,8 @@ export function describeAnswer({ response, decision }: { response: Response; dec
   ];
   lines.push("", pc.dim(facts.join(" · ")));
   if (decision !== null) lines.push(...describeDecision(decision));
+  for (const { arm, code } of response.failedArms)
+    lines.push(pc.yellow(`${arm} failed (${code}): another arm took over`));
   if (response.degraded.length > 0) lines.push(pc.yellow(`degraded: ${response.degraded.join(", ")}`));
   lines.push(pc.dim(`request ${response.requestId}`));
   return `${lines.join("\n")}\n`;

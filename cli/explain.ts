@@ -133,6 +133,10 @@ function describeConversation({
   else {
     const { status, arm, model, source, totalMs, promptTokens, completionTokens, cost, errorCode, errorMessage } =
       response;
+    for (const failed of response.failedArms)
+      lines.push(
+        pc.yellow(`  ${failed.arm} failed: ${failed.code} after ${failed.attempts} attempts; another arm took over`),
+      );
     lines.push(
       status === "ok" ? indent(response.text) : pc.red(`  ${status}: ${errorCode ?? ""} ${errorMessage ?? ""}`),
     );

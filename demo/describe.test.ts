@@ -47,6 +47,7 @@ const response: Response = {
   arm: "small",
   model: "small-model",
   source: "generated",
+  failedArms: [],
   exampleIds: ["far", "near"],
   usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1 },
   duplicate: false,

@@ -10,6 +10,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   finishReason: "stop",
   arm: "small",
   model: "small-1",
+  failedArms: [],
   source: "generated",
   exampleIds: [],
   usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },

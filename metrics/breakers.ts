@@ -1,4 +1,5 @@
-// The circuit breakers of the arms as this process sees them (docs/operations.md).
+// The circuit breakers of the arms as this process sees them, and arms that take over from others
+// (docs/operations.md).
 import { Counter } from "prom-client";
 import type { BreakerState } from "../algorithms/breaker.ts";
 import { gaugesOf, oncePerRegistry } from "./instruments.ts";
@@ -6,6 +7,8 @@ import type { MetricsRegistry } from "./stage.ts";
 
 export interface BreakerMetrics {
   changed(arm: string, to: BreakerState): void;
+  /** `to` takes over a request at which `from` failed with that code. */
+  fallback(from: string, to: string, code: string): void;
 }
 
 const levels: Readonly<Record<BreakerState, number>> = { closed: 0, "half-open": 1, open: 2 };
@@ -22,7 +25,14 @@ export const createBreakerMetrics = oncePerRegistry((registry: MetricsRegistry):
     labelNames: ["arm", "to"],
     registers: [registry],
   });
+  const fallbacks = new Counter({
+    name: "precedent_fallbacks_total",
+    help: "Requests that another arm took over, by the arm that failed and the code of its failure.",
+    labelNames: ["from", "to", "code"],
+    registers: [registry],
+  });
   return {
+    fallback: (from, to, code) => fallbacks.inc({ from, to, code }),
     changed(arm, to) {
       state.set({ arm }, levels[to]);
       transitions.inc({ arm, to });

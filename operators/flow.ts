@@ -83,8 +83,8 @@ export interface Prompt {
   /** Name of the policy of linked prefill that the request asks for; absent: the arm's own. */
   linkPolicy?: string;
 }
-/** After call: answered, or failed for good. */
+/** After call: answered, failed for good, or another arm's to answer. */
 export interface Called extends Linked {
-  /** The response. */
-  emits: Emit<"responses">[];
+  /** The response, or the work for the other arm. */
+  emits: Emit<"responses" | "work">[];
 }

@@ -42,6 +42,7 @@ export function refusedResponse(
     finishReason: null,
     arm: null,
     model: null,
+    failedArms: [],
     source: "none",
     exampleIds: [],
     usage: { ...NO_USAGE },

@@ -10,9 +10,10 @@ export const generate = pipeline()
     {
       name: "generate",
       sources: ["work"],
-      // What linked prefill measured before.
-      tables: ["ClickHouse"],
-      outputs: ["responses", "dead-letters"],
+      // Which arms may take over; what linked prefill measured before.
+      tables: ["breakers", "ClickHouse"],
+      // Work for another arm, where this one fails.
+      outputs: ["responses", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
       // its policies is chosen; what the arm has said so far.
       beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas"],

@@ -234,6 +234,20 @@ describe("places", () => {
     expect(call("a-1").place.leave({ pool: "slow", bytes: 30 })).toBe(false);
   });
 
+  test("what goes on elsewhere a second time has room there and none in the first pool any more", async () => {
+    const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
+    deliver(["a-0", "b-0", "c-0"]);
+    await settled();
+    const [a, b, c] = ["a-0", "b-0", "c-0"].map((value) => call(value).place);
+    expect(a!.leave({ pool: "slow", bytes: 1_000 })).toBe(true);
+    expect(b!.leave({ pool: "fast", bytes: 1_000 })).toBe(true);
+    // No room there: it stays where it is.
+    expect(a!.leave({ pool: "fast", bytes: 10 })).toBe(false);
+    expect(c!.leave({ pool: "slow", bytes: 10 })).toBe(false);
+    expect(a!.leave({ pool: "other", bytes: 1_000 })).toBe(true);
+    expect(c!.leave({ pool: "slow", bytes: 10 })).toBe(true);
+  });
+
   test("the bytes of what is parked are bounded, too", async () => {
     const { deliver, call } = await setUp({ inFlight: 100, inFlightBytes: 100 });
     deliver(["a-".padEnd(40, "x"), "a-".padEnd(41, "x")]);

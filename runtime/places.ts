@@ -45,7 +45,7 @@ export interface Places {
   release(task: Task): void;
   /**
    * Gives its place back; false: too much is parked in that pool already, by its flow or by all.
-   * Without `waiting`: it waits for another record.
+   * Without `waiting`: it waits for another record. One that is parked moves to the pool named.
    */
   park(task: Task, waiting?: Waiting): boolean;
   /** What waits in a partition is somebody else's. */
@@ -128,10 +128,12 @@ export function createPlaces({ limits, flowOf = () => "", weightOf }: PlacesOpti
     },
 
     park(task, waiting) {
-      if (task.place !== "taken") return task.place === "parked";
       const parkedIn = { pool: waiting?.pool ?? repeats, bytes: Math.max(task.bytes, waiting?.bytes ?? 0) };
+      const moves = task.place === "parked" && waiting !== undefined && task.parkedIn?.pool !== parkedIn.pool;
+      if (task.place !== "taken" && !moves) return task.place === "parked";
       if (!poolOf(parkedIn.pool).enter(task.flow, parkedIn.bytes)) return false;
-      leave(task);
+      if (moves) unpark(task);
+      else leave(task);
       task.place = "parked";
       task.parkedIn = parkedIn;
       return true;

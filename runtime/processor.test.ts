@@ -187,6 +187,34 @@ describe("processor", () => {
     expect(await end(false)).toEqual(["step", left, "too many"]);
   });
 
+  test("what goes on elsewhere a second time moves there, or ends where no more may wait", async () => {
+    const pools: string[] = [];
+    const step: Step<In, unknown, "documents"> = () =>
+      elsewhere({
+        ...{ pool: "slow", bytes: 5, full: () => finish(emit("too many")) },
+        go: () =>
+          Promise.resolve(
+            elsewhere({
+              ...{ pool: "other", bytes: 6, full: () => finish(emit("too many of the other")) },
+              go: () => Promise.resolve(finish(emit("answer of the other"))),
+            }),
+          ),
+      });
+    const last: Step<In, Said, "documents"> = (received, context) =>
+      step(received, context) as ReturnType<typeof last<typeof received>>;
+    const end = async (rooms: string[]): Promise<string[]> => {
+      const place = {
+        leave: (waiting?: { pool: string }) => (pools.push(waiting?.pool ?? ""), rooms.includes(waiting?.pool ?? "")),
+        take: () => Promise.resolve(),
+      };
+      const bytes = JSON.stringify(document("q"));
+      const outputs = await setUp({ step: last }).process(rawRecord(7, bytes), position, never(), place);
+      return [...pools.splice(0), ...outputs.map(({ value }) => (JSON.parse(String(value)) as Document).text)];
+    };
+    expect(await end(["slow", "other"])).toEqual(["slow", "other", "answer of the other"]);
+    expect(await end(["slow"])).toEqual(["slow", "other", "too many of the other"]);
+  });
+
   test("when it fails until the deadline the request is refused", async () => {
     const step: Step<In, Said, "documents"> = () => retryLater(new Error("ClickHouse is away"));
     expect(await outputs({ step, deadlineMs: 120 })).toEqual(["documents refused: deadline_exceeded"]);

@@ -16,13 +16,16 @@ export const retryMs = { first: 50, limit: 5_000 };
 export function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place): Retry {
   return async (attempt) => {
     let left = false;
+    let waitsIn: string | undefined;
     const waits = backoff(retryMs);
     for (;;) {
       let outcome = await attempt();
-      if (outcome.kind === "elsewhere") {
+      while (outcome.kind === "elsewhere") {
         const { pool, bytes } = outcome;
-        left ||= place === undefined || place.leave({ pool, bytes });
-        outcome = left ? await outcome.go() : outcome.full();
+        const enters = waitsIn === pool || place === undefined || place.leave({ pool, bytes });
+        if (enters) waitsIn = pool;
+        left ||= enters;
+        outcome = enters ? await outcome.go() : outcome.full();
       }
       if (lost.aborted) throw new Abandoned("the partition was lost");
       if (outcome.kind !== "retryLater") {

@@ -85,8 +85,11 @@ export interface Waiting {
  */
 export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
   kind: "elsewhere";
-  /** Called once it has left its place; what it resolves to is the step's outcome. */
-  go(): Promise<Ending<T, O>>;
+  /**
+   * Called once it has left its place; what it resolves to is the step's outcome, which may go on
+   * elsewhere again.
+   */
+  go(): Promise<Outcome<T, O>>;
   /** The outcome where no more may wait in its pool. */
   full(): Ending<T, O>;
 }
@@ -95,7 +98,7 @@ export interface Elsewhere<T, O extends TopicName = TopicName> extends Waiting {
 export interface Place {
   /**
    * Gives it back while the record only waits, for another record or, with `waiting`, for something
-   * elsewhere; false: no more may wait so.
+   * elsewhere; a record that waits in another pool moves. false: no more may wait so.
    */
   leave(waiting?: Waiting): boolean;
   /** Resolves when it has one again, in its turn. */

@@ -407,6 +407,8 @@ export interface Response {
   finishReason: string | null;
   arm: string | null;
   model: string | null;
+  /** Arms in whose place `arm` answered, in order: the first is the decision's. */
+  failedArms: FailedArm[];
   /** none: no answer stands behind it. */
   source: "generated" | "cache" | "reuse" | "replayed" | "none";
   /** Shown to the model. */
@@ -420,6 +422,15 @@ export interface Response {
   error: ResponseError | null;
   degraded: string[];
   createdAt: number;
+}
+
+/** An arm that was asked and failed, or was not asked because its breaker was open. */
+export interface FailedArm {
+  arm: string;
+  /** As of a failed response; arm_broken: not asked. */
+  code: string;
+  /** Model calls made. */
+  attempts: number;
 }
 
 /** Tokens. */
@@ -456,6 +467,7 @@ export interface Work {
   decision: Decision;
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];
+  fallback: WorkFallback | null;
   /** Reserved: always null. */
   cacheKey: string | null;
   /** The deadline: when it passes nobody needs the answer. */
@@ -472,4 +484,12 @@ export interface Piece {
   id: string | null;
   role: "system" | "user" | "assistant" | "tool";
   text: string;
+}
+
+/** Another arm answers in place of the chosen one. */
+export interface WorkFallback {
+  /** That is to answer. */
+  arm: string;
+  /** In order; the first is the chosen one. */
+  failed: FailedArm[];
 }

@@ -6,7 +6,7 @@ import { createBreaker, type Breaker, type BreakerState, type Verdict } from "..
 import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../arms/arm.ts";
 import type { Config } from "../config/schema.ts";
 import type { ArmBreaker } from "../schemas/types.ts";
-import type { BreakerMetrics } from "../metrics/breakers.ts";
+import { createBreakerMetrics, type BreakerMetrics } from "../metrics/breakers.ts";
 import { shareRows, voidMs, type RowSession } from "./process-rows.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -20,7 +20,7 @@ export interface BreakersOptions {
   random: () => number;
   /** What other processes say of an arm. */
   others: (arm: string) => readonly Pick<ArmBreaker, "state">[];
-  metrics: BreakerMetrics;
+  metrics: Pick<BreakerMetrics, "changed">;
   log: SessionOf<object>["log"];
 }
 
@@ -125,18 +125,22 @@ export interface SharedBreakers extends Breakers {
   stop(): Promise<void>;
 }
 
+/** Of a stage that calls arms, or chooses them. */
+export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "arms" | "config" | "log" | "metrics">;
+
+/** The breakers of this process, for a stage. */
+export type BreakersOf<B = Breakers> = (session: BreakerSession) => B;
+
 /** With one arm there is nothing to choose: nothing is read, and nothing sent. */
-export function shareBreakers(
-  session: RowSession & Pick<SessionOf<object>, "arms" | "config">,
-  { instance, metrics, log }: { instance: string; metrics: BreakerMetrics; log: SessionOf<object>["log"] },
-): SharedBreakers {
+export function shareBreakers(session: BreakerSession, instance: string): SharedBreakers {
+  const { log } = session;
   const several = (): boolean => session.arms.configured().length > 1;
   const breakers = createBreakers({
     settings: session.config.routing.breaker,
     clock: () => performance.now(),
     random: Math.random,
     others: (arm) => rows.others(arm),
-    ...{ metrics, log },
+    ...{ metrics: createBreakerMetrics(session.metrics), log },
   });
   const rows = shareRows(session, {
     topic: "breakers",

@@ -35,6 +35,8 @@ export interface Conversation {
         arm: string | null;
         model: string | null;
         source: string;
+        /** Before the one that answered, in order. */
+        failedArms: { arm: string; code: string; attempts: number }[];
         totalMs: number;
         promptTokens: number;
         completionTokens: number;
@@ -91,7 +93,7 @@ export async function findConversation(
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
-      `SELECT status, text, arm, model, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
+      `SELECT status, text, arm, model, failed_arms AS failedArms, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
               cost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
     ),
     clickhouse.query<Of<"feedback">[number]>(

@@ -34,7 +34,10 @@ export interface SharedCallsOptions {
 }
 
 /** Where no arm is inline nothing is read, and before one was called nothing is sent. */
-export function shareCalls(session: RowSession, { own, instance, log }: SharedCallsOptions): SharedCalls {
+export function shareCalls(
+  session: RowSession<"inline-calls">,
+  { own, instance, log }: SharedCallsOptions,
+): SharedCalls {
   const rows = shareRows(session, {
     topic: "inline-calls",
     own: () => new Map([...own()].map(([arm, calls]) => [arm, { calls }])),

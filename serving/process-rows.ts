@@ -69,13 +69,18 @@ export interface ProcessRowsOptions<N extends RowTopic> {
   log: SessionOf<object>["log"];
 }
 
-type Declared = SessionOf<{ tables: ["inline-calls", "breakers"]; outputs: ["inline-calls", "breakers"] }>;
-export type RowSession = Pick<Declared, "kafka" | "codec" | "topic">;
+/** Of a stage that declares to follow and to write the topic. */
+export type RowSession<N extends RowTopic> = Pick<
+  SessionOf<{ tables: [N]; outputs: [N] }>,
+  "kafka" | "codec" | "topic"
+>;
 
 export function shareRows<N extends RowTopic>(
-  { kafka, codec, topic }: RowSession,
+  session: RowSession<N>,
   { topic: name, own, isIdle, follows, instance, log }: ProcessRowsOptions<N>,
 ): ProcessRows<RecordOf[N]> {
+  // Which of the topics it is the caller's types have checked.
+  const { kafka, codec, topic } = session as unknown as RowSession<RowTopic>;
   const table = createRowTable<RecordOf[N]>(Date.now);
   const follow = (): TopicReader =>
     followTable({

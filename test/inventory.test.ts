@@ -29,7 +29,11 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
   let folder = "";
   /** The arm's stage, which is started and stopped here, so that it begins with an empty memory. */
   let generate: RunningStage;
-  const startArm = () => startGenerate(system.session, "arm-1", system.config.arms[0]!, { guard: (_name, arm) => arm });
+  const startArm = () =>
+    startGenerate(system.session, "arm-1", system.config.arms[0]!, () => ({
+      guard: (_name, arm) => arm,
+      state: () => "closed",
+    }));
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "precedent-inventory-"));

@@ -316,17 +316,22 @@ it("outcomes of the most used examples", async () => {
   expect([...(await readExampleOutcomes(clickhouse, 1)).keys()]).toEqual(["a"]);
 });
 
-it("what an example gained with a model that the arm has no more counts a quarter", async () => {
+it("what an example gained with a model that the arm has no more counts a quarter, where another arm answered nothing", async () => {
   const answered = { topic: "t", partition: 0, timestamp: now };
   await serve(
     { id: "before", reward: 0.5, model: "m1", shown: ["a"], more: { createdAt: now - 60_000 } },
     { id: "after", reward: 0.5, model: "m2", shown: ["a"] },
     { id: "elsewhere", reward: 0.5, arm: "large", model: "m1", shown: ["b"] },
+    { id: "taken", reward: 0.5, model: "m2", shown: ["a"] },
   );
-  const responses = ["before", "after", "elsewhere"].flatMap((requestId, i) =>
+  const failed = { arm: "small", code: "endpoint_refused", attempts: 1 };
+  const responses = ["before", "after", "elsewhere", "taken"].flatMap((requestId, i) =>
     rowsOf
       .responses(
-        { ...testingRecords.responses, requestId, tenant: "default", createdAt: now },
+        {
+          ...testingRecords.responses,
+          ...{ requestId, tenant: "default", createdAt: now, failedArms: requestId === "taken" ? [failed] : [] },
+        },
         { ...answered, offset: i },
       )
       .flatMap(({ rows }) => rows),

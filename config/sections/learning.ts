@@ -81,6 +81,11 @@ export const routing = z.strictObject({
     })
     .prefault({}),
   /**
+   * Arms that may take over a request, one after the other, when the chosen one fails by its own
+   * fault (docs/arms.md); 0: none.
+   */
+  fallbacks: z.number().int().min(0).max(8).default(1),
+  /**
    * Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback.
    */
   askShare: z.number().min(0).max(1).default(0.01),

@@ -9,8 +9,8 @@ import { insertArmHours, insertRewards, selectDirty, selectRanges, selectStatist
 
 export interface AggregateDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command" | "insert">;
-  /** Full names of the topics that the tables feedback and decisions come from. */
-  topics: { feedback: string; decisions: string };
+  /** Full names of the topics that the tables come from. */
+  topics: { feedback: string; decisions: string; responses?: string };
   featureVersion: number;
   /** Length of a context of that version; decisions with another are left out. */
   dimension: number;
@@ -19,7 +19,7 @@ export interface AggregateDependencies {
 }
 
 export interface Progress {
-  /** Rows of feedback and decisions that were new. */
+  /** Rows of feedback, decisions and responses that were new. */
   rows: number;
   /** Buckets of arm_hours that were recomputed. */
   buckets: number;
@@ -33,6 +33,8 @@ export interface Aggregate {
   /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
 }
+
+type Table = "feedback" | "decisions" | "responses";
 
 interface Range {
   /** Cluster and topic that the offsets belong to. */
@@ -63,8 +65,11 @@ export function createAggregate({
   const reader = `router@${featureVersion}`;
 
   /** Of one origin at a time; more: of another there is something new, too. */
-  const ranges = async (table: "feedback" | "decisions"): Promise<{ found: Range[]; more: boolean }> => {
-    const rows = await clickhouse.query<Range>(selectRanges(table), { topic: topics[table], reader });
+  const ranges = async (table: Table): Promise<{ found: Range[]; more: boolean }> => {
+    const topic = topics[table];
+    // Those whose topic is not named are looked at only with their decision or feedback.
+    if (topic === undefined) return { found: [], more: false };
+    const rows = await clickhouse.query<Range>(selectRanges(table), { topic, reader });
     const found = rows
       .filter(({ origin }) => origin === rows[0]?.origin)
       .map(({ origin, partition, next, end }) => ({ origin, partition, next, end: Math.min(end, next + maxRows) }));
@@ -88,9 +93,10 @@ export function createAggregate({
     async advance() {
       // Read before anything is computed: what comes meanwhile may be in the numbers already and is
       // new again next time, which does no harm.
-      const both = await Promise.all([ranges("feedback"), ranges("decisions")]);
-      const [feedback, decisions] = [both[0].found, both[1].found];
-      const rows = [...feedback, ...decisions].reduce((sum, { next, end }) => sum + end - next, 0);
+      const all = await Promise.all([ranges("feedback"), ranges("decisions"), ranges("responses")]);
+      const [feedback, decisions, responses] = [all[0].found, all[1].found, all[2].found];
+      const found = [...feedback, ...decisions, ...responses];
+      const rows = found.reduce((sum, { next, end }) => sum + end - next, 0);
       if (rows === 0) return { rows, buckets: 0, more: false };
 
       const parameters = { ...bounds("feedback", topics.feedback, feedback) };
@@ -98,12 +104,14 @@ export function createAggregate({
       const dirty = await clickhouse.query<Bucket>(selectDirty, {
         ...parameters,
         ...bounds("decisions", topics.decisions, decisions),
+        ...bounds("responses", topics.responses ?? "", responses),
         featureVersion,
       });
       for (const span of spans(dirty)) await recompute(span);
       const positions = [
         ...feedback.map((range) => ({ topic: topics.feedback, ...range })),
         ...decisions.map((range) => ({ topic: topics.decisions, ...range })),
+        ...responses.map((range) => ({ topic: topics.responses ?? "", ...range })),
       ].map(({ topic, origin, partition, end }) => ({
         reader,
         topic: positionName(topic, origin),
@@ -114,8 +122,7 @@ export function createAggregate({
       return {
         rows,
         buckets: dirty.length,
-        more:
-          both.some(({ more }) => more) || [...feedback, ...decisions].some(({ next, end }) => end - next === maxRows),
+        more: all.some(({ more }) => more) || found.some(({ next, end }) => end - next === maxRows),
       };
     },
 
@@ -154,7 +161,7 @@ interface StatisticsRow {
  * Query parameters for inRange of statements.ts; partitions that are not in the maps have the empty
  * range [0, 0).
  */
-function bounds(table: "feedback" | "decisions", topic: string, ranges: readonly Range[]): Record<string, unknown> {
+function bounds(table: Table, topic: string, ranges: readonly Range[]): Record<string, unknown> {
   return {
     [`${table}Topic`]: topic,
     [`${table}Origin`]: ranges[0]?.origin ?? "",

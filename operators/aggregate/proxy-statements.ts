@@ -15,6 +15,7 @@
 //
 // Rows of a model that the arm has no more weigh less: what helped one may not help the next
 // (docs/design/selection.md, Training).
+import { answeredByAnother } from "./statements.ts";
 
 /**
  * A trial's weight is 1; two outcomes on the same question vary half as much as a transformed one.
@@ -27,10 +28,13 @@ const usable = (source: string): string =>
   `${source}.features_version = {featureVersion:UInt32} AND length(${source}.features) = {featureCount:UInt32}
    AND arrayAll(value -> isFinite(value), ${source}.features)`;
 
-/** Requests with a reward; feedback of judges counts as little here as for the router. */
+/**
+ * Requests with a reward; feedback of judges counts as little here as for the router. What another
+ * arm answered than the one decided on says nothing of the examples that were chosen for that.
+ */
 const rewarded = `
   SELECT request_id, tenant, reward, least(weight, 1) AS reward_weight, newest_at
-  FROM rewards FINAL WHERE weight > 0`;
+  FROM rewards FINAL WHERE weight > 0 AND (request_id, tenant) NOT IN (${answeredByAnother})`;
 
 /** The model that each arm had last. */
 const currentModels = `

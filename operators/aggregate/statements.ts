@@ -6,7 +6,7 @@
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
 /** Rows of `table` whose offsets are new, of the topic in the parameter `topicParameter`. */
-const inRange = (table: "feedback" | "decisions"): string => `
+const inRange = (table: "feedback" | "decisions" | "responses"): string => `
   topic = {${table}Topic:String} AND kafka_origin = {${table}Origin:String}
   AND kafka_offset >= {${table}From:Map(Int32, UInt64)}[kafka_partition]
   AND kafka_offset < {${table}To:Map(Int32, UInt64)}[kafka_partition]`;
@@ -76,6 +76,12 @@ FROM newest
 GROUP BY request_id, tenant
 SETTINGS distributed_product_mode = 'local'`;
 
+/**
+ * Requests that another arm answered than the one decided on: their rewards say nothing of it, and
+ * no probability is logged with which the other one was chosen. Left out of what is learnt.
+ */
+export const answeredByAnother = "SELECT request_id, tenant FROM responses WHERE notEmpty(failed_arms)";
+
 /** x of the chosen arm, and which bucket a decision falls into. */
 const chosen = `
   arms.model[indexOf(arms.arm, arm)] AS chosen_model,
@@ -83,9 +89,9 @@ const chosen = `
   toUnixTimestamp(toStartOfHour(created_at)) AS hour`;
 
 /**
- * Buckets of decisions whose reward may have changed: those with new feedback, and new decisions on
- * which there is a reward already. A feedback that comes before its decision waits in rewards and
- * is found by the second half.
+ * Buckets of decisions whose reward may have changed: those with new feedback, new decisions on
+ * which there is a reward already, and those that turn out to be answered by another arm. A
+ * feedback that comes before its decision waits in rewards and is found by the second half.
  */
 export const selectDirty = `
 WITH touched AS (
@@ -93,6 +99,9 @@ WITH touched AS (
   UNION DISTINCT
   SELECT request_id, tenant FROM rewards
   WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM decisions WHERE ${inRange("decisions")})
+  UNION DISTINCT
+  SELECT request_id, tenant FROM rewards
+  WHERE (request_id, tenant) IN (${answeredByAnother} AND ${inRange("responses")})
 )
 SELECT DISTINCT chosen_arm AS arm, chosen_model AS model, hour FROM (
   SELECT arm AS chosen_arm, ${chosen} FROM decisions FINAL
@@ -119,6 +128,11 @@ WITH
     WHERE feature_version = {featureVersion:UInt32}
       AND created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
       AND length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x)
+      -- A response comes within a day, the longest deadline there is.
+      AND (request_id, tenant) NOT IN (
+        ${answeredByAnother}
+          AND created_at >= toDateTime({firstHour:UInt32}, 'UTC') - INTERVAL 1 HOUR
+          AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 26 HOUR)
   ),
   rewarded AS (
     SELECT request_id, tenant, reward, weight, newest_at FROM rewards FINAL
@@ -177,7 +191,7 @@ ORDER BY arm, model`;
  * positionName(topic, origin): those of a topic that was made again say nothing of the one before
  * it.
  */
-export const selectRanges = (table: "feedback" | "decisions"): string => `
+export const selectRanges = (table: "feedback" | "decisions" | "responses"): string => `
 SELECT stored.kafka_origin AS origin, stored.kafka_partition AS partition, greatest(seen.next_offset, stored.first) AS next, stored.end AS end
 FROM (
   SELECT toString(kafka_origin) AS kafka_origin, kafka_partition, min(kafka_offset) AS first, max(kafka_offset) + 1 AS end

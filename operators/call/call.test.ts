@@ -5,6 +5,7 @@ import type { Request, Work } from "../../schemas/types.ts";
 import type { Called, Linked } from "../flow.ts";
 import { aContext, aRequest, NOW } from "../values.testing.ts";
 import { createCall } from "./call.ts";
+import type { Fallback } from "./fallback.ts";
 import { anAnswer, aTaken } from "./values.testing.ts";
 
 const answer = anAnswer({ text: "ls -a é", attempts: 2, queueMs: 4 });
@@ -18,9 +19,10 @@ interface Run {
   at?: [number, number];
   aborted?: boolean;
   partitions?: number;
+  fallback?: Fallback;
 }
 
-async function run({ work, request, result = answer, at = [30, 50], aborted = false, partitions }: Run) {
+async function run({ work, request, result = answer, at = [30, 50], aborted = false, partitions, fallback }: Run) {
   const calls: ArmRequest[] = [];
   const times = at.map((ms) => NOW + ms);
   const clock = (): number => times.shift() ?? NaN;
@@ -34,7 +36,12 @@ async function run({ work, request, result = answer, at = [30, 50], aborted = fa
   };
   const taken = aTaken({ request: aRequest(request), ...work });
   const linked: Linked = { ...taken, prompt: { pieces: taken.record.pieces } };
-  const call = createCall({ arm, clock, ...(partitions === undefined ? {} : { partitions: () => partitions }) });
+  const call = createCall({
+    arm,
+    clock,
+    fallback,
+    ...(partitions === undefined ? {} : { partitions: () => partitions }),
+  });
   const outcome = await call(linked, { ...aContext(), signal: controller.signal });
   return { outcome, calls, linked };
 }
@@ -63,6 +70,7 @@ describe("call", () => {
           finishReason: "stop",
           arm: "small",
           model: "small-1",
+          failedArms: [],
           source: "generated",
           exampleIds: ["e1"],
           usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
@@ -130,5 +138,61 @@ describe("call", () => {
   it("leaves the work to the next owner when the partition was lost", async () => {
     expect((await run({ result: failed("cancelled"), aborted: true })).outcome.kind).toBe("retryLater");
     expect((await run({ result: failed("model_failed"), aborted: true })).outcome.kind).toBe("retryLater");
+  });
+
+  describe("where another arm can take over", () => {
+    const fallback: Fallback = {
+      next: () => ({ name: "large", examples: true, template: "chat-turns" }),
+      handOver: (work, { name }, { code, attempts }) => ({
+        ...work,
+        fallback: { arm: name, failed: [{ arm: work.decision.arm, code, attempts }] },
+      }),
+    };
+
+    it.each([
+      "endpoint_refused",
+      "endpoint_unavailable",
+      "endpoint_timeout",
+      "rate_limited",
+      "stream_cut",
+      "model_failed",
+      "arm_broken",
+    ])("gives it the work in place of the response after %s", async (code) => {
+      const { outcome, calls } = await run({ result: failed(code), fallback });
+      expect(calls[0]).toMatchObject({ replaceable: true });
+      expect(emits(outcome)).toMatchObject([
+        {
+          output: "work",
+          arm: "large",
+          key: "r1",
+          record: { fallback: { arm: "large", failed: [{ arm: "small", code }] } },
+        },
+      ]);
+    });
+
+    it.each<[string, Run]>([
+      ["an answer", {}],
+      ["a request that is refused", { result: failed("endpoint_rejected") }],
+      ["a prompt too long", { result: failed("prompt_too_large") }],
+      ["an answer that the log lacks", { result: failed("not_recorded") }],
+      ["the deadline of the request", { result: { ...failed("endpoint_timeout"), retriable: false } }],
+      ["what comes late", { result: failed("endpoint_refused"), at: [30, 120_000] }],
+    ])("keeps %s", async (_what, options) => {
+      const { outcome } = await run({ ...options, fallback });
+      expect(emits(outcome).map(({ output }) => output)).toEqual(["responses"]);
+    });
+
+    it("gives nothing away of a partition that was lost", async () => {
+      const { outcome } = await run({ result: failed("endpoint_refused"), aborted: true, fallback });
+      expect(outcome.kind).toBe("retryLater");
+    });
+
+    it("answers as that arm, with the attempts of those that failed", async () => {
+      const before = { arm: "first", code: "endpoint_refused", attempts: 3 };
+      const [emit] = emits((await run({ work: { fallback: { arm: "small", failed: [before] } } })).outcome);
+      expect(emit?.record).toMatchObject({
+        ...{ status: "ok", arm: "small", attempt: 5, failedArms: [before], degraded: ["embedder", "fallback"] },
+      });
+    });
   });
 });

@@ -1,15 +1,20 @@
-// Calls the arm and makes the one final response. Needs link before it. A repeated call may cost
-// twice; the response is published once, for the stage commits it with the work. It never retries:
+// Calls the arm and makes the one final response, or the work for another arm where this one failed
+// by its own fault (fallback.ts). Needs link before it. A repeated call may cost twice; response or
+// work is published once, for the stage commits it with the work that was taken. It never retries:
 // that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
-import type { Arm } from "../../arms/arm.ts";
+import { isArmsFault, type Arm } from "../../arms/arm.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
-import type { Called, Linked } from "../flow.ts";
+import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
+import { failedArms, type Fallback } from "./fallback.ts";
 import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
 
 /** What it reads of a piece of work, and what it adds. */
-type Needs = Pick<Linked, "record" | "timestamp" | "prompt">;
+interface Needs extends Pick<Linked, "record" | "timestamp" | "prompt"> {
+  /** Where they are still at hand. */
+  examplesByArm?: ReadonlyMap<string, readonly SelectedExample[]>;
+}
 type Adds = Pick<Called, "emits">;
 
 /** Whose answer is under way, and where its reader looks for the pieces. */
@@ -29,6 +34,8 @@ export interface CallDependencies {
   arm: Pick<Arm, "answer">;
   /** For requests that ask for pieces; absent: nobody hears of them. */
   deltas?: ((target: DeltaTarget) => DeltaSink) | undefined;
+  /** Absent: no other arm takes over. */
+  fallback?: Fallback | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
@@ -37,7 +44,8 @@ export interface CallDependencies {
 
 const timerMs = 2;
 
-export function createCall({ arm, deltas, clock, partitions = () => Infinity }: CallDependencies): Step<Needs, Adds> {
+export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
+  const { arm, deltas, fallback, clock, partitions = () => Infinity } = dependencies;
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
@@ -48,11 +56,19 @@ export function createCall({ arm, deltas, clock, partitions = () => Infinity }: 
 
     const { pieces, linkPolicy } = linked.prompt;
     const { params, tenant } = request;
-    const asked = { requestId, tenant, pieces, params, deadline: notAfter, ...(linkPolicy && { linkPolicy }) };
+    const next = fallback?.next(work);
+    const asked = {
+      ...{ requestId, tenant, pieces, params, deadline: notAfter },
+      ...(linkPolicy && { linkPolicy }),
+      ...(next && { replaceable: true }),
+    };
     const to = replyPartition(request, partitions());
     const { partition } = to;
     const sink = request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
-    const result = await arm.answer(asked, signal, sink?.text).finally(() => sink?.end());
+    // A reader starts over with every attempt: those of arms that failed before count, too.
+    const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
+    const onText = sink && ((text: string, attempt: number) => sink.text(text, attempt + before));
+    const result = await arm.answer(asked, signal, onText).finally(() => sink?.end());
     const times = { called, finished: clock() };
     // The timers of the deadline may end a call a little before it.
     const early = result.kind === "failure" ? timerMs : 0;
@@ -61,6 +77,10 @@ export function createCall({ arm, deltas, clock, partitions = () => Infinity }: 
     if (!isLate && result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
+    if (!isLate && result.kind === "failure" && fallback !== undefined && next !== undefined && isArmsFault(result)) {
+      const record = fallback.handOver(work, next, result, linked.examplesByArm);
+      return ok({ ...linked, emits: [{ output: "work", arm: next.name, key: requestId, record }] });
+    }
     const response = isLate
       ? lateResponse(work, requestId, result, { ...times, message: lateMessage(notAfter, times.finished) })
       : result.kind === "answer"

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
-import type { Ending } from "../../runtime/step.ts";
+import type { Outcome } from "../../runtime/step.ts";
 import type { Request } from "../../schemas/types.ts";
 import type { Composed } from "../flow.ts";
 import { aContext, aRequest, NOW } from "../values.testing.ts";
@@ -44,13 +44,44 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
   return { calls, refusals, composed, outcome: call(composed, aContext()) };
 }
 
+/** small fails, and another arm takes over. */
+async function handedTo(other: string, inline: string[]) {
+  const result = { kind: "failure", code: "endpoint_unavailable", message: "", attempts: 2, retriable: true } as const;
+  const answers: Record<string, ArmResult> = { small: result, [other]: answer };
+  const asked: string[] = [];
+  const call = createCallInline({
+    inline: (name) =>
+      inline.includes(name)
+        ? {
+            answer: () => {
+              asked.push(name);
+              return Promise.resolve(answers[name]!);
+            },
+            refused: () => undefined,
+          }
+        : undefined,
+    fallback: {
+      next: ({ fallback }) => (fallback === null ? { name: other, examples: true, template: "chat-turns" } : undefined),
+      handOver: (work, { name }, { code, attempts }) => ({
+        ...work,
+        fallback: { arm: name, failed: [{ arm: "small", code, attempts }] },
+      }),
+    },
+    clock: () => NOW + 20,
+  });
+  const started = await call({ work: aWork() }, aContext());
+  if (started.kind !== "elsewhere") throw new Error(started.kind);
+  return { asked, next: await started.go() };
+}
+
 async function elsewhere(options: Options = {}, how: "go" | "full" = "go") {
   const { outcome, ...more } = setUp(options);
   const started = await outcome;
   if (started.kind !== "elsewhere") throw new Error(started.kind);
   return { ...more, started, ending: await started[how]() };
 }
-const emitsOf = (ending: Ending<unknown, "decisions" | "responses">) => (ending.kind === "finish" ? ending.emits : []);
+const emitsOf = (ending: Outcome<unknown, "decisions" | "responses" | "work">) =>
+  ending.kind === "finish" ? ending.emits : [];
 
 describe("call of an inline arm", () => {
   it("passes on the work for every other arm, as it was composed", async () => {
@@ -120,5 +151,25 @@ describe("call of an inline arm", () => {
   it("leaves a call that was cut off to the partition's next owner", async () => {
     const result = { kind: "failure", code: "cancelled", message: "", attempts: 0, retriable: true } as const;
     expect((await elsewhere({ result })).ending.kind).toBe("retryLater");
+  });
+
+  it("goes on in the pool of an inline arm that takes over, and ends with one decision and its response", async () => {
+    const { asked, next } = await handedTo("large", ["small", "large"]);
+    expect(next).toMatchObject({ kind: "elsewhere", pool: "large" });
+    expect(asked).toEqual(["small"]);
+    const ending = next.kind === "elsewhere" ? await next.go() : next;
+    const emits = ending.kind === "finish" ? ending.emits : [];
+    expect(emits.map(({ output }) => output)).toEqual(["decisions", "responses"]);
+    expect(emits[0]?.record).toMatchObject({ arm: "small" });
+    expect(emits[1]?.record).toMatchObject({ status: "ok", arm: "large", attempt: 3, failedArms: [{ arm: "small" }] });
+  });
+
+  it("ends with the decision and the work for a queued arm that takes over", async () => {
+    const { next } = await handedTo("large", ["small"]);
+    const emits = next.kind === "finish" ? next.emits : [];
+    expect(emits).toMatchObject([
+      { output: "decisions", record: { arm: "small" } },
+      { output: "work", arm: "large", key: "r1", record: { fallback: { arm: "large" } } },
+    ]);
   });
 });

@@ -1,89 +1,117 @@
 // Calls the arm that was chosen, where it is one that plan calls itself (dispatch: inline), and
-// ends with its decision and its response; the work for all other arms passes through. Needs
-// compose before it. Delivery as of generate: the call may be repeated after a crash, decision and
-// response are published once, for the stage commits them with the request's position. The request
-// waits without a place of the stage, in a pool of its arm, so that a slow arm holds nobody back; a
-// request that its pool has no room for is refused.
+// ends with its decision and its response, or with the decision and the work for a queued arm that
+// takes over; the work for all other arms passes through. Needs compose before it. Delivery as of
+// generate: the call may be repeated after a crash, decision and response are published once, for
+// the stage commits them with the request's position. The request waits without a place of the
+// stage, in a pool of its arm, so that a slow arm holds nobody back; a request that its pool has no
+// room for is refused.
 import {
   elsewhere,
   ok,
+  type Elsewhere,
   type Emit,
-  type Ending,
   type Finish,
+  type Outcome,
   type Refuse,
   type Step,
   type StepContext,
 } from "../../runtime/step.ts";
 import type { Decision, StepTiming, Work } from "../../schemas/types.ts";
-import type { Composed } from "../flow.ts";
+import type { Composed, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
 import { createCall, type CallDependencies } from "./call.ts";
+import { armOf } from "./fallback.ts";
 import { refusedWork } from "./response.ts";
 
 /** What it reads of a request, and where what it ends in goes. */
-type Needs = Pick<Composed, "work">;
-type Outputs = "decisions" | "responses";
+interface Needs extends Pick<Composed, "work"> {
+  /** Chosen for each arm; one that takes over is shown its own. */
+  examplesByArm?: ReadonlyMap<string, SelectedExample[]>;
+}
+type Outputs = "decisions" | "responses" | "work";
 
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
   /** The arm of that name, if plan calls it itself; it is told of every refusal, with its code. */
-  inline: (arm: string) => (CallDependencies["arm"] & { refused(code: string): void }) | undefined;
+  inline: (arm: string) => InlineArm | undefined;
 }
+type InlineArm = CallDependencies["arm"] & { refused(code: string): void };
 
 export function createCallInline({
   inline,
   deltas,
+  fallback,
   clock,
   partitions = () => Infinity,
 }: CallInlineDependencies): Step<Needs, unknown, Outputs> {
   return function callInline<T extends Needs>(composed: T, context: StepContext) {
-    const { work } = composed;
-    const { arm: name, requestId } = work.decision;
-    const arm = inline(name);
-    if (arm === undefined) return ok(composed);
-    const call = createCall({ arm, deltas, clock, partitions });
+    const { examplesByArm } = composed;
 
-    const refused = ({ code, message }: Pick<Refuse, "code" | "message">, timings: StepTiming[]): Finish<Outputs> => {
+    const refused = (
+      arm: InlineArm,
+      work: Work,
+      { code, message }: Pick<Refuse, "code" | "message">,
+      timings: StepTiming[],
+    ): Finish<Outputs> => {
       arm.refused(code);
+      const { requestId } = work.decision;
       const record = refusedWork(work, requestId, { code, message }, clock());
       const to = replyPartition(work.request, partitions());
       return ended(work.decision, timings, [{ output: "responses", key: requestId, record, ...to }]);
     };
 
-    return elsewhere<T, Outputs>({
-      pool: name,
-      bytes: bytesOf(work),
-      async go(): Promise<Ending<T, Outputs>> {
-        const began = performance.now();
-        // It arrives when it is planned: there is no hop.
-        const taken = { record: work, timestamp: work.plannedAt, prompt: { pieces: work.pieces } };
-        const outcome = await call(taken, context);
-        const timings = [...context.timings, { operator: "call", ms: performance.now() - began }];
-        switch (outcome.kind) {
-          case "ok":
-            return ended(work.decision, timings, outcome.value.emits);
-          case "refuse":
-            return refused(outcome, timings);
-          case "retryLater":
-            return outcome;
-          default:
-            throw new Error(`call ended with ${outcome.kind}`);
-        }
-      },
-      full: () =>
-        refused(
-          {
-            code: "too_many_waiting",
-            message: `Too many requests wait for the arm "${name}", which answers too slowly for them (limits.parked): send fewer at a time, or queue its work (dispatch: queued).`,
-          },
-          [...context.timings],
-        ),
-    });
+    /** In the arm's own pool, each arm that takes over included. */
+    const callOf = (arm: InlineArm, work: Work, before: readonly StepTiming[]): Elsewhere<T, Outputs> =>
+      elsewhere<T, Outputs>({
+        pool: armOf(work),
+        bytes: bytesOf(work),
+        async go(): Promise<Outcome<T, Outputs>> {
+          const began = performance.now();
+          const call = createCall({ arm, deltas, fallback, clock, partitions });
+          // It arrives when it is planned: there is no hop.
+          const taken = { record: work, timestamp: work.plannedAt, prompt: { pieces: work.pieces } };
+          const outcome = await call({ ...taken, ...(examplesByArm && { examplesByArm }) }, context);
+          const timings = [...before, { operator: "call", ms: performance.now() - began }];
+          switch (outcome.kind) {
+            case "ok": {
+              const { emits } = outcome.value;
+              const [next] = emits;
+              const other = next?.output === "work" ? inline(armOf(next.record)) : undefined;
+              return next?.output === "work" && other !== undefined
+                ? callOf(other, next.record, timings)
+                : ended(work.decision, timings, emits);
+            }
+            case "refuse":
+              return refused(arm, work, outcome, timings);
+            case "retryLater":
+              return outcome;
+            default:
+              throw new Error(`call ended with ${outcome.kind}`);
+          }
+        },
+        full: () =>
+          refused(
+            arm,
+            work,
+            {
+              code: "too_many_waiting",
+              message: `Too many requests wait for the arm "${armOf(work)}", which answers too slowly for them (limits.parked): send fewer at a time, or queue its work (dispatch: queued).`,
+            },
+            [...before],
+          ),
+      });
+
+    const arm = inline(armOf(composed.work));
+    return arm === undefined ? ok(composed) : callOf(arm, composed.work, context.timings);
   };
 }
 
-const ended = (decision: Decision, timings: StepTiming[], responses: Emit<"responses">[]): Finish<Outputs> => ({
+const ended = (
+  decision: Decision,
+  timings: StepTiming[],
+  emits: readonly Emit<"responses" | "work">[],
+): Finish<Outputs> => ({
   kind: "finish",
-  emits: [{ output: "decisions", key: decision.requestId, record: { ...decision, timings } }, ...responses],
+  emits: [{ output: "decisions", key: decision.requestId, record: { ...decision, timings } }, ...emits],
 });
 
 /** Of the prompt, which may be many times its request: examples and documents stand in it. */

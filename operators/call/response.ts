@@ -3,6 +3,7 @@
 import type { ArmAnswer, ArmFailure, ArmResult } from "../../arms/arm.ts";
 import type { Response, Work } from "../../schemas/types.ts";
 import { NO_USAGE } from "../refusal.ts";
+import { armOf, failedArms } from "./fallback.ts";
 
 /** Milliseconds since the epoch. */
 export interface CallTimes {
@@ -16,7 +17,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
   const { firstTokenMs } = answer;
   return {
     ...base(work, requestId, times),
-    attempt: answer.attempts,
+    attempt: attemptsOf(work, answer),
     status: "ok",
     source: "generated",
     text: answer.text,
@@ -37,7 +38,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
 export function failedResponse(work: Work, requestId: string, failure: ArmFailure, times: CallTimes): Response {
   return {
     ...base(work, requestId, times),
-    attempt: failure.attempts,
+    attempt: attemptsOf(work, failure),
     status: "failed",
     error: { code: failure.code, message: failure.message },
   };
@@ -66,7 +67,7 @@ export function lateResponse(
   const spent = result.kind === "answer" ? answeredResponse(work, requestId, result, times) : null;
   return {
     ...(spent ?? base(work, requestId, times)),
-    attempt: result.attempts,
+    attempt: attemptsOf(work, result),
     status: "refused",
     text: "",
     finishReason: null,
@@ -75,17 +76,24 @@ export function lateResponse(
   };
 }
 
+/** Those of arms that failed before it, too. */
+const attemptsOf = (work: Work, { attempts }: Pick<ArmResult, "attempts">): number =>
+  failedArms(work).reduce((sum, failed) => sum + failed.attempts, attempts);
+
 function base(work: Work, requestId: string, times: CallTimes): Response {
-  const shown = work.decision.arms.find((score) => score.arm === work.decision.arm);
+  const arm = armOf(work);
+  const shown = work.decision.arms.find((score) => score.arm === arm);
+  const failed = failedArms(work);
   return {
     requestId,
     tenant: work.request.tenant,
-    attempt: 0,
+    attempt: attemptsOf(work, { attempts: 0 }),
     status: "failed",
     text: "",
     finishReason: null,
-    arm: work.decision.arm,
+    arm,
     model: shown?.model ?? null,
+    failedArms: [...failed],
     source: "none",
     exampleIds: [
       ...new Set(work.pieces.flatMap((piece) => (piece.kind === "example" && piece.id !== null ? [piece.id] : []))),
@@ -100,7 +108,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
       total: sinceArrival(work, times.finished),
     },
     error: null,
-    degraded: [...work.decision.degraded],
+    degraded: [...work.decision.degraded, ...(failed.length > 0 ? ["fallback"] : [])],
     createdAt: times.finished,
   };
 }

@@ -35,6 +35,7 @@ export function aWork(change: Partial<Work> = {}): Work {
       createdAt: NOW + 5,
     }),
     pieces,
+    fallback: null,
     cacheKey: null,
     notAfter: NOW + 120_000,
     plannedAt: NOW + 10,

@@ -53,6 +53,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
         template.pieces({ messages: request.messages, system: arm?.system, examples }),
         found.pieces,
       ),
+      fallback: null,
       cacheKey: null,
       notAfter: deadline,
       plannedAt: now,

@@ -110,6 +110,7 @@ export const responseRow = (record: Response, place: Place): Row => ({
   finish_reason: record.finishReason,
   arm: record.arm,
   model: record.model,
+  failed_arms: record.failedArms.map(({ arm, code, attempts }) => ({ arm, code, attempts })),
   source: record.source,
   example_ids: record.exampleIds,
   prompt_tokens: record.usage.prompt,

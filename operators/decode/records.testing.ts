@@ -33,6 +33,7 @@ const response: RecordOf["responses"] = {
   arm: "small",
   model: "smol",
   source: "generated",
+  failedArms: [{ arm: "large", code: "endpoint_refused", attempts: 3 }],
   exampleIds: ["e1", "e2"],
   usage: { prompt: 80, linked: 0, recomputed: 0, prefilled: 80, completion: 20 },
   duplicate: false,

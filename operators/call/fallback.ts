@@ -1,0 +1,64 @@
+// Which arm answers a request in place of one that failed, and what it is given. It is one of the
+// arms that could be chosen when the request was routed, so nothing that the request does not
+// allow, and the one that the same draw would have chosen without those that failed. It has what is
+// left of the request's deadline. Pure but for the arms' breakers, which it asks.
+import { ARM_BROKEN, type ArmFailure } from "../../arms/arm.ts";
+import type { SelectedExample } from "../flow.ts";
+import { recompose, type ComposingArm } from "../recompose.ts";
+import type { FailedArm, Work } from "../../schemas/types.ts";
+
+export interface FallbackOptions {
+  /** Those in force. */
+  arms: () => readonly ComposingArm[];
+  /** Its breaker is closed. */
+  isWell: (arm: string) => boolean;
+  /** Arms that may take over from arms that were called in vain, for one request. */
+  most: number;
+  /** Taken by this process, or by a stage that runs all the time; others come last. */
+  isNear?: (arm: string) => boolean;
+  /** Told of each. */
+  onFallback?: (from: string, to: string, code: string) => void;
+}
+
+export interface Fallback {
+  /** The arm that takes over if the one that the work is for fails; undefined: none. */
+  next(work: Work): ComposingArm | undefined;
+  /** The work for `arm`, after that failure. */
+  handOver(
+    work: Work,
+    arm: ComposingArm,
+    failure: Pick<ArmFailure, "code" | "attempts">,
+    selected?: ReadonlyMap<string, readonly SelectedExample[]>,
+  ): Work;
+}
+
+/** The arm that a unit of work is for. */
+export const armOf = ({ decision, fallback }: Work): string => fallback?.arm ?? decision.arm;
+export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];
+
+export function createFallback(options: FallbackOptions): Fallback {
+  const { arms, isWell, most, isNear = () => true, onFallback } = options;
+  return {
+    next(work) {
+      const failed = failedArms(work);
+      // One that was not even called costs nothing; the arms are few, and none is asked twice.
+      if (failed.filter(({ code }) => code !== ARM_BROKEN).length >= most) return undefined;
+      const tried = new Set([armOf(work), ...failed.map(({ arm }) => arm)]);
+      const known = new Map(arms().map((arm) => [arm.name, arm]));
+      const [best] = work.decision.arms
+        .filter(({ arm }) => known.has(arm) && !tried.has(arm) && isWell(arm))
+        .map(({ arm, sampled, bias }) => ({ arm, near: Number(isNear(arm)), score: sampled - bias }))
+        .sort((one, other) => other.near - one.near || other.score - one.score);
+      return best && known.get(best.arm);
+    },
+    handOver(work, next, { code, attempts }, selected) {
+      const arm = armOf(work);
+      onFallback?.(arm, next.name, code);
+      return {
+        ...work,
+        pieces: recompose(work, next, selected),
+        fallback: { arm: next.name, failed: [...failedArms(work), { arm, code, attempts }] },
+      };
+    },
+  };
+}

@@ -1,0 +1,48 @@
+// The prompt of a unit of work for another arm than it was composed for: that arm's template and
+// system prompt, the documents as they stand, and of the examples that selection chose for it those
+// whose texts are at hand. Pure.
+import type { Piece, Work } from "../schemas/types.ts";
+import { withDocuments } from "./compose/documents.ts";
+import type { SelectedExample } from "./flow.ts";
+import { templates, type TemplateName } from "./templates.ts";
+
+/** An arm as a prompt is composed for it. */
+export interface ComposingArm {
+  name: string;
+  examples: boolean;
+  template: TemplateName;
+  system?: string | undefined;
+}
+
+type ExampleText = Pick<SelectedExample, "id" | "request" | "response">;
+
+/**
+ * `selected`: what selection chose, by arm; where that is gone, texts are taken from the prompt.
+ */
+export function recompose(
+  { request, decision, pieces }: Pick<Work, "request" | "decision" | "pieces">,
+  arm: ComposingArm,
+  selected?: ReadonlyMap<string, readonly ExampleText[]>,
+): Piece[] {
+  const prompt = templates[arm.template].pieces({
+    ...{ messages: request.messages, system: arm.system },
+    examples: arm.examples ? (selected?.get(arm.name) ?? inPrompt(decision, pieces, arm.name)) : [],
+  });
+  return withDocuments(
+    prompt,
+    pieces.filter(({ kind }) => kind === "document"),
+  );
+}
+
+/** Only of chat turns: in a guided prompt an example's text is laid out already. */
+function inPrompt(decision: Work["decision"], pieces: readonly Piece[], arm: string): ExampleText[] {
+  const texts = new Map<string, { request?: string; response?: string }>();
+  for (const { kind, id, role, text } of pieces)
+    if (kind === "example" && id !== null)
+      texts.set(id, { ...texts.get(id), [role === "assistant" ? "response" : "request"]: text });
+  const chosen = decision.arms.find((score) => score.arm === arm)?.examples ?? [];
+  return chosen.flatMap(({ id }) => {
+    const { request, response } = texts.get(id) ?? {};
+    return request === undefined || response === undefined ? [] : [{ id, request, response }];
+  });
+}
