@@ -9,6 +9,7 @@ import { describe, expect, it } from "vitest";
 import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
+import { createBreakerMetrics } from "../metrics/breakers.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
@@ -143,6 +144,7 @@ it("operations.md names the metrics that there are", async () => {
   createStageMetrics(registry, "plan");
   createPolicyMetrics(registry);
   createHealthMetrics(registry, () => ({}), 1);
+  createBreakerMetrics(registry);
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));
