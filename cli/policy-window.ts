@@ -82,7 +82,7 @@ export async function readWindow(
       domain: domain === undefined || domain.includes("/") ? domain : sharingDomain("default", domain),
     },
     targets,
-    prior: routerPrior(config.routing).unknown,
+    serving: { prior: routerPrior(config.routing).unknown, explorationFloor: config.routing.explorationFloor },
     maxDecisions: options.decisions,
     correctFeedback: options.correctFeedback === true,
     signal: io.signal,

@@ -8,8 +8,8 @@ import { startGenerators } from "./generators.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "./stage.ts";
 
-const arm = (name: string, dispatch: string): ArmConfig =>
-  armSchema.parse({ name, type: "recorded", file: "log.jsonl", dispatch });
+const arm = (name: string, dispatch: string, file = "log.jsonl"): ArmConfig =>
+  armSchema.parse({ name, type: "recorded", file, dispatch });
 
 async function setUp(arms: readonly ArmConfig[]) {
   /** Records that stand in a work topic and are not done. */
@@ -24,7 +24,12 @@ async function setUp(arms: readonly ArmConfig[]) {
         Promise.resolve([{ partition: 0, committed: undefined, end: left.get(topic) ?? 0, metadata: "" }]),
     },
   };
-  const open = ({ name }: ArmConfig): Promise<RunningStage> => {
+  const open = (config: ArmConfig): Promise<RunningStage> => {
+    const { name } = config;
+    if (config.type === "recorded" && config.file === "missing.jsonl") {
+      told.push(`fail ${name}`);
+      return Promise.reject(new Error("no such file"));
+    }
     told.push(`start ${name}`);
     const stop = (): Promise<void> => Promise.resolve(void told.push(`stop ${name}`));
     return Promise.resolve({ name, stop } as unknown as RunningStage);
@@ -65,4 +70,21 @@ it("an arm that becomes inline finishes its work first; back again it is a new s
   expect([running(), told]).toEqual([["a"], ["start a", "stop a", "start a"]]);
   await generators.replace([arm("a", "inline")]);
   await vi.waitFor(() => expect(running()).toEqual([]));
+});
+
+it("a change that can't be made leaves every arm as it was", async () => {
+  const { generators, running, told } = await setUp([arm("a", "queued"), arm("b", "queued"), arm("c", "inline")]);
+  const before = told.length;
+  const next = [
+    arm("a", "queued", "other.jsonl"),
+    arm("b", "queued", "missing.jsonl"),
+    arm("c", "inline"),
+    arm("d", "queued"),
+  ];
+  await expect(generators.replace(next)).rejects.toThrow("no such file");
+  expect(running().sort()).toEqual(["a", "b"]);
+  // a is again the one in force: the new one was stopped for it.
+  expect(told.slice(before).filter((what) => what.endsWith("a"))).toEqual(["stop a", "start a", "stop a", "start a"]);
+  expect(told.slice(before).filter((what) => what.endsWith("b"))).toEqual(["stop b", "fail b", "start b"]);
+  expect(told.slice(before).filter((what) => what.endsWith("d"))).toEqual(["start d", "stop d"]);
 });

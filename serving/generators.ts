@@ -45,6 +45,15 @@ export async function startGenerators(
     await stage?.stop();
   };
 
+  /** As it is in force still: what was to take its place can't be made. */
+  const startAgain = async (name: string): Promise<void> => {
+    const arm = session.arms.configured().find((one) => one.name === name);
+    if (arm?.dispatch !== "queued") return stop(name);
+    await start(arm).catch((error: unknown) => {
+      session.log.error({ err: error, arm: name }, "an arm can't be started again: its work waits until it is");
+    });
+  };
+
   /** Whether records stand in its work topic; undefined: not known now. */
   const unfinished = (name: string): Promise<boolean | undefined> =>
     isWorkLeft(session.kafka, {
@@ -97,9 +106,22 @@ export async function startGenerators(
       inTurn(async () => {
         const { added, changed, removed } = compareArms(session.arms.configured(), arms);
         await session.prepareArms(added.map(({ name }) => name));
-        await Promise.all(added.map(startQueued));
-        // One after the other; the work of one waits in its topic meanwhile.
-        for (const arm of changed) await startQueued(arm);
+        const touched: ArmConfig[] = [];
+        try {
+          const starts = await Promise.allSettled(added.map(startQueued));
+          const failed = starts.find((result) => result.status === "rejected");
+          if (failed !== undefined) throw failed.reason;
+          // One after the other; the work of one waits in its topic meanwhile. Two stages of the same
+          // name can't run at once, so the old one ends before it is known that the new one opens.
+          for (const arm of changed) {
+            touched.push(arm);
+            await startQueued(arm);
+          }
+        } catch (error) {
+          await Promise.all(added.map(({ name }) => stop(name)));
+          for (const { name } of touched) await startAgain(name);
+          throw error;
+        }
         session.arms.replace(arms);
         for (const { name } of removed) void retire(name);
         for (const { name, dispatch } of changed) if (dispatch === "inline" && running.has(name)) void retire(name);

@@ -276,7 +276,7 @@ describe("precedent policy compare and promote", () => {
     const shareOf =
       (policy: typeof decoded) =>
       ({ arms: scores }: Decision) =>
-        targetProbabilities({ kind: "router", name: "", policy }, scores, prior)!;
+        targetProbabilities({ kind: "router", name: "", policy }, scores, { prior })!;
     const expected = truth(shareOf(decoded)) - truth(shareOf(priorPolicy));
     expect(expected).toBeGreaterThan(0.05);
     for (const name of ["snips", "dr"]) {

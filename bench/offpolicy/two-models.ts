@@ -63,7 +63,7 @@ const sharesOf = ({ target, costWeight }: Policy, { x }: Question): readonly num
   targetProbabilities(
     target,
     armNames.map((arm, k) => ({ arm, model: arm, context: x, bias: costWeight * costs[k]!, probability: 0.5 })),
-    prior,
+    { prior },
   )!;
 
 /**

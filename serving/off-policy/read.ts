@@ -1,7 +1,6 @@
 // Reads decisions from ClickHouse for off-policy evaluation, page by page, and computes while it
 // reads what every target policy would have done. Memory is bounded by the decisions asked for: of
 // a longer window a sample by hash of the request ids is taken.
-import type { Posterior } from "../../algorithms/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import {
   feedbackRates,
@@ -12,7 +11,7 @@ import {
 import { createLogBuilder, growing, type LoggedChoices } from "../../algorithms/off-policy/log.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { selectCells, selectPage, selectReasons, type LeftOut } from "./statements.ts";
-import { targetProbabilities, type Target } from "./target.ts";
+import { targetProbabilities, type Serving, type Target } from "./target.ts";
 
 export interface Window {
   /** Milliseconds since the epoch; until is not in it. */
@@ -26,7 +25,7 @@ export interface ReadOptions {
   clickhouse: Pick<ClickHouse, "query">;
   window: Window;
   targets: readonly Target[];
-  prior: Posterior;
+  serving: Serving;
   /** Decisions in memory at most. */
   maxDecisions: number;
   /** Whether decisions without feedback are read, too, and rewards weighted to stand for them. */
@@ -81,7 +80,7 @@ export async function readLog({
   clickhouse,
   window,
   targets,
-  prior,
+  serving,
   maxDecisions,
   ...rest
 }: ReadOptions): Promise<ReadLog> {
@@ -116,7 +115,7 @@ export async function readLog({
       }));
       const chosen = candidates[row.chosen]!;
       read++;
-      const wanted = targets.map((target) => targetProbabilities(target, candidates, prior));
+      const wanted = targets.map((target) => targetProbabilities(target, candidates, serving));
       if (wanted.includes(null)) {
         notAllowed++;
         continue;

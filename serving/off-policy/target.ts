@@ -20,6 +20,14 @@ export interface Candidate {
   probability: number;
 }
 
+/** What a router policy is served with. */
+export interface Serving {
+  /** Of an arm that the policy does not know. */
+  prior: Posterior;
+  /** `routing.explorationFloor`; 0 by default. */
+  explorationFloor?: number;
+}
+
 /**
  * Probability of each candidate, in their order; null where the target can't be followed: its arm
  * was not allowed. Throws RangeError when a policy leads to anything not finite.
@@ -27,7 +35,7 @@ export interface Candidate {
 export function targetProbabilities(
   target: Target,
   candidates: readonly Candidate[],
-  prior: Posterior,
+  { prior, explorationFloor = 0 }: Serving,
 ): readonly number[] | null {
   switch (target.kind) {
     case "logged":
@@ -42,6 +50,7 @@ export function targetProbabilities(
           ...predict(believed(target.policy, prior, { name: arm, model }), context),
           bias,
         })),
+        explorationFloor,
       );
   }
 }
