@@ -4,11 +4,15 @@ import { priorPosterior } from "../../algorithms/bandit.ts";
 import type { RouterPolicy } from "../../policies/router.ts";
 import { targetProbabilities, type Candidate, type Target } from "./target.ts";
 
-const prior = priorPosterior({ mean: Float64Array.of(0.5, 0), variance: 0.25, noiseVariance: 0.1 });
+const prior = priorPosterior({ mean: Float64Array.of(0.5, 0), variance: 0.25, noise: 0.1 });
 const candidates: Candidate[] = ["a", "b", "c"].map((arm, i) => ({
   ...{ arm, model: arm, context: [1, 0], bias: i === 0 ? 1_000 : 0, probability: [0.2, 0.3, 0.5][i]! },
 }));
-const router: Target = { kind: "router", name: "r", policy: { version: 0, arms: new Map() } as unknown as RouterPolicy };
+const router: Target = {
+  kind: "router",
+  name: "r",
+  policy: { version: 0, arms: new Map() } as unknown as RouterPolicy,
+};
 const of = (target: Target, explorationFloor = 0) =>
   targetProbabilities(target, candidates, { prior, explorationFloor });
 
