@@ -111,8 +111,8 @@ export async function startGenerators(
           const starts = await Promise.allSettled(added.map(startQueued));
           const failed = starts.find((result) => result.status === "rejected");
           if (failed !== undefined) throw failed.reason;
-          // One after the other; the work of one waits in its topic meanwhile. Two stages of the same
-          // name can't run at once, so the old one ends before it is known that the new one opens.
+          // One after the other; the work of one waits in its topic meanwhile. Two stages of a name
+          // can't run at once, so the old one ends before it is known that the new one opens.
           for (const arm of changed) {
             touched.push(arm);
             await startQueued(arm);
