@@ -1,7 +1,9 @@
-// What the gateway needs: its reply partitions, a producer, ClickHouse for what a client may ask of
-// its own requests, and an HTTP server that takes no request before the partitions are read.
-import { localCaller } from "../gateway/access.ts";
+// What the gateway needs: its reply partitions, the keys, a producer, ClickHouse for what a client
+// may ask of its own requests, and an HTTP server that takes no request before partitions and keys
+// are read.
+import { addAccess, createAccess } from "../gateway/access.ts";
 import { createAsk } from "../gateway/ask.ts";
+import { createKeyTable } from "../gateway/keys/table.ts";
 import { createPlaces } from "../gateway/places.ts";
 import { createReplies } from "../gateway/replies.ts";
 import { addChat } from "../gateway/routes/chat.ts";
@@ -13,6 +15,7 @@ import { createSend } from "../gateway/send.ts";
 import { createServer, listen } from "../gateway/server.ts";
 import { createWaiting } from "../gateway/waiting.ts";
 import { gateway } from "../pipelines/gateway.ts";
+import { followTable } from "../runtime/table.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 
@@ -40,13 +43,27 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   const producer = kafka.plainProducer();
   const send = createSend(producer, acceptMs);
   const arms = () => session.arms.routed();
-  const callerOf = localCaller;
+  const keys = createKeyTable({ gateways: replies.gateways, clock: () => performance.now(), now: clock });
+  let open = false;
+  const keyReader = followTable({
+    ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },
+    apply(changes) {
+      const before = keys.size();
+      for (const { key, value } of changes) {
+        const problem = value === null ? keys.remove(key) : keys.apply(key, value);
+        if (typeof problem === "string") log.error({ key, problem }, "an API key is unusable");
+      }
+      if (open && before === 0 && keys.size() > 0) log.warn("there are API keys now: every request needs one");
+    },
+  });
+  const close = (): Promise<unknown> => Promise.all([replies.stop(), keyReader.stop(), producer.close()]);
 
   const ask = createAsk({
     ...{ waiting, places, send, codec, topic: topic("requests"), limits: config.limits, clock },
     replyPartition: replies.next,
   });
   const server = createServer({ maxBodyBytes, log });
+  const callerOf = addAccess(server, createAccess(keys));
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
   addChat(server, { callerOf, ask, arms, streams: config.gateway, clock });
@@ -54,12 +71,16 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), places, clock });
   addRequests(server, { callerOf, clickhouse });
   addHealth(server, replies.health);
-  const url = await listen(server, config.gateway, usualPort).catch(async (error: unknown) => {
-    await Promise.all([replies.stop(), producer.close()]);
+  const listening = keyReader.caughtUp.then(() => listen(server, config.gateway, usualPort));
+  const url = await listening.catch(async (error: unknown) => {
+    await close();
     throw error;
   });
   const baseUrl = `${url}/v1`;
-  log.info({ baseUrl, tenant: "default" }, "the gateway serves clients on this machine");
+  open = true;
+  if (keys.size() > 0) log.info({ baseUrl, keys: keys.size() }, "the gateway serves clients with an API key");
+  else
+    log.info({ baseUrl, tenant: "default" }, "the gateway serves clients on this machine, for there are no API keys");
   return {
     name: gateway.name,
     baseUrl,
@@ -70,7 +91,7 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
       const end = performance.now() + config.limits.drainMs;
       while (places.open() > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, pollMs));
       await server.close();
-      await Promise.all([replies.stop(), producer.close()]);
+      await close();
     },
   };
 }

@@ -9,6 +9,7 @@ import { addExplain } from "./explain.ts";
 import { addFeedback } from "./feedback.ts";
 import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
+import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
 import { addPolicy } from "./policy.ts";
 import { addProxy } from "./proxy.ts";
@@ -41,6 +42,7 @@ export function createProgram(io: Io): Command {
     addExamples,
     addDocuments,
     addKv,
+    addKeys,
     addReplay,
     addTopology,
     addConfig,

@@ -1,5 +1,9 @@
-import { expect, it } from "vitest";
-import { localCaller } from "./access.ts";
+import { describe, expect, it } from "vitest";
+import { createAccess, localCaller } from "./access.ts";
+import { errorBody, type ApiError } from "./errors.ts";
+import { newKey } from "./keys/key.ts";
+import { plainKey } from "./keys/key.testing.ts";
+import { createKeyTable } from "./keys/table.ts";
 
 const from = (remoteAddress: string, host: string, headers: Record<string, string> = {}) =>
   localCaller({ headers: { host, ...headers }, socket: { remoteAddress } });
@@ -21,4 +25,62 @@ it.each([
   ["127.0.0.1", "localhost", { "x-forwarded-for": "10.0.0.7" }],
 ])("refuses %s under the name %s", (address, host, headers) => {
   expect(() => from(address, host, headers)).toThrow(expect.objectContaining({ status: 401 }));
+});
+
+describe("with keys", () => {
+  const { id, text, hash } = newKey();
+  const key = plainKey({ ...{ id, hash, tenant: "acme", arms: ["small"], domains: ["d"] }, requestsPerMinute: 3 });
+  const made = () => {
+    const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1 });
+    return { keys, callerOf: createAccess(keys) };
+  };
+  const remote = (headers: Record<string, string>) => ({ headers, socket: { remoteAddress: "10.0.0.7" } });
+  const local = { headers: { host: "localhost" }, socket: { remoteAddress: "127.0.0.1" } };
+  const bearer = (value: string) => remote({ authorization: `Bearer ${value}`, host: "gateway.example" });
+
+  it("serves a key from anywhere, as its tenant", () => {
+    const { keys, callerOf } = made();
+    keys.apply(id, key);
+    expect(callerOf(bearer(text))).toMatchObject({ tenant: "acme", arms: ["small"], domains: ["d"] });
+    expect(callerOf(remote({ authorization: `bearer  ${text}`, "x-forwarded-for": "1.1.1.1" })).tenant).toBe("acme");
+  });
+
+  it("serves nobody without one, this machine neither, also when the last was revoked", () => {
+    const { keys, callerOf } = made();
+    expect(callerOf(local).tenant).toBe("default");
+    keys.apply(id, { ...key, revokedAt: 1 });
+    expect(() => callerOf(local)).toThrow(expect.objectContaining({ status: 401, code: "missing_api_key" }));
+    expect(() => callerOf(bearer(text))).toThrow(expect.objectContaining({ status: 401, code: "invalid_api_key" }));
+  });
+
+  it.each(["", text, `Basic ${text}`, "Bearer ", `Bearer ${text} x`, `Bearer ${text},Bearer ${text}`])(
+    "refuses the header %j",
+    (authorization) => {
+      const { keys, callerOf } = made();
+      keys.apply(id, key);
+      expect(() => callerOf(remote({ authorization }))).toThrow(expect.objectContaining({ status: 401 }));
+    },
+  );
+
+  it("tells wrong keys from revoked ones to nobody", () => {
+    const { keys, callerOf } = made();
+    const gone = newKey();
+    keys.apply(id, key);
+    keys.apply(gone.id, plainKey({ id: gone.id, hash: gone.hash, revokedAt: 1 }));
+    const said = [gone.text, newKey().text, `${id}.${"0".repeat(32)}`, "none"].map((wrong) => {
+      try {
+        return callerOf(bearer(wrong));
+      } catch (error) {
+        return errorBody(error as ApiError);
+      }
+    });
+    expect(new Set(said.map((one) => JSON.stringify(one))).size).toBe(1);
+  });
+
+  it("counts its requests", () => {
+    const { keys, callerOf } = made();
+    keys.apply(id, key);
+    for (let i = 0; i < 3; i++) callerOf(bearer(text));
+    expect(() => callerOf(bearer(text))).toThrow(expect.objectContaining({ status: 429, retryAfter: 20 }));
+  });
 });

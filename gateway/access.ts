@@ -1,11 +1,18 @@
-// Who asks. Without API keys only clients on this machine are served, as the tenant "default".
+// Who asks. The tenant is the API key's. As long as there are no keys only clients on this machine
+// are served, as the tenant "default"; from the first key on every request needs one. It is looked
+// at before the body is read.
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ApiError } from "./errors.ts";
+import type { KeyLimits } from "./keys/limits.ts";
+import type { KeyTable } from "./keys/table.ts";
 
 export interface Caller {
   tenant: string;
   /** Arms and domains that it may use; null: any. */
   arms: readonly string[] | null;
   domains: readonly string[] | null;
+  /** Of its key; absent: none. */
+  limits?: KeyLimits;
 }
 
 /** What is read of an HTTP request. */
@@ -15,6 +22,56 @@ export interface Incoming {
 }
 
 const defaultTenant = "default";
+
+/** Whose a request is: throws ApiError, also where its key has no request left. */
+export type CallerOf = (incoming: Incoming) => Caller;
+
+export function createAccess(keys: Pick<KeyTable, "find" | "size">): CallerOf {
+  return function callerOf(incoming) {
+    if (keys.size() === 0) return localCaller(incoming);
+    const valid = keys.find(bearerOf(incoming));
+    // The same for every reason, so that nobody learns which keys there are or were.
+    if (valid === null)
+      throw new ApiError({
+        ...{ status: 401, code: "invalid_api_key" },
+        message: "This API key is not valid: precedent keys list shows those that are.",
+      });
+    const { key, limits } = valid;
+    limits.request();
+    return { tenant: key.tenant, arms: key.arms, domains: key.domains, limits };
+  };
+}
+
+/**
+ * Asks at every request but those for health, before its body is read; gives what routes ask by.
+ */
+export function addAccess(server: FastifyInstance, callerOf: CallerOf): (incoming: FastifyRequest) => Caller {
+  const callers = new WeakMap<FastifyRequest, Caller>();
+  server.addHook("onRequest", (incoming, _reply, done) => {
+    try {
+      if (incoming.routeOptions.url !== "/healthz") callers.set(incoming, callerOf(incoming));
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  return (incoming) => {
+    const caller = callers.get(incoming);
+    if (caller === undefined) throw new Error(`nobody asked whose ${incoming.method} ${incoming.url} is`);
+    return caller;
+  };
+}
+
+/** Throws ApiError. */
+function bearerOf({ headers }: Incoming): string {
+  const { authorization } = headers;
+  const [, text] = /^Bearer +(\S+)$/i.exec(typeof authorization === "string" ? authorization : "") ?? [];
+  if (text !== undefined) return text;
+  throw new ApiError({
+    ...{ status: 401, code: "missing_api_key" },
+    message: "This gateway has API keys: send one as Authorization: Bearer KEY.",
+  });
+}
 
 /** Throws ApiError. */
 export function localCaller({ headers, socket }: Incoming): Caller {

@@ -7,8 +7,9 @@ export const gateway = {
   serves: "HTTP",
   // Its group shares the reply partitions among the gateways.
   sources: ["responses"],
-  // Its own partitions alone, as they are assigned; and what a request's owner may ask about it.
-  tables: ["responses", "deltas", "ClickHouse"],
+  // Its own partitions alone, as they are assigned; who may ask; and what a request's owner may ask
+  // about it.
+  tables: ["responses", "deltas", "keys", "ClickHouse"],
   operators: ["accept", "ask", "stream", "answer"],
   outputs: ["requests", "feedback"],
 } as const satisfies StageDescription;

@@ -1,6 +1,7 @@
 // Which record stands on which topic. The Avro files beside this one are the contract; types.ts
 // follows them.
 import type {
+  ApiKey,
   ArmBreaker,
   DeadLetter,
   Decision,
@@ -35,6 +36,7 @@ export interface RecordOf {
   "kv-inventory": KvInventory;
   "inline-calls": InlineCalls;
   breakers: ArmBreaker;
+  keys: ApiKey;
   "prefill-samples": PrefillSample;
   "dead-letters": DeadLetter;
 }
@@ -61,6 +63,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "kv-inventory": "kv-inventory",
   "inline-calls": "inline-calls",
   breakers: "arm-breaker",
+  keys: "api-key",
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
 };

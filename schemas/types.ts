@@ -18,6 +18,30 @@ export interface Answer {
   createdAt: number;
 }
 
+/** What a key of the gateway may do, by its id. Never changed but to be revoked or to expire; kept for good, so that requests need a key from the first one on. */
+export interface ApiKey {
+  /** The part of the key before its dot; no secret. */
+  id: string;
+  tenant: string;
+  /** SHA-256 of the secret, in hexadecimal digits. */
+  hash: string;
+  /** For people. */
+  label: string;
+  /** Names of the arms that it may use; null means any. */
+  arms: string[] | null;
+  /** Domains that it may use; null means any. */
+  domains: string[] | null;
+  /** Over all gateways; null means no limit. */
+  requestsPerMinute: number | null;
+  /** Of prompts and answers, over all gateways; null means no limit. */
+  tokensPerMinute: number | null;
+  createdAt: number;
+  /** Refused from then on, by the gateway's clock. */
+  expiresAt: number | null;
+  /** Refused whenever that is. */
+  revokedAt: number | null;
+}
+
 /** What the breaker of a process that calls an arm says of it, newest by arm/instance; one that is not renewed for half a minute is void. */
 export interface ArmBreaker {
   arm: string;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { milliseconds } from "./common.ts";
 
 export const gateway = z.strictObject({
-  /** Loopback by default: whoever reaches it may ask (docs/gateway.md). */
+  /** Loopback by default: elsewhere it serves API keys alone (docs/gateway.md). */
   host: z.string().default("127.0.0.1"),
   /** Absent: 7717, or a free one where that is taken; 0 takes a free one. */
   port: z.number().int().min(0).max(65_535).optional(),

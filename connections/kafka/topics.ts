@@ -48,6 +48,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   "kv-inventory": { config: { ...compacted, "retention.ms": String(30 * minute), "cleanup.policy": "compact,delete" } },
   "inline-calls": { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },
   breakers: { config: { ...compacted, "retention.ms": String(10 * minute), "cleanup.policy": "compact,delete" } },
+  // Few records, and in one order.
+  keys: { partitions: 1, config: compacted },
   "prefill-samples": { config: {} },
   locks: { partitions: 1, config: { "retention.ms": String(60 * minute) } },
   "dead-letters": { config: limit(32) },

@@ -20,13 +20,14 @@ export interface ChatDependencies {
 }
 
 export function addChat(server: FastifyInstance, dependencies: ChatDependencies): void {
-  const { callerOf, ask, arms } = dependencies;
+  const { callerOf, arms } = dependencies;
   server.post("/v1/chat/completions", async (incoming, reply) => {
     const caller = callerOf(incoming);
     const body = chatRequest(incoming.body);
     const request = requestOf(body, caller, arms(), headerOf(incoming, "idempotency-key"));
     void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
-    if (body.stream) return streamed(reply, body, request, dependencies);
+    const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
+    if (body.stream) return streamed(reply, body, request, { ...dependencies, ask });
     const response = await ask(request, { signal: closed(reply) });
     if (response.status !== "ok") throw withHeaders(reply, response);
     return reply.headers(responseHeaders(response)).send(chatCompletion(response));

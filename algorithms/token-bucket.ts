@@ -1,0 +1,43 @@
+// A token bucket: what may be taken in the long run and at once. Pure but for its own level: the
+// time is passed in, and so is the rate, which may be another at every call. What was taken by an
+// estimate is set right later, which may leave a debt: nothing more is taken until it is refilled.
+
+export interface TokenBucket {
+  /**
+   * Takes `amount` and returns 0; or takes nothing and returns the milliseconds after which it
+   * could. More than the bucket holds is taken when it is full, and leaves a debt.
+   */
+  take(amount: number, now: number, perMinute: number): number;
+  /** `difference` more was used than was taken, or less where it is below 0. */
+  correct(difference: number, now: number, perMinute: number): void;
+}
+
+/** It holds what a minute brings, and at least 1. Full at first. */
+export function createTokenBucket(): TokenBucket {
+  let level = Infinity;
+  let updated = -Infinity;
+
+  /** A clock that goes back brings nothing, neither then nor when it has caught up. */
+  function refill(now: number, perMinute: number): number {
+    const capacity = Math.max(1, perMinute);
+    const passed = Math.max(0, now - updated);
+    updated = Math.max(updated, now);
+    level = Math.min(capacity, level + (passed * perMinute) / minuteMs);
+    return capacity;
+  }
+  return {
+    take(amount, now, perMinute) {
+      const needed = Math.min(amount, refill(now, perMinute));
+      // What comes by fractions never adds up exactly.
+      if (level < needed - rounding) return Math.max(1, Math.ceil(((needed - level) * minuteMs) / perMinute));
+      level -= amount;
+      return 0;
+    },
+    correct(difference, now, perMinute) {
+      level = Math.min(refill(now, perMinute), level - difference);
+    },
+  };
+}
+
+const minuteMs = 60_000;
+const rounding = 1e-6;

@@ -1,0 +1,30 @@
+// Keys as a table for people.
+import Table from "cli-table3";
+import type { ApiKey } from "../schemas/types.ts";
+
+export const isRevoked = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
+  revokedAt !== null || (expiresAt !== null && expiresAt <= now);
+
+export function describeKeys(keys: readonly ApiKey[], now: number): string {
+  if (keys.length === 0) return "no keys: the gateway serves clients on its own machine (precedent keys create)\n";
+  const table = new Table({
+    head: ["id", "tenant", "label", "arms", "domains", "requests/min", "tokens/min", "made", "state"],
+    style: { head: [], border: [], compact: true },
+  });
+  for (const key of keys)
+    table.push([
+      ...[key.id, key.tenant, key.label, names(key.arms), names(key.domains)],
+      ...[limit(key.requestsPerMinute), limit(key.tokensPerMinute), minutes(key.createdAt), stateOf(key, now)],
+    ]);
+  return `${table.toString()}\n`;
+}
+
+const names = (list: readonly string[] | null): string => list?.join(", ") ?? "any";
+const limit = (perMinute: number | null): string => (perMinute === null ? "none" : String(perMinute));
+const minutes = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
+
+function stateOf(key: ApiKey, now: number): string {
+  if (key.revokedAt !== null) return `revoked ${minutes(key.revokedAt)}`;
+  if (key.expiresAt === null) return "valid";
+  return `${isRevoked(key, now) ? "expired" : "until"} ${minutes(key.expiresAt)}`;
+}

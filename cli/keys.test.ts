@@ -1,0 +1,59 @@
+import { describe, expect, it } from "vitest";
+import { plainKey } from "../gateway/keys/key.testing.ts";
+import { describeKeys } from "./describe-keys.ts";
+import { findKeys } from "./keys-topic.ts";
+import { keyOf, problemOf, rotated } from "./keys.ts";
+
+const made = { id: "prk-1", hash: "1".repeat(64) };
+const grants = { tenant: "acme", label: "", arm: ["small"], domain: ["d"], requestsPerMinute: 5 };
+
+describe("a key that is made", () => {
+  it("may do what was granted, and is no more limited than that", () => {
+    expect(keyOf(grants, made, 7)).toEqual(
+      plainKey({ ...made, arms: ["small"], domains: ["d"], requestsPerMinute: 5, createdAt: 7 }),
+    );
+  });
+
+  it("is refused for what can't be", () => {
+    expect(problemOf(grants, ["small"])).toBeNull();
+    expect(problemOf(grants, ["large", "huge"])).toContain("--arm small: there are large, huge");
+    expect(problemOf({ ...grants, tenant: " " }, ["small"])).toContain("--tenant");
+    expect(problemOf({ ...grants, tenant: "x".repeat(257) }, ["small"])).toContain("--tenant has 257 bytes");
+    expect(problemOf({ ...grants, domain: ["é".repeat(200)] }, ["small"])).toContain("--domain");
+    expect(problemOf({ ...grants, tokensPerMinute: 2 ** 31 }, ["small"])).toContain("at most");
+  });
+});
+
+describe("a key that is rotated", () => {
+  const old = plainKey({ id: "prk-0", arms: ["small"], tokensPerMinute: 9, createdAt: 1 });
+  it("has one that may do the same after it, and is revoked at once", () => {
+    expect(rotated(old, made, { now: 50 })).toEqual([
+      { ...old, ...made, createdAt: 50 },
+      { ...old, revokedAt: 50 },
+    ]);
+  });
+  it("or after a while, never later than it would have ended anyway", () => {
+    expect(rotated(old, made, { now: 50, overlap: 10 })[1]).toEqual({ ...old, expiresAt: 60 });
+    const [next, last] = rotated({ ...old, expiresAt: 55 }, made, { now: 50, overlap: 10 });
+    expect([next.expiresAt, last.expiresAt]).toEqual([null, 55]);
+  });
+});
+
+describe("keys", () => {
+  const keys = [plainKey({ id: "prk-a" }), plainKey({ id: "prk-b" })];
+  it("are found by id or by the whole key, all or none", () => {
+    expect(findKeys(keys, ["prk-b", "prk-a.secret", "prk-b"]).map(({ id }) => id)).toEqual(["prk-b", "prk-a"]);
+    expect(() => findKeys(keys, ["prk-a", "prk-x.secret"])).toThrow("there is no key prk-x:");
+  });
+  it("are listed with their state and without their hash", () => {
+    const states = [{}, { revokedAt: 0 }, { expiresAt: 60_000 }, { expiresAt: 1 }];
+    const text = describeKeys(
+      states.map((state, index) => plainKey({ id: `prk-${index}`, hash: "f".repeat(64), ...state })),
+      1_000,
+    );
+    const shown = text.split("\n").flatMap((line) => /(valid|revoked|until|expired)/.exec(line)?.[1] ?? []);
+    expect(shown).toEqual(["valid", "revoked", "until", "expired"]);
+    expect(text).not.toContain("ffff");
+    expect(describeKeys([], 0)).toContain("precedent keys create");
+  });
+});

@@ -1,0 +1,86 @@
+// What a key may ask for in a minute. Every gateway grants its share of the limits, by the number
+// of gateways that it knows of. Tokens are taken by an estimate before the request is sent, and set
+// right by what the response says was used.
+import { estimateTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
+import { createTokenBucket } from "../../algorithms/token-bucket.ts";
+import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";
+import type { Ask } from "../ask.ts";
+import { ApiError } from "../errors.ts";
+
+export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute">;
+
+/** Of one key. */
+export interface KeyLimits {
+  /** Counts a request. Throws ApiError. */
+  request(): void;
+  /** Asks within the tokens a minute. Rejects as `ask` does, and with an ApiError of its own. */
+  within(ask: Ask): Ask;
+}
+
+export interface LimitsDependencies {
+  /** How many share the limits. */
+  gateways: () => number;
+  /** Milliseconds that never go back. */
+  clock: () => number;
+}
+
+/** `limited`: read at every request, for it may change. */
+export function createKeyLimits(limited: () => Limited, { gateways, clock }: LimitsDependencies): KeyLimits {
+  const requests = createTokenBucket();
+  const tokens = createTokenBucket();
+  const share = (perMinute: number): number => Math.max(1, perMinute) / Math.max(1, gateways());
+
+  return {
+    request() {
+      const { requestsPerMinute } = limited();
+      if (requestsPerMinute === null) return;
+      const wait = requests.take(1, clock(), share(requestsPerMinute));
+      if (wait > 0) throw exceeded("requests", requestsPerMinute, wait);
+    },
+    within: (ask) =>
+      async function askWithin(request, options) {
+        const { tokensPerMinute } = limited();
+        if (tokensPerMinute === null) return ask(request, options);
+        const mine = share(tokensPerMinute);
+        const taken = Math.min(mine, estimateOf(request) + (request.params.maxTokens ?? 0));
+        const wait = tokens.take(taken, clock(), mine);
+        if (wait > 0) throw exceeded("tokens", tokensPerMinute, wait);
+        const setRight = (used: number): void => tokens.correct(used - taken, clock(), share(tokensPerMinute));
+        const { onDelta } = options;
+        let read = 0;
+        const counted = (delta: Delta): void => {
+          read += estimateTokens(delta.text);
+          onDelta?.(delta);
+        };
+        try {
+          const response = await ask(request, onDelta === undefined ? options : { ...options, onDelta: counted });
+          setRight(usedBy(response));
+          return response;
+        } catch (error) {
+          // What was not sent used nothing. What a client did not wait for, at least what it read.
+          const isSent = !(error instanceof ApiError && unsent.has(error.status));
+          setRight(isSent ? Math.max(taken, estimateOf(request) + read) : 0);
+          throw error;
+        }
+      },
+  };
+}
+
+/** No place, another request's key, or no broker. */
+const unsent = new Set([422, 429, 503]);
+
+/** Tokens of the messages. */
+const estimateOf = ({ messages }: Pick<Request, "messages">): number =>
+  messages.reduce((sum, { content }) => sum + estimateTokens(content) + tokensPerTurn, 0);
+
+/** A copy of the first response costs nothing. */
+const usedBy = ({ duplicate, usage }: Pick<Response, "duplicate" | "usage">): number =>
+  duplicate ? 0 : usage.prompt + usage.completion;
+
+function exceeded(what: "requests" | "tokens", perMinute: number, waitMs: number): ApiError {
+  const retryAfter = Math.min(86_400, Math.ceil(waitMs / 1_000));
+  return new ApiError({
+    ...{ status: 429, code: "rate_limit_exceeded", retryAfter },
+    message: `This key may use ${perMinute} ${what} a minute over all gateways: try again in ${retryAfter} s.`,
+  });
+}

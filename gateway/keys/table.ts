@@ -1,0 +1,62 @@
+// The keys that this gateway has read, by id, and whose they are. A key is refused from the moment
+// on that its revocation is read, or that it expires. Once any key was read, also one that is
+// revoked by now, requests need one: revoking the last key opens nothing.
+import type { ApiKey } from "../../schemas/types.ts";
+import { isSecret, parseHash, parseKey } from "./key.ts";
+import { createKeyLimits, type KeyLimits, type LimitsDependencies } from "./limits.ts";
+
+/** A key that was found valid. */
+export interface ValidKey {
+  key: ApiKey;
+  limits: KeyLimits;
+}
+
+export interface KeyTable {
+  /** Its problem; null: none. A key with a problem is held, and refused. */
+  apply(id: string, key: ApiKey): string | null;
+  remove(id: string): void;
+  /** null: there is no such key, or none any more. */
+  find(text: string): ValidKey | null;
+  /** Revoked ones included. */
+  size(): number;
+}
+
+export interface TableDependencies extends LimitsDependencies {
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+interface Entry {
+  key: ApiKey;
+  /** null: it is refused. */
+  hash: Buffer | null;
+  limits: KeyLimits;
+}
+
+export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable {
+  const entries = new Map<string, Entry>();
+
+  return {
+    apply(id, key) {
+      const hash = id === key.id && key.tenant !== "" ? parseHash(key.hash) : null;
+      const known = entries.get(id);
+      if (known !== undefined) Object.assign(known, { key, hash });
+      else {
+        const entry: Entry = { key, hash, limits: createKeyLimits(() => entry.key, limits) };
+        entries.set(id, entry);
+      }
+      return hash === null ? "its id, its tenant or its hash is none: it is refused" : null;
+    },
+    remove: (id) => void entries.delete(id),
+    find(text) {
+      const parsed = parseKey(text);
+      if (parsed === null) return null;
+      const entry = entries.get(parsed.id);
+      if (!isSecret(parsed.secret, entry?.hash ?? null) || entry === undefined) return null;
+      const { revokedAt, expiresAt } = entry.key;
+      if (revokedAt !== null || (expiresAt !== null && expiresAt <= now())) return null;
+      return entry;
+    },
+    size: () => entries.size,
+  };
+}
