@@ -6,6 +6,7 @@ import type { Benchmark } from "./benchmark.ts";
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   cache: async () => (await import("./cache/cache.ts")).cache,
   faults: async () => (await import("./faults/faults.ts")).faults,
+  gateway: async () => (await import("./gateway/gateway.ts")).gateway,
   helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,
   learning: async () => (await import("./learning/learning.ts")).learning,
   linked: async () => (await import("./linked/linked.ts")).linked,

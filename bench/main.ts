@@ -16,7 +16,8 @@ const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data 
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
   --only        measure a part: "ours" leaves hnswlib and usearch out of selection, "small"
-                measures its adapters on small pools; "caches", "passages": of linked
+                measures its adapters on small pools; "caches", "passages": of linked;
+                "ours" leaves the other gateways out of gateway
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off

@@ -1,5 +1,5 @@
-// A process under measurement: started, waited for until it says that it runs, stopped by SIGTERM.
-// Its log is kept in a file.
+// A process under measurement: started, waited for until it says that it runs or answers at its
+// address, stopped by SIGTERM. Its log is kept in a file.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -20,6 +20,10 @@ export interface ChildOptions {
   arguments: string[];
   /** Another command than node. */
   command?: string;
+  /** Set besides this process's own. */
+  environment?: Readonly<Record<string, string>>;
+  /** It runs once this address answers with 200; for programs that don't announce themselves. */
+  answersAt?: string;
   /** Its log lines go here. */
   log: string;
   /** Folder for a CPU profile. */
@@ -29,12 +33,17 @@ export interface ChildOptions {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const stopWithinMs = 20_000;
+const answerWithinMs = 120_000;
 
-/** Resolves at the JSON line {"msg": "running", ...} on the child's standard error. */
+/**
+ * Resolves at the JSON line {"msg": "running", ...} on the child's standard error, or once it
+ * answers where it is to.
+ */
 export async function startChild(options: ChildOptions): Promise<Child> {
   const profiling = options.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${options.profile}`];
   const child = spawn(options.command ?? process.execPath, [...profiling, ...options.arguments], {
     cwd: root,
+    env: { ...process.env, ...options.environment },
     stdio: ["ignore", "ignore", "pipe"],
   });
   const exited = once(child, "exit");
@@ -56,10 +65,11 @@ export async function startChild(options: ChildOptions): Promise<Child> {
 
   const announced = new Promise<Record<string, unknown>>((resolve, reject) => {
     lines.on("line", (line) => {
-      if (!line.startsWith("{")) return;
+      if (options.answersAt !== undefined || !line.startsWith("{")) return;
       const entry = JSON.parse(line) as Record<string, unknown>;
       if (entry.msg === "running") resolve(entry);
     });
+    if (options.answersAt !== undefined) untilAnswers(options.answersAt, ended).then(() => resolve({}), reject);
     void exited.then(() => reject(new Error(ended())));
     options.signal.addEventListener("abort", () => reject(options.signal.reason as Error), { once: true });
   });
@@ -76,5 +86,18 @@ export async function startChild(options: ChildOptions): Promise<Child> {
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+async function untilAnswers(url: string, ended: () => string | undefined): Promise<void> {
+  const until = performance.now() + answerWithinMs;
+  while (ended() === undefined) {
+    const answered = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (answered) return;
+    if (performance.now() > until) throw new Error(`${url} does not answer after ${answerWithinMs / 1_000} s`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
