@@ -1,7 +1,15 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { agreementsOf } from "./agreement.ts";
+import { agreementsOf as agreementsOfTokens } from "./agreement.ts";
+import { hashTokens } from "./text-overlap.ts";
 import { tokenF1 } from "./token-f1.ts";
+
+const agreementsOf = (found: readonly { response: string; similarity: number }[], overlaps: ArrayLike<number>) =>
+  agreementsOfTokens(
+    found,
+    found.map(({ response }) => hashTokens(response)),
+    overlaps,
+  );
 
 /** No candidate's request has a word of the request. */
 const nothingShared = new Float64Array(8);

@@ -1,10 +1,9 @@
 // Do the answers of the candidates agree? An example whose answer looks like those of its
 // neighbours shows what this kind of request asks for; one that stands alone is more likely to
 // mislead. Costs n^2 / 2 comparisons of hashed tokens: about 0.1 ms for 32 short answers.
-import { type HashedTokens, hashTokens, overlapF1 } from "./text-overlap.ts";
+import { type HashedTokens, overlapF1 } from "./text-overlap.ts";
 
 export interface Agreement {
-  tokens: HashedTokens;
   /**
    * Mean token F1 with the answers of the others, weighted by their similarity to the request,
    * [0, 1]; 0 when there are no others.
@@ -32,9 +31,13 @@ const sharpness = 10;
  */
 const consensusSharpness = { similarity: 15, overlap: 6 } as const;
 
-/** overlaps: token F1 of each candidate's request with the request, [0, 1], in their order. */
+/**
+ * tokens: of each candidate's answer; overlaps: token F1 of each candidate's request with the
+ * request, [0, 1]; both in their order.
+ */
 export function agreementsOf(
-  candidates: readonly { response: string; similarity: number }[],
+  candidates: readonly { similarity: number }[],
+  tokens: readonly HashedTokens[],
   overlaps: ArrayLike<number>,
 ): Agreement[] {
   const best = candidates.reduce((most, { similarity }) => Math.max(most, similarity), -1);
@@ -53,7 +56,6 @@ export function agreementsOf(
   const allVotes = votes.reduce((sum, vote) => sum + vote, 0);
   // Each agrees with itself entirely.
   const consensus = votes.slice();
-  const tokens = candidates.map(({ response }) => hashTokens(response));
   const totals = candidates.map(() => ({ weight: 0, all: 0, opening: 0, nearest: 0, nearestWeight: -1 }));
   const add = (i: number, j: number, f1: number): void => {
     const total = totals[i]!;
@@ -76,7 +78,6 @@ export function agreementsOf(
       consensus[j]! += votes[i]! * f1;
     }
   return totals.map(({ weight, all, nearest, opening }, i) => ({
-    tokens: tokens[i]!,
     all: weight > 0 ? all / weight : 0,
     nearest,
     opening: weight > 0 ? opening / weight : 0,

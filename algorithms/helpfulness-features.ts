@@ -107,9 +107,16 @@ const fullUses = Math.log1p(1_000);
 const bounded = (value: number): number => (Number.isFinite(value) ? Math.max(-1, Math.min(1, value)) : 0);
 const size = (text: string): number => Math.log1p(text.length) / fullSize;
 
-/** Keeps the projection matrices that it has made, one a dimension. */
+/** Texts whose tokens are kept, and the longest of them, characters. */
+const keptTexts = { most: 4_096, length: 1_024 };
+
+/**
+ * Keeps the projection matrices that it has made, one a dimension, and the tokens of the examples
+ * that it saw last: the same few are found again and again.
+ */
 export function createHelpfulnessFeatures(): HelpfulnessFeatures {
   const projections = new Map<number, Float64Array>();
+  const tokensOf = keeping(hashTokens);
   return (request, candidates, arms) => {
     const n = candidates.length;
     const rows = new Float32Array(arms.length * n * HELPFULNESS_FEATURES);
@@ -119,16 +126,18 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
     projections.set(dimension, projection);
 
     const projected = projectedQuestion(request.vector, projection);
+    const products = new Float64Array(PROJECTED);
 
     const similarities = candidates.map(({ similarity }) => similarity);
     const best = Math.max(...similarities);
     const mean = similarities.reduce((sum, value) => sum + value, 0) / n;
     const centroid = centroidOf(candidates, dimension);
     const question = hashTokens(request.text);
-    const requestTokens = candidates.map((candidate) => hashTokens(candidate.request));
+    const requestTokens = candidates.map((candidate) => tokensOf(candidate.request));
     const overlaps = new Float64Array(n);
     for (let i = 0; i < n; i++) overlaps[i] = overlapF1(question, requestTokens[i]!);
-    const agreements = agreementsOf(candidates, overlaps);
+    const responseTokens = candidates.map((candidate) => tokensOf(candidate.response));
+    const agreements = agreementsOf(candidates, responseTokens, overlaps);
     const bestAgreement = Math.max(...agreements.map(({ all }) => all));
     const bestConsensus = Math.max(...agreements.map(({ consensus }) => consensus));
     const literals = literalsOf(request.text);
@@ -145,7 +154,8 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
       put(similarity - mean);
       put(similarities.filter((other) => other > similarity).length / n);
       put(dot(centroid, vector));
-      for (const row of projected) put(Math.tanh(dot(row, vector) / 2));
+      multiply(projected, vector, products);
+      for (let k = 0; k < PROJECTED; k++) put(Math.tanh(products[k]! / 2));
       const requestSize = size(candidate.request);
       const responseSize = size(candidate.response);
       put(questionSize);
@@ -155,7 +165,7 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
       put(responseSize - questionSize);
       put(overlaps[i]!);
       put(coverage(question, requestTokens[i]!));
-      put(coverage(question, agreements[i]!.tokens));
+      put(coverage(question, responseTokens[i]!));
       put(Math.log1p(literals.length) / fullLiterals);
       put(literalsIn(literals, candidate.request));
       put(literalsIn(literals, candidate.response));
@@ -193,16 +203,62 @@ function projectionOf(dimension: number): Float64Array {
 }
 
 /**
- * The projection's rows, each multiplied by the question's vector: what is left to do for a
- * candidate is one product a row.
+ * The projection's rows, each multiplied by the question's vector, column by column: what is left
+ * to do for a candidate is one product with the matrix.
  */
-function projectedQuestion(question: Float32Array, projection: Float64Array): Float64Array[] {
+function projectedQuestion(question: Float32Array, projection: Float64Array): Float64Array {
   const d = question.length;
-  return Array.from({ length: PROJECTED }, (_, k) => {
-    const row = new Float64Array(d);
-    for (let j = 0; j < d; j++) row[j] = projection[k * d + j]! * question[j]!;
-    return row;
-  });
+  const columns = new Float64Array(PROJECTED * d);
+  for (let j = 0; j < d; j++)
+    for (let k = 0; k < PROJECTED; k++) columns[j * PROJECTED + k] = projection[k * d + j]! * question[j]!;
+  return columns;
+}
+
+/**
+ * Into `products`: the matrix times the vector, whose shorter length counts. Eight sums at a time,
+ * declared one by one as in dot (embedding.ts).
+ */
+function multiply(columns: Float64Array, vector: Float32Array, products: Float64Array): void {
+  const d = Math.min(columns.length / PROJECTED, vector.length);
+  let s0 = 0;
+  let s1 = 0;
+  let s2 = 0;
+  let s3 = 0;
+  let s4 = 0;
+  let s5 = 0;
+  let s6 = 0;
+  let s7 = 0;
+  for (let j = 0, at = 0; j < d; j++, at += PROJECTED) {
+    const value = vector[j]!;
+    s0 += columns[at]! * value;
+    s1 += columns[at + 1]! * value;
+    s2 += columns[at + 2]! * value;
+    s3 += columns[at + 3]! * value;
+    s4 += columns[at + 4]! * value;
+    s5 += columns[at + 5]! * value;
+    s6 += columns[at + 6]! * value;
+    s7 += columns[at + 7]! * value;
+  }
+  products.set([s0, s1, s2, s3, s4, s5, s6, s7]);
+}
+
+/** `of`, with its newest results kept for short texts. */
+function keeping<T>(of: (text: string) => T): (text: string) => T {
+  const kept = new Map<string, T>();
+  return (text) => {
+    const known = kept.get(text);
+    if (known !== undefined) return known;
+    const made = of(text);
+    if (text.length > keptTexts.length) return made;
+    // The one that was kept first makes room; what is asked for often is soon there again.
+    if (kept.size >= keptTexts.most)
+      for (const [oldest] of kept) {
+        kept.delete(oldest);
+        break;
+      }
+    kept.set(text, made);
+    return made;
+  };
 }
 
 /**
