@@ -15,7 +15,7 @@ import { createAggregate, type Aggregate } from "../operators/aggregate/aggregat
 import { testingRecords } from "../operators/decode/records.testing.ts";
 import { scoreArms } from "../operators/route/score.ts";
 import { solve } from "../operators/solve/solve.ts";
-import { decodeRouterPolicy, encodeRouterBody, priorPolicy } from "../policies/router.ts";
+import { decodeRouterPolicy, encodeRouterBody, priorPolicy, ROUTER_KIND } from "../policies/router.ts";
 import { policyHistory } from "../policies/history.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Decision, Policy, Response } from "../schemas/types.ts";
@@ -314,6 +314,6 @@ describe("precedent policy compare and promote", () => {
 });
 
 const published = (body: string): Partial<Policy> => ({
-  ...{ name: "router", kind: "bayesian-linear@1", body, featureVersion: FEATURE_VERSION },
+  ...{ name: "router", kind: ROUTER_KIND, body, featureVersion: FEATURE_VERSION },
   ...{ reference: null, hash: null },
 });
