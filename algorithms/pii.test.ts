@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isCardNumber, luhnValid } from "./check-digits.ts";
-import { replacePersonalData } from "./pii.ts";
+import { findPersonalData, replacePersonalData } from "./pii.ts";
 
 const clean = (text: string): string => replacePersonalData([text]).texts[0] ?? "";
 
@@ -32,6 +32,15 @@ describe("personal data is replaced", () => {
     ["token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9", "token <SECRET_1>"],
     ["-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- ok", "<SECRET_1> ok"],
     ["mysql --password=hunter22 -u root", "mysql --password=<SECRET_1> -u root"],
+    ["sent to 12 bis, rue de la Paix, 75002 Paris", "sent to <ADDRESS_1>"],
+    ["Vivo en calle Mayor 5, 28013 Madrid.", "Vivo en <ADDRESS_1>."],
+    ["Ik woon op Prinsengracht 12, 1017 AB Amsterdam", "Ik woon op <ADDRESS_1>"],
+    ["21 Station Road, Leeds LS1 4AB in May", "<ADDRESS_1> in May"],
+    ["le 01 99 00 12 34.", "le <PHONE_1>."],
+    ["Mi teléfono es 910 123 456.", "Mi teléfono es <PHONE_1>."],
+    ["Je m'appelle Zoë Moreau et", "Je m'appelle <NAME_1> et"],
+    ["Customer: Ann Lee\nIssue: none", "Customer: <NAME_1>\nIssue: none"],
+    ["curl -u admin:blue482! https://host", "curl -u admin:<SECRET_1> https://host"],
     ["curl https://bob:s3cret@host/x", "curl https://bob:<SECRET_1>@host/x"],
     ["Authorization: Bearer abcdef0123456789abcdef", "Authorization: Bearer <SECRET_1>"],
   ])("%j", (text, expected) => {
@@ -69,6 +78,10 @@ describe("what is nobody's data stays as it is", () => {
     "mysql -p$PASSWORD --password=password; passwd: ./file",
     "what is the secret is that it works",
     "I'm German and I'm Not sure",
+    "the password is wrong; token = tokenizer.next(); curl -u bob:secret localhost",
+    "DE44 3704 0044 is the name of a plan, DE89370400440532013001 is off by one",
+    "Via email and via 3 different routes; the 12 Best Places",
+    "docker run -p 8080:80 nginx",
     "Dear all,\nhello World!",
     "pip install numpy==1.26.4 torch==2.1.0.dev20230901",
     "sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -160,6 +173,27 @@ describe("for any text", () => {
         expect(replacePersonalData(once, { ipAddresses: true })).toEqual({ texts: once, found: {} });
       }),
       { numRuns: 500 },
+    );
+  });
+
+  it("findings are in order, do not overlap, and everything between them stays as it is", () => {
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (parts) => {
+        const text = parts.join("");
+        let from = 0;
+        let kept = "";
+        for (const { start, end } of findPersonalData(text)) {
+          expect(start).toBeGreaterThanOrEqual(from);
+          expect(end).toBeGreaterThan(start);
+          kept += `${text.slice(from, start)}\0`;
+          from = end;
+        }
+        kept += text.slice(from);
+        const found = [...text.matchAll(/<EMAIL_1>/g)].length;
+        const replaced = clean(text).replace(/<[A-Z]+_\d+>/g, "\0");
+        expect(replaced).toBe(kept.replaceAll("<EMAIL_1>", "\0"));
+        if (found === 0 && kept === text) expect(clean(text)).toBe(text);
+      }),
     );
   });
 

@@ -12,6 +12,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   linked: async () => (await import("./linked/linked.ts")).linked,
   loop: async () => (await import("./loop/loop.ts")).loop,
   offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,
+  privacy: async () => (await import("./privacy/privacy.ts")).privacy,
   stage: async () => (await import("./stage/stage.ts")).stage,
   routing: async () => (await import("./routing/routing.ts")).routing,
   selection: async () => (await import("./selection/selection.ts")).selection,

@@ -1,0 +1,94 @@
+// Streets with house numbers and post office boxes, in the ways of some countries. A city alone is
+// no address.
+import { shape, type Rule, type Span } from "./personal-rule.ts";
+import { traits } from "./text-traits.ts";
+
+const word = "\\p{Lu}[\\p{L}'’-]{0,30}\\p{L}";
+const street =
+  "(?:Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Square|Sq|Place|Pl|Terrace|Way|Close|Crescent|Parkway|Pkwy|Highway|Hwy)";
+const postcode = "(?:[A-Z]{1,2}\\d[A-Z\\d]?[ ]\\d[A-Z]{2}|[A-Z]{2}(?:[ \\t]+\\d{5}(?:-\\d{4})?)?)";
+const place = `(?:,[ \\t]*${word}(?:[ \\t]${word}(?!\\d))?(?:,?[ \\t]+${postcode})?)?`;
+/** ", 75002 Paris" */
+const town = `(?:,?[ \\t]+\\d{4,5}(?:[ ][A-Z]{2})?[ \\t]+${word})?`;
+/** "de la Paix", "Giuseppe Verdi" */
+const romance = `(?:[ \\t]+(?:de|del|della|dei|des|du|da|do|das|dos|la|las|los|le|les|l['’]|d['’])){0,2}[ \\t]*(?:(?<=[ \\t'’])\\p{Lu}[\\p{L}'’-]{1,30})(?:[ \\t]+(?:(?:de|da|di)[ \\t]+)?\\p{Lu}[\\p{L}'’-]{1,30}){0,3}`;
+
+/** Streets of one word with the kind at its end; the number decides, and is looked for first. */
+const oneWord =
+  /(?:[Ss]traße|[Ss]trasse|[Ss]tr\.|[Ww]eg|[Aa]llee|gasse|[Pp]latz|[Dd]amm|ufer|ring|straat|gracht|plein|laan|kade|singel|steeg)[ \t]+\d{1,4}/g;
+const longestName = 60;
+const nameEnd = /(?<![\p{L}-])(?:\p{L}+-){0,3}?(?<name>\p{Lu}[\p{L}-]*)$/u;
+const houseNumber = new RegExp(
+  `[ \\t]+\\d{1,4}[a-z]?(?![\\p{L}\\d])(?:,?[ \\t]+(?:\\d{5}|\\d{4}[ ][A-Z]{2})[ \\t]+${word})?`,
+  "uy",
+);
+
+function findOneWordStreets(text: string): Span[] {
+  const spans: Span[] = [];
+  let after = 0;
+  for (const { index, 0: whole } of text.matchAll(oneWord)) {
+    const kind = whole.slice(0, whole.search(/[ \t]/));
+    const name = nameEnd.exec(text.slice(Math.max(after, index - longestName), index));
+    if (name === null) continue;
+    const start = index - (name.groups?.["name"]?.length ?? 0);
+    houseNumber.lastIndex = index + kind.length;
+    if (houseNumber.exec(text) === null) continue;
+    spans.push({ start, end: houseNumber.lastIndex });
+    after = houseNumber.lastIndex;
+  }
+  return spans;
+}
+
+const { capital, digit } = traits;
+
+export const addressRules: readonly Rule[] = [
+  shape(
+    "ADDRESS",
+    { needs: digit | capital, least: 8 },
+    new RegExp(
+      `(?<![\\w-])\\d{1,5}[a-z]?[ \\t]+(?:(?:${word}|[NSEW]\\.?|\\d{1,3}(?:st|nd|rd|th))[ \\t]+){1,4}${street}\\b\\.?(?:,?[ \\t]*(?:[Aa]pt|[Ss]uite|[Uu]nit|[Ff]loor|#)\\.?[ \\t]*\\w{1,6})?${place}`,
+      "gu",
+    ),
+  ),
+  { kind: "ADDRESS", needs: digit, least: 7, find: findOneWordStreets },
+  // Berliner Straße 5, Am Markt 3, 10115 Berlin
+  shape(
+    "ADDRESS",
+    { needs: digit | capital, least: 8 },
+    new RegExp(
+      `(?<![\\p{L}-])${word}[ \\t]+(?:Straße|Strasse|Str\\.|Allee|Platz|Weg)[ \\t]+\\d{1,4}[a-z]?(?!\\d)${town}`,
+      "gu",
+    ),
+  ),
+  shape(
+    "ADDRESS",
+    { needs: digit | capital, least: 8 },
+    new RegExp(
+      `(?<!\\p{L})(?:Am|An der|Auf der|Im|Zum|Zur)[ \\t]+${word}[ \\t]+\\d{1,4}[a-z]?,?[ \\t]+\\d{5}[ \\t]+${word}`,
+      "gu",
+    ),
+  ),
+  // 12 bis, rue de la Paix, 75002 Paris
+  shape(
+    "ADDRESS",
+    { needs: digit | capital, least: 8 },
+    new RegExp(
+      `(?<![\\w-])\\d{1,4}(?:[ ]?(?:bis|ter))?,?[ \\t]+(?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Pp]lace|[Cc]hemin|[Aa]llée|[Qq]uai|[Ii]mpasse|[Cc]ours|[Rr]oute|[Ss]quare)(?!\\p{L})${romance}${town}`,
+      "gu",
+    ),
+  ),
+  // calle Mayor 5, 28013 Madrid; Rua Augusta, 10
+  shape(
+    "ADDRESS",
+    { needs: digit | capital, least: 8 },
+    new RegExp(
+      `(?<!\\p{L})(?:[Cc]alle|[Cc]\\/|[Aa]venida|[Aa]vda\\.|[Pp]laza|[Pp]aseo|[Cc]arrera|[Rr]ua|[Tt]ravessa|[Pp]raça|Via|(?<=(?:in|a|di|da)[ ])via|[Vv]iale|[Pp]iazza|[Cc]orso|[Vv]icolo)${romance},?[ \\t]+\\d{1,4}(?![\\d.])${town}`,
+      "gu",
+    ),
+  ),
+  shape(
+    "ADDRESS",
+    { needs: digit, least: 8 },
+    /\b(?:P\.?[ ]?O\.?[ ]Box|Postfach|Apartado|Casella postale|Boîte postale)[ ]\d{1,6}\b/gi,
+  ),
+];

@@ -1,0 +1,113 @@
+// E-mail addresses, phone numbers and public IPv4 addresses.
+import { shape, type Rule, type Span } from "./personal-rule.ts";
+import { traits } from "./text-traits.ts";
+
+// Accounts that name a role on a machine and no person: git@host in a command stays what it is.
+const roleAccount = /^(?:git|hg|svn|root|user|username|ubuntu|ec2-user|www-data|nobody|someone)@/i;
+
+// Reserved for examples and tests (RFC 2606): nobody's mailbox.
+const reservedDomain = /[@.](?:example\.(?:com|net|org)|example|test|invalid|localhost)$/i;
+
+const longestLocal = 64;
+const localEnd = /(?<![\p{L}\p{N}_.+%-])[\p{L}\p{N}_][\p{L}\p{N}_.+%'’-]{0,63}$/u;
+const domain = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,16}\p{L}{2,24}(?![\p{L}\p{N}])/uy;
+
+/** Looked at from the "@": what stands before it up to a bound, and what follows. */
+function findEmails(text: string): Span[] {
+  const spans: Span[] = [];
+  let after = 0;
+  for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
+    // One more than may be: where it is a letter too, the mailbox is none.
+    const before = text.slice(Math.max(after, at - longestLocal - 1), at);
+    const local = before === "" ? null : localEnd.exec(before);
+    if (local === null) continue;
+    const start = at - local[0].length;
+    domain.lastIndex = at + 1;
+    const rest = domain.exec(text);
+    if (rest === null) continue;
+    const end = domain.lastIndex;
+    const address = text.slice(start, end);
+    if (roleAccount.test(address) || reservedDomain.test(address)) continue;
+    spans.push({ start, end });
+    after = end;
+  }
+  return spans;
+}
+
+const digitCount = (value: string): number => value.replace(/\D/g, "").length;
+const isPhone = (value: string): boolean => {
+  const count = digitCount(value);
+  // "+1000001" is a line or a size as a rule: without any separator more digits are asked for.
+  return count >= (/^\+\d+$/.test(value) ? 10 : 7) && count <= 15;
+};
+/** Nine digits and more: cues such as "number is" stand before much else. */
+const isWholePhone = (value: string): boolean => isPhone(value) && digitCount(value) >= 9;
+/** As dialled inside a country, with the leading 0, in groups. */
+const isNational = (value: string): boolean => {
+  const count = digitCount(value);
+  return count >= 9 && count <= 12;
+};
+
+/**
+ * In dotted decimals, and routable: private, loopback, multicast and documentation addresses name
+ * nobody.
+ */
+function isPublicAddress(value: string): boolean {
+  const bytes = value.split(".").map(Number);
+  const [a = 0, b = 0, c = 0] = bytes;
+  if (bytes.some((byte) => byte > 255)) return false;
+  if (a === 0 || a === 10 || a === 127 || a >= 224) return false;
+  if ((a === 192 && b === 168) || (a === 172 && b >= 16 && b < 32) || (a === 169 && b === 254)) return false;
+  return !(
+    (a === 192 && b === 0 && c === 2) ||
+    (a === 198 && b === 51 && c === 100) ||
+    (a === 203 && b === 0 && c === 113)
+  );
+}
+
+const { at, digit, dot, plus } = traits;
+
+export const emailRule: Rule = { kind: "EMAIL", needs: at | dot, least: 6, find: findEmails };
+
+export const addressRule = shape(
+  "IP",
+  { needs: digit | dot, least: 7 },
+  /(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w]|\.\d)/g,
+  isPublicAddress,
+);
+
+export const phoneRules: readonly Rule[] = [
+  shape(
+    "PHONE",
+    { needs: digit | plus, least: 8 },
+    /(?<![\w+.])\+[1-9]\d{0,15}(?:(?:\)[ \t./-]?\(?|[ \t./-]\(?|\()\d{1,15}){0,6}\)?(?!\w)/g,
+    isPhone,
+  ),
+  // North America: 415-555-0100.
+  shape(
+    "PHONE",
+    { needs: digit, least: 10 },
+    /(?<![\w.-])(?:1[ .-])?(?:\(\d{3}\)[ \t]?|\d{3}[ .-])\d{3}[ .-]\d{4}(?![\w-])/g,
+  ),
+  // Brazil: (11) 95555-0100.
+  shape("PHONE", { needs: digit, least: 10 }, /(?<![\w.-])\(\d{2}\)[ \t]?\d{4,5}-\d{4}(?![\w-])/g),
+  // Most others inside the country: 020 7946 0100, 01.99.00.12.34, 0221/4710 123.
+  shape(
+    "PHONE",
+    { needs: digit, least: 9 },
+    /(?<![\w.+/-])(?:\(0\d{1,4}\)|0\d{1,4})(?:[ ./-]\d{2,8}){1,4}(?![\w/-]|\.\d)/g,
+    isNational,
+  ),
+  shape(
+    "PHONE",
+    { needs: digit, least: 9 },
+    /\b(?:phone|tel|telephone|telefon|mobile|cell|call|text|fax|whatsapp|handy|reach)\b(?:[ \t]+(?:me|us|him|her|number|no|is|at|on)\b)*[.:]*[ \t]*(?<value>\(?\d[\d \t()./-]{5,18}\d)(?!\w)/gi,
+    isPhone,
+  ),
+  shape(
+    "PHONE",
+    { needs: digit, least: 9 },
+    /(?:phone|t[eé]l|t[eé]l[eé](?:ph|f)on[eo]?|telefoon(?:nummer)?|telefonnummer|mobile|m[oó]vil|cellulare|num[eé]ro|n[uú]mero|nummer|contact no|ll[aá]mame|appelez-moi|chiamami|bel|mich unter)["']?(?:[ \t]+(?:number|numero|es|est|is|le|il|al|au|el|é|è)(?=[ \t]))*[.:="'\t ]{1,6}(?<value>\(?\d[\d \t()./-]{5,18}\d)(?!\w)/gi,
+    isWholePhone,
+  ),
+];
