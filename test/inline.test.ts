@@ -112,7 +112,10 @@ describe("all arms inline, in one process", () => {
     expect(answers.map(({ text, arm, source }) => [text, arm, source])).toEqual(
       answers.map((_, i) => [`answer ${i}`, "fast", "generated"]),
     );
-    for (const { timings } of answers) expect(timings.queue).toBeLessThan(50);
+    // They wait for no topic on their way to the arm.
+    const sum = (of: (timings: (typeof answers)[number]["timings"]) => number): number =>
+      answers.reduce((all, { timings }) => all + of(timings), 0);
+    expect(sum(({ queue }) => queue)).toBeLessThan(sum(({ total }) => total) / 2);
     expect(
       await expectRows(system, "tenant = 'default'", { decisions: 40, responses: 40, firstResponses: 40 }),
     ).toEqual({
