@@ -1,11 +1,9 @@
 // bench -- gateway: what stands between an OpenAI client and its model. Our gateway with the whole
 // system behind it, LiteLLM's proxy, Portkey's gateway and nothing at all, in turns in front of one
 // model that takes 20 ms and says 40 tokens.
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
-import { stackFolder } from "../../stack/folder.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { onStack } from "../support/stack.ts";
 import type { Load } from "./client.ts";
 import { figuresOf, systemNames, type Part, type Round, type SystemName, type Turn } from "./figures.ts";
 import { checkOutcomes } from "./outcomes.ts";
@@ -38,26 +36,18 @@ const full: Plan = {
   ],
 };
 
+const run = (context: BenchContext): Promise<Measured> =>
+  onStack(context, join(context.folder, "..", "stack"), async ({ folder }) => {
+    const systems = await startSystems(context, folder);
+    return measure(context, systems).finally(systems.close);
+  });
+
 export const gateway: Benchmark = {
   name: "gateway",
   parts: ["ours"],
   about: "our gateway beside LiteLLM's proxy, Portkey's gateway and direct calls",
   run,
 };
-
-async function run(context: BenchContext): Promise<Measured> {
-  const folder = join(context.folder, "..", "stack");
-  const { running } = await stackStatus(folder);
-  if (!running) await rm(stackFolder(folder).data, { recursive: true, force: true });
-  context.note("starting the stack");
-  await attachStack(folder, { start: true });
-  try {
-    const systems = await startSystems(context, folder);
-    return await measure(context, systems).finally(systems.close);
-  } finally {
-    if (!context.keepStack && !running) await stopStack(folder);
-  }
-}
 
 async function measure(context: BenchContext, { turns, absent, outcomes }: Systems): Promise<Measured> {
   const plan = context.quick ? quick : full;

@@ -11,7 +11,7 @@ import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { startChild, type Child } from "../loop/child.ts";
-import { serverPids } from "../loop/systems.ts";
+import { serverPids } from "../support/stack.ts";
 import { cpuSeconds } from "../support/processes.ts";
 import type { Target } from "./client.ts";
 import { modelName } from "./model.ts";

@@ -3,14 +3,12 @@
 // and the recorded references at a price; reward is token F1, so the large arm always earns 1. Part
 // 2, a synthetic bandit with known truth on the same loop, beside the same algorithm in memory,
 // where nothing is late.
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { dot } from "../../algorithms/matrix.ts";
 import { normal, splitmix64 } from "../../algorithms/random.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
-import { stackFolder } from "../../stack/folder.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { onStack } from "../support/stack.ts";
 import { mean, significant, spread } from "../support/statistics.ts";
 import { loadLearningData, type Item } from "./data.ts";
 import { learnInMemory, outcomeOf, regretCurve, savedShare, type Round } from "./memory.ts";
@@ -48,11 +46,7 @@ export const learning: Benchmark = {
 async function run(context: BenchContext): Promise<Measured> {
   const plan = context.quick ? quick : full;
   const data = await loadLearningData(context, plan.items);
-  const stack = join(context.folder, "stack");
-  if (!(await stackStatus(stack)).running) await rm(stackFolder(stack).data, { recursive: true, force: true });
-  context.note("starting the stack");
-  await attachStack(stack, { start: true });
-  try {
+  return onStack(context, join(context.folder, "stack"), async ({ folder: stack }) => {
     const real = await context.checkpoints.part("nl2bash", () => nl2bash(context, plan, stack, data));
     const synthetic = await context.checkpoints.part("synthetic", () =>
       syntheticDelay(context, plan, stack, data.items),
@@ -67,9 +61,7 @@ async function run(context: BenchContext): Promise<Measured> {
         ...synthetic,
       },
     };
-  } finally {
-    if (!context.keepStack) await stopStack(stack);
-  }
+  });
 }
 
 async function nl2bash(

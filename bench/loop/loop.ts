@@ -1,18 +1,16 @@
 // bench -- loop: how much the loop costs beyond Kafka itself. Requests go through all stages of
 // `precedent up` (two recorded arms without latency, questions embedded before, some thousand
 // examples), queued and inline, and in turn through floors of empty operators on the same broker.
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
-import { stackFolder } from "../../stack/folder.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { onStack, serverPids } from "../support/stack.ts";
 import { resident } from "../support/processes.ts";
 import { figuresOf, type Part, type Round, type Stint, type SystemName } from "./figures.ts";
 import { loadHistory } from "./history.ts";
 import { measureLayouts } from "./layouts.ts";
 import { planTimes } from "./plan-times.ts";
 import type { RunStint } from "./stints.ts";
-import { serverPids, startSystems } from "./systems.ts";
+import { startSystems } from "./systems.ts";
 
 interface Plan {
   warmUpSeconds: number;
@@ -43,20 +41,9 @@ export const loop: Benchmark = {
   run,
 };
 
-async function run(context: BenchContext): Promise<Measured> {
-  const folder = join(context.folder, "..", "stack");
-  // Topics and tables of earlier runs would only be in the way: every run starts with an empty
-  // broker, unless it is shared.
-  const { running } = await stackStatus(folder);
-  if (!running) await rm(stackFolder(folder).data, { recursive: true, force: true });
-  context.note("starting the stack");
-  const stack = await attachStack(folder, { start: true });
-  try {
-    return await measure(context, folder, stack.brokers);
-  } finally {
-    // One that ran before us is somebody else's.
-    if (!context.keepStack && !running) await stopStack(folder);
-  }
+function run(context: BenchContext): Promise<Measured> {
+  const stack = join(context.folder, "..", "stack");
+  return onStack(context, stack, ({ folder, brokers }) => measure(context, folder, brokers));
 }
 
 async function measure(context: BenchContext, stack: string, brokers: readonly string[]): Promise<Measured> {

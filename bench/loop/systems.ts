@@ -4,8 +4,8 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Kafka } from "../../connections/kafka/port.ts";
-import { stackStatus } from "../../stack/attach.ts";
 import type { BenchContext } from "../benchmark.ts";
+import { serverPids } from "../support/stack.ts";
 import { startChild } from "./child.ts";
 import { createDriver, type Driver } from "./driver.ts";
 import type { SystemName } from "./figures.ts";
@@ -79,9 +79,4 @@ function kilobyte(): () => { key: string; value: Buffer } {
   const value = Buffer.alloc(1_000, "x");
   let sent = 0;
   return () => ({ key: `floor-${sent++}`, value });
-}
-
-export async function serverPids(stack: string): Promise<Record<string, number>> {
-  const { servers } = await stackStatus(stack);
-  return Object.fromEntries(servers.flatMap(({ name, pid }) => (pid === undefined ? [] : [[name, pid]])));
 }

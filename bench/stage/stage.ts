@@ -2,17 +2,14 @@
 // loop of kafkajs, on one broker, in turns. Records of 1 kB; what came out is compared with what
 // went in.
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createKafkaClient } from "../../connections/kafka/client.ts";
 import { createKafka } from "../../connections/kafka/kafka.ts";
 import { untilReachable } from "../../connections/kafka/retry.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
-import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
-import { stackFolder } from "../../stack/folder.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
-import { serverPids } from "../loop/systems.ts";
+import { onStack, serverPids } from "../support/stack.ts";
 import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
 import { checkOutput } from "./check.ts";
 import { figuresOf, sustained, type Stage } from "./figures.ts";
@@ -42,11 +39,19 @@ export const stage: Benchmark = {
 
 async function run(context: BenchContext): Promise<Measured> {
   const streams = await buildStreams(context.folder, context.note);
-  const folder = join(context.folder, "..", "stack");
-  const { running } = await stackStatus(folder);
-  if (!running) await rm(stackFolder(folder).data, { recursive: true, force: true });
-  context.note("starting the stack");
-  const { brokers } = await attachStack(folder, { start: true });
+  return onStack(context, join(context.folder, "..", "stack"), ({ folder, brokers }) =>
+    onBrokers(context, { folder, brokers, streams }),
+  );
+}
+
+async function onBrokers(
+  context: BenchContext,
+  {
+    folder,
+    brokers,
+    streams,
+  }: { folder: string; brokers: string[]; streams: Awaited<ReturnType<typeof buildStreams>> },
+): Promise<Measured> {
   const log = createLog({ level: "warn" });
   const { kafka: settings } = configSchema.parse({ arms: [{ name: "none", type: "llama" }] });
   const connection = { brokers, clientId: "driver", config: settings, log };
@@ -73,7 +78,6 @@ async function run(context: BenchContext): Promise<Measured> {
   } finally {
     await Promise.all(systems.map(({ child }) => child.stop()));
     await kafka.close();
-    if (!context.keepStack && !running) await stopStack(folder);
   }
 }
 
