@@ -5,7 +5,14 @@
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics } from "../learnt.ts";
-import { insertArmHours, insertRewards, selectDirty, selectRanges, selectStatistics } from "./statements.ts";
+import {
+  insertArmHours,
+  insertRewards,
+  selectDirty,
+  selectRanges,
+  selectStatistics,
+  type Table,
+} from "./statements.ts";
 
 export interface AggregateDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command" | "insert">;
@@ -33,8 +40,6 @@ export interface Aggregate {
   /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
 }
-
-type Table = "feedback" | "decisions" | "responses";
 
 interface Range {
   /** Cluster and topic that the offsets belong to. */
@@ -64,16 +69,22 @@ export function createAggregate({
   // Another layout of the context starts over: what the one before skipped is new to it.
   const reader = `router@${featureVersion}`;
 
-  /** Of one origin at a time; more: of another there is something new, too. */
-  const ranges = async (table: Table): Promise<{ found: Range[]; more: boolean }> => {
-    const topic = topics[table];
-    // Those whose topic is not named are looked at only with their decision or feedback.
-    if (topic === undefined) return { found: [], more: false };
-    const rows = await clickhouse.query<Range>(selectRanges(table), { topic, reader });
-    const found = rows
-      .filter(({ origin }) => origin === rows[0]?.origin)
-      .map(({ origin, partition, next, end }) => ({ origin, partition, next, end: Math.min(end, next + maxRows) }));
-    return { found, more: found.length < rows.length };
+  // Rows of a table whose topic is not named are looked at only with their decision or feedback.
+  const tables = (["feedback", "decisions", "responses"] as const).filter((table) => topics[table] !== undefined);
+  const topicParameters = Object.fromEntries(tables.map((table) => [`${table}Topic`, topics[table]]));
+
+  /** Of each table of one origin at a time; more: of another there is something new, too. */
+  const ranges = async (): Promise<Record<Table, Range[]> & { more: boolean }> => {
+    const rows = await clickhouse.query<Range & { table: Table }>(selectRanges(tables), { ...topicParameters, reader });
+    const of = (name: Table): Range[] => {
+      const own = rows.filter(({ table }) => table === name);
+      return own
+        .filter(({ origin }) => origin === own[0]?.origin)
+        .map(({ origin, partition, next, end }) => ({ origin, partition, next, end: Math.min(end, next + maxRows) }));
+    };
+    const found = { feedback: of("feedback"), decisions: of("decisions"), responses: of("responses") };
+    const taken = found.feedback.length + found.decisions.length + found.responses.length;
+    return { ...found, more: taken < rows.length };
   };
 
   const recompute = (buckets: readonly Bucket[]): Promise<void> => {
@@ -93,8 +104,7 @@ export function createAggregate({
     async advance() {
       // Read before anything is computed: what comes meanwhile may be in the numbers already and is
       // new again next time, which does no harm.
-      const all = await Promise.all([ranges("feedback"), ranges("decisions"), ranges("responses")]);
-      const [feedback, decisions, responses] = [all[0].found, all[1].found, all[2].found];
+      const { feedback, decisions, responses, more } = await ranges();
       const found = [...feedback, ...decisions, ...responses];
       const rows = found.reduce((sum, { next, end }) => sum + end - next, 0);
       if (rows === 0) return { rows, buckets: 0, more: false };
@@ -122,7 +132,7 @@ export function createAggregate({
       return {
         rows,
         buckets: dirty.length,
-        more: all.some(({ more }) => more) || found.some(({ next, end }) => end - next === maxRows),
+        more: more || found.some(({ next, end }) => end - next === maxRows),
       };
     },
 

@@ -5,8 +5,11 @@
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
+/** Tables of which learn takes what is new. */
+export type Table = "feedback" | "decisions" | "responses";
+
 /** Rows of `table` whose offsets are new, of the topic in the parameter `topicParameter`. */
-const inRange = (table: "feedback" | "decisions" | "responses"): string => `
+const inRange = (table: Table): string => `
   topic = {${table}Topic:String} AND kafka_origin = {${table}Origin:String}
   AND kafka_offset >= {${table}From:Map(Int32, UInt64)}[kafka_partition]
   AND kafka_offset < {${table}To:Map(Int32, UInt64)}[kafka_partition]`;
@@ -189,17 +192,21 @@ ORDER BY arm, model`;
  * How far record is, and how far this reader: [next, end) of every partition is new. Each origin
  * (cluster and topic id) has offsets and positions of its own, these under
  * positionName(topic, origin): those of a topic that was made again say nothing of the one before
- * it.
+ * it. All tables in one statement: it is asked every few seconds, mostly for nothing.
  */
-export const selectRanges = (table: "feedback" | "decisions" | "responses"): string => `
-SELECT stored.kafka_origin AS origin, stored.kafka_partition AS partition, greatest(seen.next_offset, stored.first) AS next, stored.end AS end
-FROM (
-  SELECT toString(kafka_origin) AS kafka_origin, kafka_partition, min(kafka_offset) AS first, max(kafka_offset) + 1 AS end
-  FROM ${table} WHERE topic = {topic:String} GROUP BY kafka_origin, kafka_partition
-) AS stored
+export const selectRanges = (tables: readonly Table[]): string => `
+SELECT stored.table AS table, stored.origin AS origin, stored.kafka_partition AS partition,
+  greatest(seen.next_offset, stored.first) AS next, stored.end AS end
+FROM (${tables.map(storedOf).join("  UNION ALL")}) AS stored
 LEFT JOIN (
-  SELECT substring(topic, length({topic:String}) + 2) AS kafka_origin, kafka_partition, next_offset FROM learn_positions FINAL
-  WHERE reader = {reader:String} AND (topic = {topic:String} OR startsWith(topic, concat({topic:String}, '@')))
-) AS seen USING (kafka_origin, kafka_partition)
+  SELECT topic AS name, kafka_partition, next_offset FROM learn_positions FINAL WHERE reader = {reader:String}
+) AS seen USING (name, kafka_partition)
 WHERE end > next
-ORDER BY origin, partition`;
+ORDER BY table, origin, partition`;
+
+const storedOf = (table: Table): string => `
+  SELECT '${table}' AS table, toString(kafka_origin) AS origin, kafka_partition,
+    if(origin = '', {${table}Topic:String}, concat({${table}Topic:String}, '@', origin)) AS name,
+    min(kafka_offset) AS first, max(kafka_offset) + 1 AS end
+  FROM ${table} WHERE topic = {${table}Topic:String} GROUP BY kafka_origin, kafka_partition
+`;
