@@ -1,6 +1,7 @@
 // What the gateway needs: its reply partitions, the keys, a producer, ClickHouse for what a client
 // may ask of its own requests, and an HTTP server that takes no request before partitions and keys
 // are read.
+import { setTimeout as sleep } from "node:timers/promises";
 import { addAccess, createAccess } from "../gateway/access.ts";
 import { createAsk } from "../gateway/ask.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
@@ -89,7 +90,7 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
       // Those that are open are answered; new connections are refused meanwhile.
       server.server.close();
       const end = performance.now() + config.limits.drainMs;
-      while (places.open() > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, pollMs));
+      while (places.open() > 0 && performance.now() < end) await sleep(pollMs);
       await server.close();
       await close();
     },

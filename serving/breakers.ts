@@ -61,16 +61,20 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
     return state;
   };
 
-  const own: Breakers["own"] = () =>
-    new Map(
-      [...known].flatMap(([arm, one]) => {
-        const state = look(arm, one);
-        return state !== "closed" || clock() - one.calledAt < voidMs ? [[arm, { state }] as const] : [];
-      }),
-    );
+  /** What this process says of an arm; undefined: nothing, nobody has called it lately. */
+  const ownOf = (arm: string, one: Known): BreakerState | undefined => {
+    const state = look(arm, one);
+    return state !== "closed" || clock() - one.calledAt < voidMs ? state : undefined;
+  };
 
   return {
-    own,
+    own: () =>
+      new Map(
+        [...known].flatMap(([arm, one]) => {
+          const state = ownOf(arm, one);
+          return state === undefined ? [] : [[arm, { state }] as const];
+        }),
+      ),
     guard: (name, arm) => ({
       async answer(request, signal, onText): Promise<ArmResult> {
         const one = of(name);
@@ -90,11 +94,13 @@ export function createBreakers({ settings, clock, random, others, metrics, log }
       },
     }),
     state(arm) {
-      const mine = own().get(arm);
-      const said = [...(mine === undefined ? [] : [mine.state]), ...others(arm).map(({ state }) => state)];
-      if (said.length === 0 || said.includes("closed") || !said.includes("half-open")) {
+      const one = known.get(arm);
+      const mine = one && ownOf(arm, one);
+      const said = [...(mine === undefined ? [] : [mine]), ...others(arm).map(({ state }) => state)];
+      const isClosed = said.length === 0 || said.includes("closed");
+      if (isClosed || !said.includes("half-open")) {
         probes.delete(arm);
-        return said.length === 0 || said.includes("closed") ? "closed" : "open";
+        return isClosed ? "closed" : "open";
       }
       const given = probes.get(arm);
       if (given === undefined || clock() - given.since >= settings.openMs)
