@@ -1,8 +1,9 @@
 // npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs
 // the unit tests, the integration tests on a real embedded stack, and the tests of faults on
-// servers of their own. Two of these run at a time: much of it is waiting. At the end every failure
-// is told once more, for a record that keeps only the end of the output; the last line says how
-// many passed and failed. What is asked for can be narrowed:
+// servers of their own. Three of these run at a time, since much of it is waiting: the integration
+// tests in two halves, each with a stack of its own. At the end every failure is told once more,
+// for a record that keeps only the end of the output; the last line says how many passed and
+// failed. What is asked for can be narrowed:
 //   npm test -- checks | unit | integration | faults
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -42,14 +43,14 @@ async function check(name, args) {
   console.log(`${code === 0 ? "✓" : "✗"} ${name} (${seconds(since)})${code === 0 ? "" : `\n${output}`}`);
 }
 
-async function vitest(project, more = {}) {
+async function vitest(project, { more = {}, args = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "precedent-test-"));
   const file = join(folder, "report.json");
   try {
     const reporters = ["--reporter=default", "--reporter=./scripts/failures-reporter.ts"];
     const code = await run(
       process.execPath,
-      ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters],
+      ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters, ...args],
       { env: { ...environment, ...more, PRECEDENT_TEST_REPORT: file } },
     );
     const nothing = { passed: 0, skipped: 0, failures: [], finished: false };
@@ -84,8 +85,8 @@ async function setUp() {
 }
 
 /**
- * What needs only packages, and what needs the models and servers that set-up brings, in two lines
- * that run side by side.
+ * What needs only packages, and what needs the models and servers that set-up brings, in three
+ * lines that run side by side.
  */
 async function all() {
   await ensurePackages();
@@ -96,14 +97,15 @@ async function all() {
     await ready;
     // Which may share a process: vitest.config.ts.
     if (wanted("unit"))
-      for (const PRECEDENT_UNIT_TESTS of ["together", "apart"]) await vitest("unit", { PRECEDENT_UNIT_TESTS });
+      for (const PRECEDENT_UNIT_TESTS of ["together", "apart"])
+        await vitest("unit", { more: { PRECEDENT_UNIT_TESTS } });
     if (wanted("faults")) await vitest("faults");
   };
-  const second = async () => {
+  const half = async (shard) => {
     await ready;
-    if (wanted("integration")) await vitest("integration");
+    if (wanted("integration")) await vitest("integration", { args: [`--shard=${shard}/2`] });
   };
-  const ended = await Promise.allSettled([first(), second()]);
+  const ended = await Promise.allSettled([first(), half(1), half(2)]);
   const reasons = ended.flatMap(({ status, reason }) => (status === "rejected" ? [reason] : []));
   if (reasons.length > 0) throw reasons[0];
 }
