@@ -6,7 +6,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { TestError } from "vitest";
-import type { Reporter, TestModule } from "vitest/node";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 type Module = Pick<TestModule, "moduleId" | "children" | "errors">;
 type AnError = Partial<TestError>;
@@ -52,8 +52,13 @@ export default class FailuresReporter implements Reporter {
   private readonly ended: Module[] = [];
   private files = 0;
   private begun = 0;
+  private shards = 1;
+  onInit({ config }: Pick<Vitest, "config">): void {
+    this.shards = config.shard?.count ?? 1;
+  }
+  /** Of a run in shards all specifications are named here. */
   onTestRunStart(specifications: readonly unknown[]): void {
-    this.files = specifications.length;
+    this.files = Math.ceil(specifications.length / this.shards);
   }
   /** Files of integration tests take up to minutes: which one runs, and how far all of it is. */
   onTestModuleStart(module: Pick<TestModule, "moduleId" | "project">): void {
