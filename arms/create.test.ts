@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { armSchema } from "../config/schema.ts";
 import { createArm } from "./create.ts";
+import { armRequest } from "./request.testing.ts";
 
 const log = pino({ level: "silent" });
 
@@ -27,5 +31,30 @@ describe("createArm", () => {
     [{ type: "recorded", file: "/nowhere/log.jsonl" }, /log of arm "a" can't be read: .*\/nowhere\/log\.jsonl/],
   ])("says what is missing for %j", async (what, message) => {
     await expect(createArm(armSchema.parse({ name: "a", ...what }), { log })).rejects.toThrow(message);
+  });
+
+  it("says how to fetch a model of the registry that is not here", async () => {
+    vi.stubEnv("PRECEDENT_CACHE", "/nowhere");
+    const config = armSchema.parse({ name: "a", type: "llama", model: "Qwen2.5-Coder-0.5B-Instruct" });
+    await expect(createArm(config, { log }).finally(() => vi.unstubAllEnvs())).rejects.toThrow(
+      'Run "precedent models fetch Qwen2.5-Coder-0.5B-Instruct"',
+    );
+  });
+
+  it("makes an arm whose answers are code where the configuration says so", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "precedent-create-"));
+    try {
+      const file = join(folder, "log.jsonl");
+      writeFileSync(file, JSON.stringify({ request: "list all files", response: "```bash\nls -a\n```" }));
+      const config = { name: "a", type: "recorded", file };
+      const answerOf = async (more: object) => {
+        const arm = await createArm(armSchema.parse({ ...config, ...more }), { log });
+        return arm.answer(armRequest(), new AbortController().signal);
+      };
+      expect(await answerOf({ answerAs: "code" })).toMatchObject({ text: "ls -a" });
+      expect(await answerOf({})).toMatchObject({ text: "```bash\nls -a\n```" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

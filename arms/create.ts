@@ -1,5 +1,6 @@
 // Makes the arm that a configuration describes: one line for every kind of arm.
 import type { ArmConfig } from "../config/schema.ts";
+import { answerInCode } from "./answer-in-code.ts";
 import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
 import { createOpenAiArm } from "./openai/openai.ts";
@@ -10,6 +11,11 @@ import { createRecordedArm } from "./recorded/recorded.ts";
  * called yet.
  */
 export async function createArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> {
+  const arm = await createAnyArm(config, dependencies);
+  return config.answerAs === "code" ? answerInCode(arm) : arm;
+}
+
+function createAnyArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> | Arm {
   switch (config.type) {
     case "openai":
       return createOpenAiArm(config, dependencies);

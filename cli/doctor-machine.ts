@@ -4,7 +4,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { messageOf } from "../algorithms/errors.ts";
-import { cacheFolder, embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
+import { cacheFolder, embeddingModelFolder } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import type { Config } from "../config/schema.ts";
 import { probeLlama } from "../connections/llama/probe.ts";
 import { createFaissIndexes } from "../store/vectors/faiss.ts";
@@ -48,9 +49,7 @@ export async function machineChecks(
   );
   const model = config.embedder.model ?? embeddingModelFolder(environment);
   const hasModel = ["model.onnx", "tokenizer.json"].every((file) => existsSync(join(model, file)));
-  const llamas = config.arms
-    .filter((arm) => arm.type === "llama")
-    .map((arm) => arm.model ?? llamaModelFile(environment));
+  const llamas = config.arms.filter((arm) => arm.type === "llama").map((arm) => modelFile(arm.model, environment));
   const lost = llamas.filter((file) => !existsSync(file));
   const logs = config.arms.flatMap((arm) => (arm.type === "recorded" && !existsSync(arm.file) ? [arm.file] : []));
 

@@ -11,6 +11,7 @@ import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
+import { addModels } from "./models.ts";
 import { addPolicy } from "./policy.ts";
 import { addProxy } from "./proxy.ts";
 import { addReplay } from "./replay.ts";
@@ -43,6 +44,7 @@ export function createProgram(io: Io): Command {
     addDocuments,
     addKv,
     addKeys,
+    addModels,
     addReplay,
     addTopology,
     addConfig,

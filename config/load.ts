@@ -3,6 +3,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Document } from "yaml";
+import { namedModel } from "./models.ts";
 import { pathText, problemsOf, type Problem } from "./problems.ts";
 import { configSchema, type ArmConfig, type Config } from "./schema.ts";
 
@@ -154,7 +155,9 @@ function resolvePaths(config: Config, folder: string): Config {
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(folder, path));
   const arms = config.arms.map((arm): ArmConfig => {
     if (arm.type === "recorded") return { ...arm, file: absolute(arm.file) };
-    if (arm.type === "llama" && arm.model !== undefined) return { ...arm, model: absolute(arm.model) };
+    // A name of the registry stays one.
+    if (arm.type === "llama" && arm.model !== undefined && namedModel(arm.model) === undefined)
+      return { ...arm, model: absolute(arm.model) };
     return arm;
   });
   const { model } = config.embedder;

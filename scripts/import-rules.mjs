@@ -113,8 +113,10 @@ export const modules = [
     imports: [
       ...["schemas", "algorithms", "config", "connections", "store", "arms"],
       ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "gateway", "stack", "jobs"],
-      "assembly",
+      ...["assembly", "scripts"],
     ],
+    // Fetching what a configuration names.
+    only: { scripts: ["models"] },
   },
   { name: "demo", about: "`npm run demo`: one file a scene", imports: everything },
   { name: "bench", about: "one folder a benchmark; its results", imports: everything },

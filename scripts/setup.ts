@@ -1,25 +1,26 @@
 // Set-up: everything that a package manager does not bring. `npm run setup`; the demo and the tests
 // call it themselves. Idempotent, quick when all is there, safe to run twice at once (one waits for
 // the other), and what is made appears whole or not at all. Its parts run side by side.
-import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pLimit from "p-limit";
-import lockfile from "proper-lockfile";
 import { messageOf } from "../algorithms/errors.ts";
-import { cacheFolder } from "../config/assets.ts";
+import { loadConfig } from "../config/load.ts";
+import { defaultModel, namedByArms, namedModel, type NamedModel } from "../config/models.ts";
 import { ensureServers, hasServers } from "../stack/install.ts";
 import { buildLlama } from "./build-llama.ts";
 import { buildFaissNode, buildNative } from "./build-native.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
-import { fetchLlamaModel, hasLlamaModel, hasRequantisedModel, makeRequantisedModel } from "./llama-model.ts";
+import { withLock } from "./lock.ts";
+import { fetchModel, megabytes, modelState, requantiseModel } from "./models.ts";
 import { createProgress, type Progress } from "./progress.ts";
 
 export interface SetUpOptions {
   progress?: Progress;
-  /** false leaves the language model and llama.cpp out. Default true. */
+  /** false leaves the language models and llama.cpp out. Default true. */
   llama?: boolean;
+  /** Models of the registry that are fetched besides the default one. Default none. */
+  models?: readonly NamedModel[];
   /**
    * true builds the llama addon that computes scattered tokens in one batch as well
    * (docs/linked-prefill.md). Default false.
@@ -47,11 +48,11 @@ export async function setUp(options: SetUpOptions = {}): Promise<void> {
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true, flat = true } = options;
-  const { stackFolder = ".precedent" } = options;
+  const { models = [], stackFolder = ".precedent" } = options;
   // Much of it compiles: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> => {
-    const done = withLock(name, progress, () => turns(work));
+    const done = withLock(name, progress.line, () => turns(work));
     // Whoever waits for it hears of a failure; one part may fail while another is waited for.
     done.catch(() => undefined);
     return done;
@@ -60,7 +61,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
     servers: servers ? part("servers", () => ensureEmbeddedServers(stackFolder, progress)) : Promise.resolve(),
     embedding: part("embedding", () => ensureEmbeddingModel(progress)),
     indexes: part("indexes", () => ensureIndexes(flat, progress)),
-    llama: llama ? part("llama", () => ensureLlama(progress, scattered)) : Promise.resolve(),
+    llama: llama ? part("llama", () => ensureLlama(progress, scattered, models)) : Promise.resolve(),
   };
 }
 
@@ -92,19 +93,30 @@ async function ensureIndexes(flat: boolean, progress: Progress): Promise<void> {
   }
 }
 
-/** The model is fetched while the addon is compiled; the headers are fetched once for both. */
-async function ensureLlama(progress: Progress, scattered: boolean): Promise<void> {
-  const model = hasLlamaModel()
-    ? Promise.resolve(there("language model", progress))
-    : progress.task("language model", fetchLlamaModel);
-  await Promise.all([model, ensureLlamaAddon(progress, scattered)]);
-  if (hasRequantisedModel()) return there("language model as Q8_0", progress);
-  const made = await makeRequantisedModel((line) => progress.line(`  language model as Q8_0: ${line}`));
-  progress.line(
-    made.made
-      ? "✓ language model as Q8_0: made"
-      : `! language model as Q8_0: ${made.reason}\n  Going on with the model as fetched: as good, and half as fast.`,
-  );
+/** The models are fetched while the addon is compiled; the headers are fetched once for both. */
+async function ensureLlama(progress: Progress, scattered: boolean, more: readonly NamedModel[]): Promise<void> {
+  const models = [...new Set([namedModel(defaultModel)!, ...more])];
+  const fetched = async (): Promise<void> => {
+    for (const model of models) await ensureModel(model, progress);
+  };
+  await Promise.all([fetched(), ensureLlamaAddon(progress, scattered)]);
+  for (const model of models) {
+    const title = `${model.name} as Q8_0`;
+    const made = await requantiseModel(model, (line) => progress.line(`  ${title}: ${line}`));
+    if (made === null) {
+      if (model.requantised !== undefined) there(title, progress);
+    } else
+      progress.line(
+        made.made
+          ? `✓ ${title}: made`
+          : `! ${title}: ${made.reason}\n  Going on with the model as fetched: as good, and slower.`,
+      );
+  }
+}
+
+async function ensureModel(model: NamedModel, progress: Progress): Promise<void> {
+  if ((await modelState(model)) === "there") return there(model.name, progress);
+  await progress.task(`${model.name} (${megabytes(model.bytes)} MB)`, (say) => fetchModel(model, say));
 }
 
 async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise<void> {
@@ -116,32 +128,22 @@ async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise
   );
 }
 
-/** A part at a time on a cache folder; a dead set-up's lock is taken over after a minute. */
-async function withLock(name: string, progress: Progress, work: () => Promise<void>): Promise<void> {
-  const folder = cacheFolder();
-  await mkdir(folder, { recursive: true });
-  // A name for each part: proper-lockfile knows what a process holds by the name of what it locks.
-  const part = join(folder, `setup-${name}`);
-  const options = { realpath: false, stale: 60_000, update: 5_000 };
-  let release: () => Promise<void>;
+/**
+ * Those of the registry that the arms of the configuration in this folder name. What is wrong with
+ * it is no reason not to set up.
+ */
+function modelsOfConfiguration(): NamedModel[] {
   try {
-    release = await lockfile.lock(part, options);
-  } catch {
-    progress.line(`another set-up works on ${name} in ${folder}: waiting for it`);
-    release = await lockfile.lock(part, {
-      ...options,
-      retries: { retries: 600, factor: 1, minTimeout: 1_000, maxTimeout: 1_000 },
-    });
-  }
-  try {
-    await work();
-  } finally {
-    await release();
+    return namedByArms(loadConfig().config.arms);
+  } catch (error) {
+    process.stderr.write(`! ${messageOf(error)}\n  Going on with the default model.\n`);
+    return [];
   }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await setUp({ scattered: process.argv.includes("--scattered") }).catch((error: unknown) => {
+  const scattered = process.argv.includes("--scattered");
+  await setUp({ scattered, models: modelsOfConfiguration() }).catch((error: unknown) => {
     process.stderr.write(`set-up failed: ${messageOf(error)}\n`);
     process.exitCode = 1;
   });

@@ -1,7 +1,7 @@
 // The arms in force in this process. They can change while it runs (SIGHUP): whoever needs them
 // asks each time.
 import { basename } from "node:path";
-import { llamaModelFile } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { routeArms, type RouteArm } from "../operators/route/arms.ts";
 
@@ -14,7 +14,7 @@ export interface ArmsInForce {
 
 /** Model of an arm as decisions name it. */
 export function modelOf(arm: ArmConfig): string {
-  return arm.type === "llama" ? basename(arm.model ?? llamaModelFile(), ".gguf") : arm.model;
+  return arm.type === "llama" ? basename(modelFile(arm.model), ".gguf") : arm.model;
 }
 
 export function createArms(initial: readonly ArmConfig[]): ArmsInForce {

@@ -7,7 +7,7 @@ import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { llamaModelFile } from "../../config/assets.ts";
+import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
 import { keepWorker } from "../../connections/worker/kept.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
@@ -47,9 +47,14 @@ export async function createLlamaArm(
   config: LlamaArmConfig,
   { log, kvFolder, history, weightOf }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
-  const model = config.model ?? llamaModelFile();
+  const model = modelFile(config.model);
   await access(model).catch((error: unknown) => {
-    const hint = config.model === undefined ? 'Run "npm run setup", or set "model".' : 'Check its "model".';
+    const hint =
+      config.model === undefined
+        ? 'Run "npm run setup", or set "model".'
+        : namedModel(config.model) === undefined
+          ? 'Check its "model": a file, or a name of "precedent models list".'
+          : `Run "precedent models fetch ${config.model}".`;
     throw new Error(`Arm "${config.name}": there is no model at ${model}. ${hint}`, { cause: error });
   });
   const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");

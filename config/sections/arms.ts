@@ -17,6 +17,11 @@ const armBase = {
   maxTokens: z.number().int().positive().default(256),
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
+  /**
+   * text: the answer as it comes; code: what stands in the code block that it begins with, or
+   * between the backticks around all of it, streamed in one piece (docs/arms.md).
+   */
+  answerAs: z.enum(["text", "code"]).default("text"),
   concurrency: z.number().int().positive().default(8),
   /**
    * Who calls it: queued, the stage generate, which takes its requests from a topic; or inline,
@@ -84,6 +89,7 @@ const linked = z.strictObject({
 const llamaArm = z.strictObject({
   ...armBase,
   type: z.literal("llama"),
+  // Or a name of the registry (models.ts).
   /** A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. */
   model: z.string().optional(),
   /**
