@@ -4,9 +4,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { addAccess, createAccess } from "../gateway/access.ts";
 import { createAsk } from "../gateway/ask.ts";
+import { createCancel } from "../gateway/cancel.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
 import { createPlaces } from "../gateway/places.ts";
 import { createReplies } from "../gateway/replies.ts";
+import { addCancel } from "../gateway/routes/cancel.ts";
 import { addChat } from "../gateway/routes/chat.ts";
 import { addFeedback } from "../gateway/routes/feedback.ts";
 import { addHealth } from "../gateway/routes/health.ts";
@@ -59,8 +61,9 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   });
   const close = (): Promise<unknown> => Promise.all([replies.stop(), keyReader.stop(), producer.close()]);
 
+  const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
-    ...{ waiting, places, send, codec, topic: topic("requests"), limits: config.limits, clock },
+    ...{ waiting, places, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
     replyPartition: replies.next,
   });
   const server = createServer({ maxBodyBytes, log });
@@ -71,6 +74,7 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), places, clock });
   addRequests(server, { callerOf, clickhouse });
+  addCancel(server, { callerOf, cancel, places });
   addHealth(server, replies.health);
   const listening = keyReader.caughtUp.then(() => listen(server, config.gateway, usualPort));
   const url = await listening.catch(async (error: unknown) => {
@@ -91,6 +95,7 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
       server.server.close();
       const end = performance.now() + config.limits.drainMs;
       while (places.open() > 0 && performance.now() < end) await sleep(pollMs);
+      cancel.stop();
       await server.close();
       await close();
     },

@@ -5,6 +5,7 @@ import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
 import type { Breakers, BreakersOf } from "../serving/breakers.ts";
+import type { CancelsOf } from "../serving/cancels.ts";
 import { fallbackOf } from "../serving/fallback.ts";
 import { publishInventory } from "../serving/inventory.ts";
 import { publishDeltas } from "../serving/deltas.ts";
@@ -19,6 +20,7 @@ export async function startGenerate(
   instance: string,
   config: ArmConfig,
   breakersOf: BreakersOf<Pick<Breakers, "guard" | "state">>,
+  cancelsOf: CancelsOf,
 ): Promise<RunningStage> {
   const breakers = breakersOf(session);
   const log = session.log.child({ stage: stageName("generate", config.name) });
@@ -36,6 +38,7 @@ export async function startGenerate(
   const pipeline = generate.bind({
     arm: breakers.guard(config.name, arm),
     deltas: deltas.open,
+    cancels: cancelsOf(session).watch,
     // An inline arm's work is found by the look at what is left of it, within seconds.
     fallback: fallbackOf(session, breakers, ({ dispatch }) => dispatch === "queued"),
     ...{ limits, partitions: replies.now, clock: Date.now },

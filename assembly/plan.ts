@@ -26,6 +26,7 @@ import { holdExamples, type HeldExamples } from "./examples.ts";
 import { fallbackOf } from "../serving/fallback.ts";
 import { atMost } from "../serving/at-most.ts";
 import type { BreakersOf } from "../serving/breakers.ts";
+import type { CancelsOf } from "../serving/cancels.ts";
 import { restoreSeenIds } from "../serving/seen.ts";
 import { publishDeltas } from "../serving/deltas.ts";
 import { holdDocuments } from "../serving/documents.ts";
@@ -56,6 +57,7 @@ export async function startPlan(
   session: SessionOf<typeof plan>,
   instance: string,
   breakersOf: BreakersOf,
+  cancelsOf: CancelsOf,
 ): Promise<RunningPlan> {
   const breakers = breakersOf(session);
   const { config, kafka, codec, clickhouse } = session;
@@ -124,6 +126,7 @@ export async function startPlan(
   const deltas = await publishDeltas(session, log);
   const pipeline = plan.bind({
     deltas: deltas.open,
+    cancels: cancelsOf(session).watch,
     documents: documents.table,
     limits: config.limits,
     partitions: replies.now,

@@ -1,6 +1,7 @@
 // Runs stages in this process: all of them by default, each under the same stable instance id.
 import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import { shareBreakers, type BreakersOf, type SharedBreakers } from "../serving/breakers.ts";
+import { shareCancels, type CancelsOf, type SharedCancels } from "../serving/cancels.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage-health.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -55,15 +56,17 @@ export async function startStages(
   let generators: Generators | undefined;
   let gateway: RunningGateway | undefined;
   let shared: SharedBreakers | undefined;
+  let cancels: SharedCancels | undefined;
   /** One for all arms that this process calls, as plan or as generate. */
   const breakersOf: BreakersOf = (session) => (shared ??= shareBreakers(session, instance.id));
+  const cancelsOf: CancelsOf = (session) => (cancels ??= shareCancels(session));
   const stop = async (): Promise<void> => {
     await Promise.all([generators?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
-    await shared?.stop();
+    await Promise.all([shared?.stop(), cancels?.stop()]);
     await instance.release();
   };
   const start = async (stage: StageName): Promise<void> => {
-    if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf)));
+    if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf, cancelsOf)));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") running.push(await startCurate(session, instance.id));
@@ -73,7 +76,7 @@ export async function startStages(
       running.push((gateway = await startGateway(session, instance.id)));
     } else
       generators = await startGenerators(session, async (arm) =>
-        arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm, breakersOf),
+        arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm, breakersOf, cancelsOf),
       );
   };
   const results = await Promise.allSettled(stages.map(start));

@@ -3,7 +3,7 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { Topic } from "../schemas/records.ts";
 import type { Request } from "../schemas/types.ts";
-import { createAsk } from "./ask.ts";
+import { createAsk, type AskOptions } from "./ask.ts";
 import { requestIdFor } from "./idempotency.ts";
 import { createPlaces } from "./places.ts";
 import { aResponse } from "./responses.testing.ts";
@@ -15,7 +15,9 @@ function setUp({ partition = (): number | undefined => 3, accepts = () => Promis
   const waiting = createWaiting();
   const places = createPlaces(most);
   const produced: Request[] = [];
+  const takenBack: string[] = [];
   const ask = createAsk({
+    cancel: { gone: ({ requestId }) => void takenBack.push(requestId) },
     ...{ waiting, places, topic, limits: { deadlineMs: 1_000, maxDeadlineMs: 5_000 }, clock: () => 7 },
     replyPartition: partition,
     codec: { encode: (_topic, record) => (produced.push(record as Request), Buffer.alloc(1)) },
@@ -26,9 +28,10 @@ function setUp({ partition = (): number | undefined => 3, accepts = () => Promis
     waiting,
     places,
     produced,
+    takenBack,
     client,
-    ask: (change?: Partial<Request>) =>
-      ask({ ...plainRequest("hello", {}), ...change, id: change?.id ?? "r1" }, { signal: client.signal }),
+    ask: (change?: Partial<Request>, options: Partial<AskOptions> = {}) =>
+      ask({ ...plainRequest("hello", {}), ...change, id: change?.id ?? "r1" }, { signal: client.signal, ...options }),
   };
 }
 
@@ -73,6 +76,32 @@ describe("ask", () => {
     vi.useRealTimers();
     for (const { places, waiting } of [gone, away, nowhere, silent])
       expect([places.open(), waiting.has(3, "r1")]).toEqual([0, false]);
+  });
+
+  it("takes back what its last client has left, once the brokers have it; not what may be come back for", async () => {
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    const left = setUp({ most: 8 });
+    const other = new AbortController();
+    const both = [left.ask(), left.ask({}, { signal: other.signal })].map((one) => one.catch(() => undefined));
+    left.client.abort(new Error("gone"));
+    await turn();
+    expect(left.takenBack).toEqual([]);
+    other.abort(new Error("gone"));
+    await Promise.all(both);
+    await turn();
+    expect(left.takenBack).toEqual(["r1"]);
+    const kept = setUp();
+    const asked = kept.ask({}, { keep: true }).catch(() => undefined);
+    kept.client.abort(new Error("gone"));
+    await asked;
+    const unsent = setUp({ accepts: () => Promise.reject(new Error("away")) });
+    await unsent.ask().catch(() => undefined);
+    const answered = setUp();
+    const response = answered.ask();
+    answered.waiting.response(3, aResponse());
+    await response;
+    await turn();
+    expect([kept, unsent, answered].flatMap(({ takenBack }) => takenBack)).toEqual([]);
   });
 
   it("holds no more than it may, and leaves places to other tenants", async () => {

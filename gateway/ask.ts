@@ -7,6 +7,7 @@ import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { Topic } from "../schemas/records.ts";
 import type { Delta, Request, Response } from "../schemas/types.ts";
+import type { CancelPublisher } from "./cancel.ts";
 import { ApiError } from "./errors.ts";
 import type { Places } from "./places.ts";
 import type { Send } from "./send.ts";
@@ -21,6 +22,8 @@ export interface AskDependencies {
   codec: Pick<Codec, "encode">;
   topic: Topic<"requests">;
   limits: { deadlineMs: number; maxDeadlineMs: number };
+  /** Takes back a request that nobody waits for any more; absent: it goes on to its end. */
+  cancel?: Pick<CancelPublisher, "gone"> | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -30,6 +33,8 @@ export interface AskOptions {
   signal: AbortSignal;
   /** Given for a request that asks for pieces of its answer. */
   onDelta?: ((delta: Delta) => void) | undefined;
+  /** Its client may come back for the answer: it is not taken back when the client goes. */
+  keep?: boolean;
 }
 
 /** Rejects with ApiError, or with the signal's reason. */
@@ -48,7 +53,7 @@ interface Open {
 }
 
 export function createAsk(dependencies: AskDependencies): Ask {
-  const { waiting, places, replyPartition, send, codec, topic, limits, clock } = dependencies;
+  const { waiting, places, replyPartition, send, codec, topic, limits, cancel, clock } = dependencies;
   const open = new Map<string, Open>();
 
   const produce = (request: Request & { id: string }, partition: number): Promise<void> => {
@@ -68,7 +73,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
     return one;
   };
 
-  return async function ask(request, { signal, onDelta }) {
+  return async function ask(request, { signal, onDelta, keep = false }) {
     const giveBack = places.take(request.tenant);
     try {
       signal.throwIfAborted();
@@ -80,12 +85,23 @@ export function createAsk(dependencies: AskDependencies): Ask {
       try {
         return await answerTo(request, one, signal, onDelta);
       } finally {
-        if (--one.clients === 0) open.delete(key);
+        if (--one.clients === 0) {
+          open.delete(key);
+          if (signal.aborted && !keep) takeBack(request, one);
+        }
       }
     } finally {
       giveBack();
     }
   };
+
+  /** Once the brokers have it: before that there is nothing to take back. */
+  function takeBack({ id, tenant }: Request & { id: string }, { taken }: Open): void {
+    taken.then(
+      () => cancel?.gone({ requestId: id, tenant }),
+      () => undefined,
+    );
+  }
 
   function answerTo(
     { id, tenant, allow }: Request & { id: string },

@@ -74,6 +74,7 @@ const statusOf: Readonly<Record<string, number>> = {
     ].map((code) => [code, 400]),
   ),
   id_reused: 422,
+  cancelled: 499,
   too_many_repeats: 429,
   too_many_waiting: 429,
   rate_limited: 429,

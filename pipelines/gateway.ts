@@ -10,6 +10,6 @@ export const gateway = {
   // Its own partitions alone, as they are assigned; who may ask; and what a request's owner may ask
   // about it.
   tables: ["responses", "deltas", "keys", "ClickHouse"],
-  operators: ["accept", "ask", "stream", "answer"],
-  outputs: ["requests", "feedback"],
+  operators: ["accept", "ask", "stream", "answer", "cancel"],
+  outputs: ["requests", "cancels", "feedback"],
 } as const satisfies StageDescription;

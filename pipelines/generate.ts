@@ -10,8 +10,9 @@ export const generate = pipeline()
     {
       name: "generate",
       sources: ["work"],
-      // Which arms may take over; what linked prefill measured before.
-      tables: ["breakers", "ClickHouse"],
+      // Which arms may take over; which requests were taken back; what linked prefill measured
+      // before.
+      tables: ["breakers", "cancels", "ClickHouse"],
       // Work for another arm, where this one fails.
       outputs: ["responses", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of

@@ -3,6 +3,7 @@
 import type {
   ApiKey,
   ArmBreaker,
+  Cancel,
   DeadLetter,
   Decision,
   Delta,
@@ -25,6 +26,7 @@ export interface RecordOf {
   requests: Request;
   responses: Response;
   deltas: Delta;
+  cancels: Cancel;
   feedback: Feedback;
   decisions: Decision;
   work: Work;
@@ -52,6 +54,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
   responses: "response",
   deltas: "delta",
+  cancels: "cancel",
   feedback: "feedback",
   decisions: "decision",
   work: "work",

@@ -53,6 +53,14 @@ export interface ArmBreaker {
   createdAt: number;
 }
 
+/** A client needs no answer to its request any more: the model call is ended, the response is failed, cancelled. */
+export interface Cancel {
+  requestId: string;
+  /** Whose request it is; another tenant's request of that id is not meant. */
+  tenant: string;
+  createdAt: number;
+}
+
 /** A record that could not be processed, whole. */
 export interface DeadLetter {
   tenant: string;

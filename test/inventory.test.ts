@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startGenerate } from "../assembly/generate.ts";
 import { followInventories } from "../serving/inventory.ts";
+import { createCancels } from "../serving/cancels.ts";
 import type { RunningStage } from "../serving/stage.ts";
 import { putDocuments } from "../cli/documents.ts";
 import { importPairs } from "../cli/examples.ts";
@@ -30,10 +31,13 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
   /** The arm's stage, which is started and stopped here, so that it begins with an empty memory. */
   let generate: RunningStage;
   const startArm = () =>
-    startGenerate(system.session, "arm-1", system.config.arms[0]!, () => ({
-      guard: (_name, arm) => arm,
-      state: () => "closed",
-    }));
+    startGenerate(
+      system.session,
+      "arm-1",
+      system.config.arms[0]!,
+      () => ({ guard: (_name, arm) => arm, state: () => "closed" }),
+      () => createCancels({ clock: Date.now }),
+    );
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "precedent-inventory-"));

@@ -37,6 +37,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   responses: { config: limit(16) },
   // Of no use once the response is there.
   deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
+  // Few records; whoever calls arms reads them all.
+  cancels: { partitions: 1, config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
   decisions: { config: limit(16) },
   work: { config: limit(32) },

@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Request, Response } from "../../schemas/types.ts";
 import type { Caller } from "../access.ts";
-import type { Ask } from "../ask.ts";
+import type { Ask, AskOptions } from "../ask.ts";
+import { closed } from "../closed.ts";
 import { ApiError, errorOfResponse } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { armsAllowed, armsOfModel, type NamedArm } from "../api/models.ts";
@@ -24,11 +25,14 @@ export function addChat(server: FastifyInstance, dependencies: ChatDependencies)
   server.post("/v1/chat/completions", async (incoming, reply) => {
     const caller = callerOf(incoming);
     const body = chatRequest(incoming.body);
-    const request = requestOf(body, caller, arms(), headerOf(incoming, "idempotency-key"));
+    const key = headerOf(incoming, "idempotency-key");
+    const request = requestOf(body, caller, arms(), key);
     void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
     const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
-    if (body.stream) return streamed(reply, body, request, { ...dependencies, ask });
-    const response = await ask(request, { signal: closed(reply) });
+    // Who sends a key may come back for the answer, which would else be that it was cancelled.
+    const options = { signal: closed(reply), keep: key !== undefined };
+    if (body.stream) return streamed(reply, body, request, { ...dependencies, ask, options });
+    const response = await ask(request, options);
     if (response.status !== "ok") throw withHeaders(reply, response);
     return reply.headers(responseHeaders(response)).send(chatCompletion(response));
   });
@@ -38,13 +42,12 @@ async function streamed(
   reply: FastifyReply,
   { model, includeUsage }: ChatBody,
   request: Request & { id: string },
-  { ask, streams, clock }: ChatDependencies,
+  { ask, streams, clock, options }: ChatDependencies & { options: AskOptions },
 ): Promise<FastifyReply> {
   const created = Math.floor(clock() / 1_000);
   const stream = openStream(reply, { ...streams, requestId: request.id, model, created, includeUsage });
   try {
-    const options = { signal: closed(reply), onDelta: stream.delta };
-    const response = await ask({ ...request, deltas: true }, options);
+    const response = await ask({ ...request, deltas: true }, { ...options, onDelta: stream.delta });
     if (response.status === "ok") stream.finish(response);
     else throw stream.hasBegun() ? errorOfResponse(response.error) : withHeaders(reply, response);
   } catch (error) {
@@ -88,12 +91,3 @@ export const headerOf = ({ headers }: FastifyRequest, name: string): string | un
   const value = headers[name];
   return Array.isArray(value) ? value.join(",") : value;
 };
-
-/** Aborted when the client has gone before it was answered. */
-function closed(reply: FastifyReply): AbortSignal {
-  const controller = new AbortController();
-  reply.raw.once("close", () => controller.abort(new ApiError(gone)));
-  return controller.signal;
-}
-
-const gone = { status: 499, code: "client_closed", message: "The client has closed the connection." };

@@ -196,3 +196,50 @@ describe("call", () => {
     });
   });
 });
+
+describe("call, for a request that is taken back", () => {
+  async function cancelled(before: boolean, result: ArmResult, aborted = false) {
+    const taken = aTaken();
+    const stage = new AbortController();
+    let calls = 0;
+    let isCancelled = before;
+    let ended = 0;
+    const ending = new AbortController();
+    const call = createCall({
+      arm: {
+        answer: (_asked, signal) => {
+          calls++;
+          isCancelled = true;
+          ending.abort();
+          if (aborted) stage.abort();
+          expect(signal.aborted).toBe(true);
+          return Promise.resolve(result);
+        },
+      },
+      cancels: () => ({ signal: ending.signal, isCancelled: () => isCancelled, end: () => void ended++ }),
+      fallback: { next: () => ({ name: "other" }) as never, handOver: () => expect.fail() },
+      clock: () => NOW + 30,
+    });
+    const outcome = await call({ ...taken, prompt: { pieces: [] } }, { ...aContext(), signal: stage.signal });
+    expect(ended).toBe(1);
+    return { outcome, calls };
+  }
+
+  it("does not call the arm, or ends its call: the response is failed, cancelled", async () => {
+    const early = await cancelled(true, failed("cancelled"));
+    const during = await cancelled(false, failed("endpoint_unavailable"));
+    expect([early.calls, during.calls]).toEqual([0, 1]);
+    for (const [one, attempt] of [
+      [early, 0],
+      [during, 3],
+    ] as const)
+      expect(emits(one.outcome)).toMatchObject([
+        { output: "responses", record: { status: "failed", attempt, error: { code: "cancelled" } } },
+      ]);
+  });
+
+  it("gives the answer that came all the same, and leaves a lost partition's work to its next owner", async () => {
+    expect(emits((await cancelled(false, answer)).outcome)).toMatchObject([{ record: { status: "ok" } }]);
+    expect((await cancelled(false, failed("cancelled"), true)).outcome.kind).toBe("retryLater");
+  });
+});

@@ -7,6 +7,7 @@ import { isArmsFault, type Arm } from "../../arms/arm.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
+import { cancelledFailure, type WatchCancels } from "./cancel.ts";
 import { failedArms, type Fallback } from "./fallback.ts";
 import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
 
@@ -34,6 +35,8 @@ export interface CallDependencies {
   arm: Pick<Arm, "answer">;
   /** For requests that ask for pieces; absent: nobody hears of them. */
   deltas?: ((target: DeltaTarget) => DeltaSink) | undefined;
+  /** Absent: nobody takes a request back. */
+  cancels?: WatchCancels | undefined;
   /** Absent: no other arm takes over. */
   fallback?: Fallback | undefined;
   /** Milliseconds since the epoch. */
@@ -45,7 +48,7 @@ export interface CallDependencies {
 const timerMs = 2;
 
 export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
-  const { arm, deltas, fallback, clock, partitions = () => Infinity } = dependencies;
+  const { arm, deltas, cancels, fallback, clock, partitions = () => Infinity } = dependencies;
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
@@ -68,16 +71,32 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     // A reader starts over with every attempt: those of arms that failed before count, too.
     const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
     const onText = sink && ((text: string, attempt: number) => sink.text(text, attempt + before));
-    const result = await arm.answer(asked, signal, onText).finally(() => sink?.end());
+    const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, signal);
+    const result = await (
+      watch?.isCancelled() === true
+        ? Promise.resolve(cancelledFailure(0))
+        : arm.answer(asked, watch?.signal ?? signal, onText)
+    ).finally(() => {
+      watch?.end();
+      sink?.end();
+    });
     const times = { called, finished: clock() };
     // The timers of the deadline may end a call a little before it.
     const early = result.kind === "failure" ? timerMs : 0;
     const isLate = times.finished >= notAfter - early;
+    const takenBack = watch?.isCancelled() === true && !signal.aborted && result.kind === "failure";
     // The partition was lost or the stage shuts down: the answer is somebody else's to give.
-    if (!isLate && result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
+    if (!isLate && !takenBack && result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
-    if (!isLate && result.kind === "failure" && fallback !== undefined && next !== undefined && isArmsFault(result)) {
+    if (
+      !isLate &&
+      !takenBack &&
+      result.kind === "failure" &&
+      fallback !== undefined &&
+      next !== undefined &&
+      isArmsFault(result)
+    ) {
       const record = fallback.handOver(work, next, result, linked.examplesByArm);
       return ok({ ...linked, emits: [{ output: "work", arm: next.name, key: requestId, record }] });
     }
@@ -85,7 +104,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       ? lateResponse(work, requestId, result, { ...times, message: lateMessage(notAfter, times.finished) })
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
-        : failedResponse(work, requestId, result, times);
+        : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
     return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }] });
   };
 }

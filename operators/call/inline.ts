@@ -39,6 +39,7 @@ type InlineArm = CallDependencies["arm"] & { refused(code: string): void };
 export function createCallInline({
   inline,
   deltas,
+  cancels,
   fallback,
   clock,
   partitions = () => Infinity,
@@ -66,7 +67,7 @@ export function createCallInline({
         bytes: bytesOf(work),
         async go(): Promise<Outcome<T, Outputs>> {
           const began = performance.now();
-          const call = createCall({ arm, deltas, fallback, clock, partitions });
+          const call = createCall({ arm, deltas, cancels, fallback, clock, partitions });
           // It arrives when it is planned: there is no hop.
           const taken = { record: work, timestamp: work.plannedAt, prompt: { pieces: work.pieces } };
           const outcome = await call({ ...taken, ...(examplesByArm && { examplesByArm }) }, context);

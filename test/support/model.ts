@@ -1,6 +1,7 @@
 // A model behind an OpenAI endpoint on the loopback, for tests: it answers with the last message,
-// word by word where it streams; told to by the message it fails, hangs, breaks off, takes its
-// time, or breaks off once and answers otherwise, or the same, when it is asked again.
+// word by word where it streams; told to by the message it fails, hangs (at once or after some
+// words), breaks off, takes its time, or breaks off once and answers otherwise, or the same, when it
+// is asked again.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,11 +10,14 @@ export interface TestModel {
   baseUrl: string;
   /** Bodies of all calls so far. */
   received(): readonly Record<string, unknown>[];
+  /** Questions of calls whose connection was closed before they were answered. */
+  closed(): readonly string[];
   stop(): Promise<void>;
 }
 
 export async function startModel(): Promise<TestModel> {
   const received: Record<string, unknown>[] = [];
+  const closed: string[] = [];
   const counts = new Map<string, number>();
   const calls = (question: string): number => {
     counts.set(question, (counts.get(question) ?? 0) + 1);
@@ -26,8 +30,11 @@ export async function startModel(): Promise<TestModel> {
       const body = JSON.parse(Buffer.concat(parts).toString()) as Call;
       received.push({ ...body });
       const question = body.messages.at(-1)?.content ?? "";
+      response.once("close", () => {
+        if (!response.writableEnded) closed.push(question);
+      });
       if (question === "fail") response.writeHead(500).end();
-      else if (question !== "hang") void answer(response, question, body.stream ?? false, calls(question));
+      else if (!/^hang\b/.test(question)) void answer(response, question, body.stream ?? false, calls(question));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -35,6 +42,7 @@ export async function startModel(): Promise<TestModel> {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     received: () => received,
+    closed: () => closed,
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -64,6 +72,8 @@ async function answer(response: ServerResponse, text: string, stream: boolean, c
   for (const [index, content] of words.entries()) {
     response.write(event({ choices: [{ index: 0, delta: { content } }] }));
     if (how === "slowly") await sleep(4);
+    // What was said is all that it will ever say.
+    if (how === "stall" && index === 2) return;
     if (!breaks || index < 2) continue;
     // What was said is on its way before the connection ends.
     await sleep(200);
