@@ -76,7 +76,9 @@ export async function startStages(
       running.push((gateway = await startGateway(session, instance.id)));
     } else
       generators = await startGenerators(session, async (arm) =>
-        arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance.id, arm, breakersOf, cancelsOf),
+        arms?.includes(arm.name) === false
+          ? undefined
+          : startGenerate(session, instance.id, arm, breakersOf, cancelsOf),
       );
   };
   const results = await Promise.allSettled(stages.map(start));

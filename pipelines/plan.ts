@@ -15,7 +15,16 @@ export const plan = pipeline()
     {
       name: "plan",
       sources: ["requests"],
-      tables: ["documents", "examples", "kv-inventory", "inline-calls", "breakers", "cancels", "policies", "ClickHouse"],
+      tables: [
+        "documents",
+        "examples",
+        "kv-inventory",
+        "inline-calls",
+        "breakers",
+        "cancels",
+        "policies",
+        "ClickHouse",
+      ],
       outputs: ["work", "decisions", "responses", "dead-letters"],
       // How many calls of inline arms this process has under way, how they end, and what they have
       // said so far.

@@ -1,7 +1,7 @@
 // Which requests their clients have taken back (topic cancels), for the processes that call arms: a
 // call under way is ended, and one that begins later, because its work was queued, is not made. A
-// cancel is remembered for a while and only so many are. Best effort: one that is forgotten or comes
-// late changes nothing, and none is for a request that came after it.
+// cancel is remembered for a while and only so many are. Best effort: one that is forgotten or
+// comes late changes nothing, and none is for a request that came after it.
 import type { WatchCancels } from "../operators/call/cancel.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import type { Cancel } from "../schemas/types.ts";

@@ -1,7 +1,8 @@
 // Requests that are taken back, on the real stack: a client that closes its connection, or says so,
 // ends the call of its model (the endpoint sees its connection close), queued and inline, streamed
-// and not; the response is failed, cancelled, and recorded. A cancel that comes late, for an unknown
-// id or from another tenant changes nothing, and one with an Idempotency-Key waits for its retry.
+// and not; the response is failed, cancelled, and recorded. A cancel that comes late, for an
+// unknown id or from another tenant changes nothing, and a request with an Idempotency-Key waits
+// for its retry.
 import { existsSync } from "node:fs";
 import OpenAI from "openai";
 import { v7 as uuid } from "uuid";
@@ -196,7 +197,7 @@ describe.skipIf(absent.length > 0)(`a llama arm${absent.length > 0 ? `: ${absent
       const controller = new AbortController();
       const before = new Set(system.responses.keys());
       const stream = await client.chat.completions.create(
-        { model: "llama", messages: user("Count from one to one thousand in words."), stream: true, seed: 1 },
+        { model: "llama", messages: user("Write a very long story about a ship and its crew, in many chapters."), stream: true, seed: 1 },
         { signal: controller.signal },
       );
       let read = "";

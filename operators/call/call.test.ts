@@ -216,7 +216,7 @@ describe("call, for a request that is taken back", () => {
           return Promise.resolve(result);
         },
       },
-      cancels: () => ({ signal: ending.signal, isCancelled: () => isCancelled, end: () => void ended++ }),
+      cancels: () => ({ signal: ending.signal, isCancelled: () => isCancelled, end: () => (ended += 1) }),
       fallback: { next: () => ({ name: "other" }) as never, handOver: () => expect.fail() },
       clock: () => NOW + 30,
     });

@@ -1,6 +1,6 @@
-// What call is told of requests that their clients have taken back (topic cancels): a call under way
-// is ended, one that has not begun is not made, and the response is failed, cancelled. Best effort:
-// a cancel that comes after the answer changes nothing.
+// What call is told of requests that their clients have taken back (topic cancels): a call under
+// way is ended, one that has not begun is not made, and the response is failed, cancelled. Best
+// effort: a cancel that comes after the answer changes nothing.
 import type { ArmFailure } from "../../arms/arm.ts";
 
 /** A call that a cancel may be for. */

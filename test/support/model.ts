@@ -1,7 +1,7 @@
 // A model behind an OpenAI endpoint on the loopback, for tests: it answers with the last message,
 // word by word where it streams; told to by the message it fails, hangs (at once or after some
-// words), breaks off, takes its time, or breaks off once and answers otherwise, or the same, when it
-// is asked again.
+// words), breaks off, takes its time, or breaks off once and answers otherwise, or the same, when
+// it is asked again.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
