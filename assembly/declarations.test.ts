@@ -55,9 +55,9 @@ function createCompiler() {
 function reductions(stage: string): { entry: string; file: string; text: string }[] {
   const [file = ""] = filesOf(stage);
   const text = readFileSync(file, "utf8");
-  return [...text.matchAll(/^ +(sources|tables|outputs|beside): \[(.*)\],$/gm)].flatMap(
+  return [...text.matchAll(/^ +(sources|tables|outputs|beside): \[([^\]]*)\],$/gm)].flatMap(
     ({ 0: line, 1: key = "", 2: list = "" }) => {
-      const entries = list.split(", ").filter((entry) => entry !== "");
+      const entries = list.split(/,\s*/).flatMap((entry) => (entry.trim() === "" ? [] : [entry.trim()]));
       return entries.map((entry) => ({
         entry: `${stage}.${key} ${entry}`,
         file,
