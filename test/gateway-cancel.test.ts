@@ -197,7 +197,12 @@ describe.skipIf(absent.length > 0)(`a llama arm${absent.length > 0 ? `: ${absent
       const controller = new AbortController();
       const before = new Set(system.responses.keys());
       const stream = await client.chat.completions.create(
-        { model: "llama", messages: user("Write a very long story about a ship and its crew, in many chapters."), stream: true, seed: 1 },
+        {
+          model: "llama",
+          messages: user("Write a very long story about a ship and its crew, in many chapters."),
+          stream: true,
+          seed: 1,
+        },
         { signal: controller.signal },
       );
       let read = "";
