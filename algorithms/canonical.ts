@@ -11,7 +11,7 @@ import { normalise } from "./normalise.ts";
 export const canonicalText = (text: string): string => normalise(text).trim().replace(/\s+/gu, " ");
 
 /** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
-const canonicalContent = (text: string): string =>
+export const canonicalContent = (text: string): string =>
   normalise(text)
     .split(/\r\n?|\n/)
     .map((line) => line.trimEnd())

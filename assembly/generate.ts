@@ -4,6 +4,7 @@ import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
+import { keepAnswers } from "../serving/answers.ts";
 import type { Breakers, BreakersOf } from "../serving/breakers.ts";
 import type { CancelsOf } from "../serving/cancels.ts";
 import { fallbackOf } from "../serving/fallback.ts";
@@ -41,6 +42,7 @@ export async function startGenerate(
     cancels: cancelsOf(session).watch,
     // An inline arm's work is found by the look at what is left of it, within seconds.
     fallback: fallbackOf(session, breakers, ({ dispatch }) => dispatch === "queued"),
+    keep: keepAnswers(session, log),
     ...{ limits, partitions: replies.now, clock: Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });

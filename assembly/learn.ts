@@ -9,9 +9,12 @@ import { createLearnReport } from "../operators/pass-reports.ts";
 import { createPublish } from "../operators/publish/publish.ts";
 import { THRESHOLD } from "../policies/threshold.ts";
 import { ROUTER } from "../policies/router.ts";
-import { learn } from "../pipelines/learn.ts";
+import { longestTtlMs } from "../config/sections/cache.ts";
+import { createRetract } from "../operators/retract/retract.ts";
+import { learn, retractAnswers } from "../pipelines/learn.ts";
 import type { Sent } from "../runtime/declaration.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
+import type { PlainProducer } from "../connections/kafka/port.ts";
 import { watchPasses } from "../runtime/pass-health.ts";
 import { lazily } from "../runtime/lazily.ts";
 import { repeat } from "../runtime/repeat.ts";
@@ -56,6 +59,9 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
         health: passes.of("threshold"),
       }),
     ];
+    const producer = kafka.plainProducer();
+    if (config.cache.enabled)
+      loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));
     if (proxy.everyHours !== undefined) {
       const hours = proxy.everyHours * 3_600_000;
       // Checked often, rarely due; a training that fails is not repeated at once.
@@ -66,7 +72,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       await Promise.all(loops);
     } finally {
       passes.clear();
-      await policies.close();
+      await Promise.all([policies.close(), producer.close()]);
     }
   };
 
@@ -111,4 +117,30 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
   });
   const report = createLearnReport({ metrics, log });
   return async () => report(await pass());
+}
+
+/** Outside of the policies' transactions: one tombstone too many changes nothing. */
+function retractPass(
+  { session, metrics, log }: Learning,
+  producer: Pick<PlainProducer<Sent<typeof learn>>, "send">,
+): () => Promise<boolean> {
+  const { config, clickhouse, topic } = session;
+  const pass = retractAnswers.bind({
+    retract: createRetract({
+      clickhouse,
+      publish: (keys) => producer.send(keys.map((key) => ({ topic: topic("answers"), key, value: null }))),
+      minimumReward: config.cache.minimumReward,
+      longestTtlMs: longestTtlMs(config.cache),
+      clock: Date.now,
+    }),
+    observe: metrics.observe,
+  });
+  return async () => {
+    const { retracted } = await pass();
+    if (retracted > 0) {
+      metrics.sent("answers", retracted);
+      log.info({ answers: retracted }, "kept answers were rated badly: they are not given any more");
+    }
+    return false;
+  };
 }

@@ -10,6 +10,7 @@ import { tenantWeight } from "../config/tenants.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
 import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createPlacementTable, type PlacementMode } from "../policies/placement.ts";
+import { createRecallAnswer } from "../operators/recall/answers.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
 import { createSharedResponses } from "../operators/recall/shared-responses.ts";
@@ -23,6 +24,7 @@ import { createStageMetrics } from "../metrics/stage.ts";
 import { followTable } from "../runtime/table.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { holdExamples, type HeldExamples } from "./examples.ts";
+import { holdAnswers, keepAnswers } from "../serving/answers.ts";
 import { fallbackOf } from "../serving/fallback.ts";
 import { atMost } from "../serving/at-most.ts";
 import type { BreakersOf } from "../serving/breakers.ts";
@@ -109,6 +111,7 @@ export async function startPlan(
   held.setMode(mode()); // it may have changed meanwhile
   const { embedder, pool } = held;
   await held.restored();
+  const answers = config.cache.enabled ? await holdAnswers(session, log) : undefined;
   await documents.caughtUp;
   await atMost(proxyMs, helpfulness.settled());
   log.info(
@@ -132,9 +135,16 @@ export async function startPlan(
     partitions: replies.now,
     inline: inline.of,
     fallback: fallbackOf(session, breakers),
+    keep: keepAnswers(session, log),
     arms: session.arms.routed,
     clock,
     seen,
+    answers:
+      answers &&
+      createRecallAnswer({
+        ...answers.recall,
+        ...{ arms: session.arms.routed, documents: documents.table, clock, partitions: replies.now },
+      }),
     firstResponses: createSharedResponses(createFirstResponses(clickhouse)),
     embedder,
     pool,
@@ -179,6 +189,7 @@ export async function startPlan(
       await documents.stop();
       await Promise.all([inline.close(), calls.stop(), deltas.stop()]);
       await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
+      await answers?.stop();
     },
   };
 }

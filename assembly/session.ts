@@ -3,6 +3,7 @@
 import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
+import { longestTtlMs } from "../config/sections/cache.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate } from "../connections/clickhouse/migrate.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
@@ -45,6 +46,7 @@ export async function openSession(
     clientId,
     config: { ...config.kafka, ssl: connections.kafka.ssl, sasl: connections.kafka.sasl },
     holders: { mine: holderOf(), isDead },
+    answersMs: longestTtlMs(config.cache),
     log: log.child({ client: "kafka" }),
   });
   const codec = createCodec({ prefix, registry: createRegistry(connections.registry) });

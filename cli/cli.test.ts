@@ -203,6 +203,7 @@ describe("ask", () => {
         usage: { prompt: 0, linked: 0, recomputed: 0, prefilled: 0, completion: 0 },
         duplicate: false,
         cost: 0,
+        savedCost: 0,
         timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
         error: { code: "unknown_arm", message: "there is no such arm" },
         degraded: ["embedder"],

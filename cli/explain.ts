@@ -78,6 +78,13 @@ function describeConversation({
 
   lines.push("", pc.bold("decision"));
   if (decision === undefined) lines.push("  none: refused, or not planned or recorded yet");
+  else if (decision.source === "cache")
+    lines.push(
+      `  answered from the response cache: ${decision.arm} had answered the same before, or at the same time`,
+      pc.dim(
+        `  key ${decision.cacheKey ?? ""} in ${request.domain}, saved ${response?.savedCost?.toPrecision(3) ?? "?"}`,
+      ),
+    );
   else {
     lines.push(
       `  ${decision.arm}, chosen with probability ${decision.probability.toFixed(3)} by policy version ${decision.policyVersion}${decision.policyVersion === 0 ? " (the prior)" : ""}`,

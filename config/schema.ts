@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { mostMetadataBytes } from "../algorithms/names.ts";
 import { armSchema } from "./sections/arms.ts";
+import { cache } from "./sections/cache.ts";
 import { milliseconds, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
@@ -72,6 +73,8 @@ export const configSchema = z
     routing: routing.prefault({}),
     learn: learn.prefault({}),
     curate: curate.prefault({}),
+    /** Answers to exact repeats. */
+    cache: cache.prefault({}),
     limits: limits.prefault({}),
     /** Rows are inserted when there are batchRows of them, or batchMs after the first. */
     record: z

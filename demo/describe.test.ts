@@ -52,6 +52,7 @@ const response: Response = {
   usage: { prompt: 1, linked: 0, recomputed: 0, prefilled: 1, completion: 1 },
   duplicate: false,
   cost: 0,
+  savedCost: 0,
   timings: { plan: 1, queue: 2, firstToken: 3, total: 4 },
   error: null,
   degraded: [],

@@ -16,6 +16,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
   duplicate: false,
   cost: 0.25,
+  savedCost: 0,
   timings: { plan: 1, queue: 2, firstToken: null, total: 9 },
   error: null,
   degraded: [],

@@ -19,7 +19,17 @@ export interface Validated extends Received<Request> {
   degraded: string[];
 }
 /** After recall: not answered before. */
-export type Recalled = Validated;
+export interface Recalled extends Validated {
+  /** Absent: its answer may not be kept. */
+  keptUnder?: KeptUnder | undefined;
+}
+/** What an answer is kept under, in its sharing domain. */
+export interface KeptUnder {
+  /** algorithms/answer-key.ts. */
+  hash: string;
+  /** Of the texts of its documents when the hash was made: with others the answer is another one. */
+  documents: string;
+}
 /** After embed. */
 export interface Embedded extends Recalled {
   /** Unit length; null when the embedder is missing (degraded says so). */
@@ -85,6 +95,6 @@ export interface Prompt {
 }
 /** After call: answered, failed for good, or another arm's to answer. */
 export interface Called extends Linked {
-  /** The response, or the work for the other arm. */
-  emits: Emit<"responses" | "work">[];
+  /** The response and what is kept of it, or the work for the other arm. */
+  emits: Emit<"responses" | "work" | "answers">[];
 }

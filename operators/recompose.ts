@@ -2,7 +2,7 @@
 // system prompt, the documents as they stand, and of the examples that selection chose for it those
 // whose texts are at hand. Pure.
 import type { Piece, Work } from "../schemas/types.ts";
-import { withDocuments } from "./compose/documents.ts";
+import { withDocuments } from "./documents.ts";
 import type { SelectedExample } from "./flow.ts";
 import { templates, type TemplateName } from "./templates.ts";
 

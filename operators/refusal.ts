@@ -48,6 +48,7 @@ export function refusedResponse(
     usage: { ...NO_USAGE },
     duplicate: repeat,
     cost: 0,
+    savedCost: 0,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: { code, message },
     degraded: [],

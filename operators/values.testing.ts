@@ -36,6 +36,8 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     template: "",
     asked: false,
     breakers: {},
+    source: "routed",
+    cacheKey: null,
     degraded: [],
     timings: [],
     createdAt: NOW,

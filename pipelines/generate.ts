@@ -13,8 +13,8 @@ export const generate = pipeline()
       // Which arms may take over; which requests were taken back; what linked prefill measured
       // before.
       tables: ["breakers", "cancels", "ClickHouse"],
-      // Work for another arm, where this one fails.
-      outputs: ["responses", "work", "dead-letters"],
+      // Answers that are kept for exact repeats; work for another arm, where this one fails.
+      outputs: ["responses", "answers", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
       // its policies is chosen; what the arm has said so far.
       beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas"],

@@ -1,11 +1,12 @@
 // learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
-// threshold. One process of many (runtime/singleton.ts) does it, again and again
+// threshold; kept answers that were rated badly are taken back. One process of many (runtime/singleton.ts) does it, again and again
 // (runtime/repeat.ts); every pass may break off anywhere and be done twice.
 import type { Aggregate } from "../operators/aggregate/aggregate.ts";
 import type { ChosenThreshold, Solved } from "../operators/learnt.ts";
 import type { Published } from "../operators/publish/publish.ts";
 import { createSolve, type SolveDependencies } from "../operators/solve/solve.ts";
+import type { Retracted } from "../operators/retract/retract.ts";
 import { createChoose, type ChooseDependencies } from "../operators/solve/threshold.ts";
 import type { Declaration } from "../runtime/declaration.ts";
 import { pass } from "../runtime/pass.ts";
@@ -26,6 +27,8 @@ const declaration = {
   // The versions in force.
   tables: ["policies"],
   outputs: ["policies", "ClickHouse"],
+  // Tombstones.
+  beside: ["answers"],
 } as const satisfies Declaration;
 
 const router = pass<LearnDependencies>()
@@ -40,8 +43,12 @@ export const learnThreshold = pass<LearnThresholdDependencies>()
   .step("publish-threshold", ({ publish }) => async ({ chosen }) => ({ published: await publish(chosen) }))
   .end();
 
+export const retractAnswers = pass<{ retract: () => Promise<Retracted> }>()
+  .step("retract", ({ retract }) => retract)
+  .end();
+
 export const learn = {
   ...declaration,
   ...router,
-  operators: [...router.operators, ...learnThreshold.operators],
+  operators: [...router.operators, ...learnThreshold.operators, ...retractAnswers.operators],
 } as const;

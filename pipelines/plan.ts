@@ -16,6 +16,7 @@ export const plan = pipeline()
       name: "plan",
       sources: ["requests"],
       tables: [
+        "answers",
         "documents",
         "examples",
         "kv-inventory",
@@ -25,7 +26,7 @@ export const plan = pipeline()
         "policies",
         "ClickHouse",
       ],
-      outputs: ["work", "decisions", "responses", "dead-letters"],
+      outputs: ["work", "decisions", "responses", "answers", "dead-letters"],
       // How many calls of inline arms this process has under way, how they end, and what they have
       // said so far.
       beside: ["inline-calls", "breakers", "deltas"],

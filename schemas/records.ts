@@ -1,6 +1,7 @@
 // Which record stands on which topic. The Avro files beside this one are the contract; types.ts
 // follows them.
 import type {
+  Answer,
   ApiKey,
   ArmBreaker,
   Cancel,
@@ -30,6 +31,7 @@ export interface RecordOf {
   feedback: Feedback;
   decisions: Decision;
   work: Work;
+  answers: Answer;
   examples: Example;
   policies: Policy;
   observations: Observation;
@@ -58,6 +60,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   feedback: "feedback",
   decisions: "decision",
   work: "work",
+  answers: "answer",
   examples: "example",
   policies: "policy",
   observations: "observation",

@@ -1,18 +1,21 @@
 // Made by scripts/generate-types.ts from schemas/avro. Do not edit: run "npm run types".
 
-/** A response kept for exact repeats. Reserved: stands on no topic. */
+/** A response kept for exact repeats of its request. Key: domain/hash. A tombstone: must not be used any more. */
 export interface Answer {
   tenant: string;
   /** tenant/domain. */
   domain: string;
-  /** Of the canonical request. */
+  /** Of the canonical request (algorithms/answer-key.ts). */
   hash: string;
+  /** The request that was answered so. */
   requestId: string;
   text: string;
+  finishReason: string | null;
   arm: string;
   model: string;
   /** What it cost. */
   cost: number;
+  /** Of request and response. */
   bytes: number;
   expiresAt: number;
   createdAt: number;
@@ -116,6 +119,10 @@ export interface Decision {
   asked: boolean;
   /** State of the breakers that are not closed, of arms that the request allows: an open arm could not be chosen, unless all are; a half-open one could, as a probe. */
   breakers: Record<string, string>;
+  /** cache: a kept answer, or that of the same request under way, was given; no arm was chosen, and arm is the one that had answered. */
+  source: "routed" | "cache";
+  /** Hash under which the answer is kept or was found; null: it may not be kept. */
+  cacheKey: string | null;
   /** What was missing when it was made. */
   degraded: string[];
   /** Milliseconds per operator, in order. */
@@ -367,7 +374,7 @@ export interface Privacy {
   cache: boolean;
   /** It may help other requests of the domain. */
   share: boolean;
-  /** Reserved: has no effect. */
+  /** No kept answer will do; this one may be kept. */
   fresh: boolean;
 }
 
@@ -441,7 +448,7 @@ export interface Response {
   model: string | null;
   /** Arms in whose place `arm` answered, in order: the first is the decision's. */
   failedArms: FailedArm[];
-  /** none: no answer stands behind it. */
+  /** cache: kept, or made for the same request under way; none: no answer stands behind it. */
   source: "generated" | "cache" | "reuse" | "replayed" | "none";
   /** Shown to the model. */
   exampleIds: string[];
@@ -450,6 +457,8 @@ export interface Response {
   duplicate: boolean;
   /** In the currency of the prices. */
   cost: number;
+  /** What the answer had cost when it was made, of one that is given again from the cache. */
+  savedCost: number;
   timings: ResponseTimings;
   error: ResponseError | null;
   degraded: string[];
@@ -500,7 +509,7 @@ export interface Work {
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];
   fallback: WorkFallback | null;
-  /** Reserved: always null. */
+  /** Hash under which the answer may be kept (topic answers); null: it may not. */
   cacheKey: string | null;
   /** The deadline: when it passes nobody needs the answer. */
   notAfter: number;

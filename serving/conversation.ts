@@ -6,6 +6,10 @@ export interface Conversation {
   request: { id: string; tenant: string; domain: string; messages: Message[]; createdAt: number };
   decision?:
     | {
+        /** cache: a kept answer was given, and no arm chosen; absent: an arm was. */
+        source?: "routed" | "cache";
+        /** Hash under which the answer is kept or was found; empty: it may not be kept. */
+        cacheKey?: string;
         arm: string;
         probability: number;
         policyVersion: number;
@@ -41,6 +45,8 @@ export interface Conversation {
         promptTokens: number;
         completionTokens: number;
         cost: number;
+        /** What an answer given from the cache had cost. */
+        savedCost?: number;
         errorCode: string | null;
         errorMessage: string | null;
       }
@@ -89,12 +95,12 @@ export async function findConversation(
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
   const [recorded, response, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision"> & { saturation: Record<string, number> }>(
-      `SELECT arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, degraded, timings, template, proxy_version AS proxyVersion,
+      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, degraded, timings, template, proxy_version AS proxyVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
       `SELECT status, text, arm, model, failed_arms AS failedArms, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
-              cost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
+              cost, saved_cost AS savedCost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
     ),
     clickhouse.query<Of<"feedback">[number]>(
       `SELECT feedback_id AS id, kind, value, source, against, withdraws, text, comment, toUnixTimestamp64Milli(created_at) AS createdAt

@@ -40,6 +40,8 @@ export async function startOurs(
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
     gateway: { port },
+    // Every request asks the same, and is to reach the model.
+    cache: { enabled: false },
     log: { level: "info" },
     // As many calls as the benchmark has requests in flight, and more: the model has no limit here.
     arms: [{ name: "mock", type: "openai", baseUrl: upstream, model: modelName, dispatch: "inline", concurrency: 256 }],

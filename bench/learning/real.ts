@@ -55,6 +55,8 @@ export async function runReal(options: RealOptions): Promise<RealRun> {
     clickhouse: { database: name },
     // What was learnt decides, not how busy an arm is.
     routing: { costWeight: options.costWeight, variances: options.variances, saturation: { weight: 0 } },
+    // Questions come again, to be answered by an arm.
+    cache: { enabled: false },
     learn: { everyMs: 250 },
     record: { batchMs: 100 },
     arms: arms.map((arm) => ({ ...arm, type: "recorded", file, concurrency: 64 })),

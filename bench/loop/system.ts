@@ -50,6 +50,8 @@ export async function startRealLoop(
     stack: { folder: stackFolder },
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
+    // The few questions come again and again, and the whole way is measured.
+    cache: { enabled: false },
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
     routing: { costWeight: 20, saturation: { weight: 0 } },
     arms: [

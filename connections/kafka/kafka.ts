@@ -33,6 +33,8 @@ export interface KafkaOptions {
   config: Config["kafka"];
   /** Who this process is; members of its groups tell it. */
   holders?: Holders;
+  /** Milliseconds that an answer may be kept at most (topics.ts). */
+  answersMs?: number;
   log: Logger;
 }
 
@@ -40,7 +42,7 @@ const disconnectMs = 2_000;
 const partitioner = Partitioners.DefaultPartitioner();
 const stableLooks = { most: 100, everyMs: 10 };
 
-export function createKafka({ brokers, clientId, config, holders, log }: KafkaOptions): Kafka {
+export function createKafka({ brokers, clientId, config, holders, answersMs, log }: KafkaOptions): Kafka {
   const client = createKafkaClient({ brokers, clientId, config, log });
   const logs = createLogs(client);
   let connecting: Promise<Admin> | undefined;
@@ -92,7 +94,7 @@ export function createKafka({ brokers, clientId, config, holders, log }: KafkaOp
       // A broker that is too old for exactly-once is refused here, not when the first partition is
       // to be adopted.
       await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
-      await ensureTopics(connected, config, arms, log);
+      await ensureTopics(connected, { ...config, ...(answersMs !== undefined && { answersMs }) }, arms, log);
     },
     topics: async () => (await admin()).listTopics(),
     async durability(topics) {

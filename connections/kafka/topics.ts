@@ -8,11 +8,14 @@ import { untilReachable } from "./retry.ts";
 
 const mebibyte = 1024 * 1024;
 const minute = 60_000;
+const day = 24 * 60 * minute;
 const timestampType = "message.timestamp.type";
 
 export interface TopicSettings extends DurabilitySettings {
   prefix: string;
   partitions: number;
+  /** Milliseconds that an answer may be kept at most; a day if absent. */
+  answersMs?: number;
 }
 
 interface Shape {
@@ -42,6 +45,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   feedback: { config: limit(16) },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
+  // Retention is that of the longest TTL of a kept answer: what expires needs no tombstone.
+  answers: { config: { ...compacted, "cleanup.policy": "compact,delete" } },
   examples: { config: compacted, producerTime: true },
   policies: { config: compacted },
   observations: { config: limit(32) },
@@ -98,6 +103,7 @@ export async function ensureTopics(
       configEntries: Object.entries({
         ...brokerTime(shape),
         ...shape.config,
+        ...(shape === shapes.answers ? { "retention.ms": String(settings.answersMs ?? day) } : {}),
         "min.insync.replicas": String(minInsyncReplicas),
       }).map(([key, value]) => ({ name: key, value })),
     })),

@@ -76,6 +76,7 @@ describe("call", () => {
           usage: { prompt: 30, linked: 0, recomputed: 0, prefilled: 20, completion: 5 },
           duplicate: false,
           cost: 0.25,
+          savedCost: 0,
           timings: { plan: 10, queue: 24, firstToken: 39, total: 50 },
           error: null,
           degraded: ["embedder"],

@@ -9,6 +9,7 @@ import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
 import { cancelledFailure, type WatchCancels } from "./cancel.ts";
 import { failedArms, type Fallback } from "./fallback.ts";
+import type { Keep } from "./keep.ts";
 import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
 
 /** What it reads of a piece of work, and what it adds. */
@@ -39,6 +40,8 @@ export interface CallDependencies {
   cancels?: WatchCancels | undefined;
   /** Absent: no other arm takes over. */
   fallback?: Fallback | undefined;
+  /** What is kept of a response; absent: nothing. */
+  keep?: Keep | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
@@ -48,7 +51,7 @@ export interface CallDependencies {
 const timerMs = 2;
 
 export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
-  const { arm, deltas, cancels, fallback, clock, partitions = () => Infinity } = dependencies;
+  const { arm, deltas, cancels, fallback, keep, clock, partitions = () => Infinity } = dependencies;
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
@@ -105,7 +108,8 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
-    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }] });
+    const kept = keep === undefined ? [] : await keep(work, response);
+    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }, ...kept] });
   };
 }
 

@@ -28,7 +28,7 @@ interface Needs extends Pick<Composed, "work"> {
   /** Chosen for each arm; one that takes over is shown its own. */
   examplesByArm?: ReadonlyMap<string, SelectedExample[]>;
 }
-type Outputs = "decisions" | "responses" | "work";
+type Outputs = "decisions" | "responses" | "work" | "answers";
 
 export interface CallInlineDependencies extends Omit<CallDependencies, "arm"> {
   /** The arm of that name, if plan calls it itself; it is told of every refusal, with its code. */
@@ -41,6 +41,7 @@ export function createCallInline({
   deltas,
   cancels,
   fallback,
+  keep,
   clock,
   partitions = () => Infinity,
 }: CallInlineDependencies): Step<Needs, unknown, Outputs> {
@@ -67,7 +68,7 @@ export function createCallInline({
         bytes: bytesOf(work),
         async go(): Promise<Outcome<T, Outputs>> {
           const began = performance.now();
-          const call = createCall({ arm, deltas, cancels, fallback, clock, partitions });
+          const call = createCall({ arm, deltas, cancels, fallback, keep, clock, partitions });
           // It arrives when it is planned: there is no hop.
           const taken = { record: work, timestamp: work.plannedAt, prompt: { pieces: work.pieces } };
           const outcome = await call({ ...taken, ...(examplesByArm && { examplesByArm }) }, context);
@@ -109,7 +110,7 @@ export function createCallInline({
 const ended = (
   decision: Decision,
   timings: StepTiming[],
-  emits: readonly Emit<"responses" | "work">[],
+  emits: readonly Emit<"responses" | "work" | "answers">[],
 ): Finish<Outputs> => ({
   kind: "finish",
   emits: [{ output: "decisions", key: decision.requestId, record: { ...decision, timings } }, ...emits],

@@ -101,6 +101,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     usage: { ...NO_USAGE },
     duplicate: false,
     cost: 0,
+    savedCost: 0,
     timings: {
       plan: work.planMs,
       queue: waited(work, times),

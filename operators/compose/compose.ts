@@ -1,15 +1,16 @@
 // Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and
 // the Decision, both keyed by the request id. Needs route before it; asks nobody. Refuses with
 // prompt_too_large when the documents make it so.
+import { digestOf } from "../../algorithms/answer-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Composed, Routed } from "../flow.ts";
-import { findDocuments, withDocuments } from "./documents.ts";
+import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../templates.ts";
 
 /** What it reads of a request. */
-type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision">;
+type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision" | "keptUnder">;
 
 export interface ComposeDependencies {
   /** The arms as configured now. */
@@ -39,10 +40,16 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const missing = found.missing.length > 0 ? ["documents"] : [];
     const rough = found.rough.length > 0 ? ["documents_split"] : [];
     const template = templates[arm?.template ?? "chat-turns"];
+    const degraded = [...routed.decision.degraded, ...missing, ...rough];
+    const { keptUnder } = routed;
+    // Not what was made of less than there is, nor of documents put anew since it was recalled.
+    const isKept = degraded.length === 0 && keptUnder?.documents === digestOf(found.pieces.map(({ text }) => text));
+    const cacheKey = isKept ? keptUnder.hash : null;
     const decision: Decision = {
       ...routed.decision,
       template: template.id,
-      degraded: [...routed.decision.degraded, ...missing, ...rough],
+      cacheKey,
+      degraded,
       timings: [...timings],
     };
     const now = clock();
@@ -54,7 +61,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
         found.pieces,
       ),
       fallback: null,
-      cacheKey: null,
+      cacheKey,
       notAfter: deadline,
       plannedAt: now,
       planMs: now - routed.timestamp,

@@ -1,5 +1,6 @@
-// Answers from memory what was answered before: an id seen again within 24 hours gets a copy of its
-// first response, marked duplicate and free of cost. Needs validate before it and the partition's
+// Answers from memory what was answered before. First by id: an id seen again within 24 hours gets a
+// copy of its first response, marked duplicate and free of cost. Then by what is asked: an exact
+// repeat gets the kept answer (answers.ts). Needs validate before it and the partition's
 // ids restored. While the first response is not recorded yet, or ClickHouse is down, the record
 // waits (retryLater), without a place among those under way, until its deadline; it is never
 // answered by a second model call. An id that comes with another text is refused.
@@ -7,17 +8,21 @@ import { errorOf } from "../../algorithms/errors.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { Validated } from "../flow.ts";
+import type { Recalled, Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
+import type { RecallAnswer } from "./answers.ts";
 import type { FirstResponse, FirstResponses } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
 
-/** What it reads of a request; it adds nothing. */
-type Needs = Omit<Validated, "domain" | "deadline" | "question" | "degraded">;
+/** What it reads of a request, and what it adds. */
+type Needs = Omit<Validated, "question" | "degraded">;
+type Adds = Pick<Recalled, "keptUnder">;
 
 export interface RecallDependencies {
   seen: SeenIds;
   firstResponses: FirstResponses;
+  /** Absent: there is no response cache. */
+  answers?: RecallAnswer | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Partitions of the responses topic. */
@@ -39,17 +44,18 @@ const tooMany: Refuse = {
 export function createRecall({
   seen,
   firstResponses,
+  answers,
   clock,
   partitions,
-}: RecallDependencies): Step<Needs, unknown, "responses"> {
-  return async function recall(validated) {
+}: RecallDependencies): Step<Needs, Adds, "responses" | "decisions"> {
+  return async function recall(validated, context) {
     const { record, request, position } = validated;
     // An id of ours comes from the position: nobody else has it.
     const named = record.id !== null && record.id !== "";
     // Of the record as it came, which is what record stores of it.
     const hash = named ? requestHash(record) : "";
     const first = named ? seen.firstSeen(request.tenant, request.id, position, validated.timestamp, hash) : null;
-    if (first === null) return ok(validated);
+    if (first === null) return answers === undefined ? ok(validated) : answers(validated, context);
     const where = `partition ${first.partition}, offset ${first.offset}`;
     if ((seen.hashOf(request.tenant, request.id) ?? hash) !== hash)
       return {
@@ -88,6 +94,7 @@ function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs,
     usage: { ...NO_USAGE },
     duplicate: true,
     cost: 0,
+    savedCost: 0,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - timestamp },
     createdAt: now,
   };

@@ -19,6 +19,8 @@ export interface RouteArm {
   template: TemplateName;
   /** Its own system prompt. */
   system?: string | undefined;
+  /** Stop strings where the request has none. */
+  stop?: readonly string[];
   /** Completion tokens at most. */
   maxTokens: number;
   /** Per million tokens. */
@@ -36,6 +38,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
     template: arm.template,
     system: arm.system,
+    stop: arm.stop,
     maxTokens: arm.maxTokens,
     prices: arm.prices,
   }));

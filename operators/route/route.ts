@@ -132,6 +132,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       template: "",
       asked: request.mayAsk && random() < routing.askShare,
       breakers,
+      source: "routed",
+      // compose knows whether the answer may be kept.
+      cacheKey: null,
       degraded,
       timings: [],
       createdAt: clock(),

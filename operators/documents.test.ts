@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { HeldDocument } from "../../connections/documents/port.ts";
-import type { Piece } from "../../schemas/types.ts";
+import type { HeldDocument } from "../connections/documents/port.ts";
+import type { Piece } from "../schemas/types.ts";
 import { findDocuments, withDocuments } from "./documents.ts";
 
 const held: HeldDocument[] = [

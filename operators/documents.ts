@@ -1,7 +1,7 @@
 // The documents that a request names, as pieces of its prompt: behind the system texts, before the
 // examples, so that all that is the same from one prompt to the next stands first. Pure.
-import type { Documents, HeldDocument } from "../../connections/documents/port.ts";
-import type { Piece } from "../../schemas/types.ts";
+import type { Documents, HeldDocument } from "../connections/documents/port.ts";
+import type { Piece } from "../schemas/types.ts";
 
 export interface FoundDocuments {
   pieces: Piece[];

@@ -1,0 +1,71 @@
+// A policy that remembers every id it ever heard of, made fit for a process that never ends: when
+// it knows of too many, another one takes its place, which begins with what is held. What was known
+// of the ids outside is lost then.
+import type { Admission, Arrival, CachePolicy, CreatePolicy, Id } from "./policy.ts";
+
+interface Held {
+  size: number;
+  cost: number;
+}
+
+/** outsidePerEntry: ids known at most, for each that is held; never fewer than `least`. */
+export function createBounded(
+  create: CreatePolicy,
+  capacity: number,
+  { outsidePerEntry = 2, least = 4_096 } = {},
+): CachePolicy & { known(): number } {
+  let policy = create(capacity);
+  const known = new Set<Id>();
+  const held = new Map<Id, Held>();
+
+  const leave = (evicted: readonly Id[]): void => {
+    for (const id of evicted) held.delete(id);
+  };
+
+  /** Entries that found no room in the next policy. */
+  function renew(): Id[] {
+    policy = create(capacity);
+    known.clear();
+    const lost: Id[] = [];
+    for (const [id, { size, cost }] of [...held]) {
+      known.add(id);
+      lost.push(...policy.arrive(id).evicted);
+      const { admitted, evicted } = policy.answered(id, size, cost);
+      lost.push(...evicted, ...(admitted ? [] : [id]));
+    }
+    leave(lost);
+    return lost;
+  }
+
+  /** Makes room for one more id. */
+  function know(id: Id): readonly Id[] {
+    const full = !known.has(id) && known.size >= Math.max(least, (1 + outsidePerEntry) * held.size);
+    const lost = full ? renew() : [];
+    known.add(id);
+    return lost;
+  }
+
+  return {
+    arrive(id): Arrival {
+      const lost = know(id);
+      const { hit, evicted } = policy.arrive(id);
+      leave(evicted);
+      return { hit, evicted: [...lost, ...evicted] };
+    },
+    answered(id, size, cost): Admission {
+      const lost = know(id);
+      const { admitted, evicted } = policy.answered(id, size, cost);
+      leave(evicted);
+      if (admitted && policy.has(id)) held.set(id, { size, cost });
+      return { admitted, evicted: [...lost, ...evicted] };
+    },
+    remove(id) {
+      held.delete(id);
+      return policy.remove(id);
+    },
+    has: (id) => policy.has(id),
+    used: () => policy.used(),
+    count: () => policy.count(),
+    known: () => known.size,
+  };
+}

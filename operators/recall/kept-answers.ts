@@ -1,0 +1,99 @@
+// The answers that a process keeps, within its byte budget, by the decisions of a policy of the
+// response cache. They come by the topic `answers`, from whichever process made them; the newest
+// counts. An answer that expired is not there any more. Never waits.
+import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
+import type { Answer } from "../../schemas/types.ts";
+
+/** What a hit is made of. */
+export type GivenAnswer = Pick<Answer, "requestId" | "text" | "finishReason" | "arm" | "model" | "cost">;
+
+export interface KeptAnswers {
+  /** What came by the topic under that key; null: nothing may be given under it any more. */
+  apply(key: string, answer: Answer | null): void;
+  /** A request asks for it. */
+  find(key: string): GivenAnswer | undefined;
+  /** The same without counting. */
+  peek(key: string): GivenAnswer | undefined;
+  /** So often it was asked for, by what is recorded. */
+  asked(key: string, times: number): void;
+  /** Drops what has expired. */
+  sweep(): void;
+  figures(): KeptFigures;
+}
+
+export interface KeptFigures {
+  entries: number;
+  /** As the policy counts them. */
+  bytes: number;
+  /** Since the process began, by why they left. */
+  left: Readonly<Record<"evicted" | "expired" | "removed", number>>;
+}
+
+export interface KeptAnswersOptions {
+  policy: CachePolicy;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Told of every answer that may be given, kept here or not. */
+  onAnswer?: (key: string, answer: GivenAnswer) => void;
+}
+
+/** Of an entry beside its texts: keys, numbers, the policy's own. */
+const overheadBytes = 1_024;
+/** An answer that cost nothing is worth keeping, too, but less than any other. */
+const leastCost = 1e-9;
+
+export const answerKeyOf = (domain: string, hash: string): string => `${domain}/${hash}`;
+
+export function createKeptAnswers({ policy, clock, onAnswer }: KeptAnswersOptions): KeptAnswers {
+  const held = new Map<string, Answer>();
+  const left = { evicted: 0, expired: 0, removed: 0 };
+
+  const remove = (key: string, why: keyof typeof left): void => {
+    policy.remove(key);
+    if (held.delete(key)) left[why]++;
+  };
+  const evict = (keys: readonly (string | number)[]): void => {
+    for (const key of keys) if (held.delete(String(key))) left.evicted++;
+  };
+
+  return {
+    apply(key, answer) {
+      if (answer === null) {
+        remove(key, "removed");
+        return;
+      }
+      if (answer.expiresAt <= clock()) return;
+      const known = held.get(key);
+      if (known !== undefined && known.createdAt > answer.createdAt) return;
+      const { admitted, evicted } = policy.answered(
+        key,
+        answer.bytes + overheadBytes,
+        Math.max(answer.cost, leastCost),
+      );
+      evict(evicted);
+      // Where it grew too large for the cache, what was held of it is gone.
+      if (admitted && policy.has(key)) held.set(key, answer);
+      else held.delete(key);
+      onAnswer?.(key, answer);
+    },
+    find(key) {
+      const known = held.get(key);
+      if (known !== undefined && known.expiresAt <= clock()) remove(key, "expired");
+      const { hit, evicted } = policy.arrive(key);
+      evict(evicted);
+      return hit ? held.get(key) : undefined;
+    },
+    peek(key) {
+      const known = held.get(key);
+      return known !== undefined && known.expiresAt > clock() ? known : undefined;
+    },
+    asked(key, times) {
+      for (let i = 0; i < times; i++) evict(policy.arrive(key).evicted);
+    },
+    sweep() {
+      const now = clock();
+      for (const [key, { expiresAt }] of held) if (expiresAt <= now) remove(key, "expired");
+    },
+    figures: () => ({ entries: held.size, bytes: policy.used(), left: { ...left } }),
+  };
+}

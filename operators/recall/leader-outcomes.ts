@@ -1,0 +1,72 @@
+// What became of requests that others wait for, found in ClickHouse: record writes every response
+// there, usually within a second. All that are waited for in one statement.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { GivenAnswer } from "./kept-answers.ts";
+
+export interface LeaderOutcome {
+  /** null: it was refused, or failed. */
+  answer: GivenAnswer | null;
+  /** Milliseconds since the epoch. */
+  createdAt: number;
+}
+
+interface Leader {
+  tenant: string;
+  id: string;
+  /** When it came, milliseconds since the epoch. */
+  arrivedAt: number;
+}
+
+export interface LeaderOutcomes {
+  /**
+   * By leaderKey(), of those that have ended. Rejects with ClickHouseUnavailable while it can't be
+   * asked.
+   */
+  find(leaders: readonly Leader[], now: number): Promise<ReadonlyMap<string, LeaderOutcome>>;
+}
+
+export const leaderKey = ({ tenant, id }: Pick<Leader, "tenant" | "id">): string => JSON.stringify([tenant, id]);
+
+interface Row extends Omit<GivenAnswer, "arm" | "model"> {
+  tenant: string;
+  status: string;
+  arm: string | null;
+  model: string | null;
+  createdAt: number | string;
+}
+
+const QUERY = `
+  SELECT tenant, request_id AS requestId, status, text, finish_reason AS finishReason, arm, model,
+         greatest(cost, saved_cost) AS cost, toUnixTimestamp64Milli(created_at) AS createdAt
+  FROM responses FINAL
+  WHERE request_id IN {ids:Array(String)} AND tenant IN {tenants:Array(String)} AND NOT duplicate
+    AND created_at >= fromUnixTimestamp64Milli({since:Int64})`;
+
+/** At a time: their texts are read whole. The others' turn comes with the next look. */
+const most = 256;
+const skewMs = 60_000;
+
+export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">): LeaderOutcomes {
+  let turn = 0;
+  return {
+    async find(leaders, now) {
+      if (leaders.length === 0) return new Map();
+      const from = leaders.length > most ? (turn++ * most) % leaders.length : 0;
+      const asked = leaders.slice(from, from + most);
+      const rows = await clickhouse.query<Row>(QUERY, {
+        ids: asked.map(({ id }) => id),
+        tenants: [...new Set(asked.map(({ tenant }) => tenant))],
+        since: asked.reduce((least, { arrivedAt }) => Math.min(least, arrivedAt), now) - skewMs,
+      });
+      return new Map(
+        rows.map(({ tenant, status, createdAt, arm, model, ...answer }) => [
+          leaderKey({ tenant, id: answer.requestId }),
+          {
+            answer: status === "ok" ? { ...answer, arm: arm ?? "", model: model ?? "" } : null,
+            createdAt: Number(createdAt),
+          },
+        ]),
+      );
+    },
+  };
+}

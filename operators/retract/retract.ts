@@ -1,0 +1,78 @@
+// Takes back kept answers that were rated badly: a reward below the limit, on the request that the
+// answer was made for or on one that it was given to, makes a tombstone of its key. Idempotent: what
+// is new is found by the versions of the rewards, and the position is moved last; a pass that breaks
+// off anywhere is done again, and another tombstone changes nothing. A reward that is there before
+// the decision is recorded is found by the look-back.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+
+export interface RetractDependencies {
+  clickhouse: Pick<ClickHouse, "query" | "insert">;
+  /** Tombstones of the topic `answers`, by key. */
+  publish: (keys: readonly string[]) => Promise<void>;
+  /** [0, 1]. */
+  minimumReward: number;
+  /** Milliseconds that an answer is kept at most. */
+  longestTtlMs: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+export interface Retracted {
+  /** Keys. */
+  retracted: number;
+}
+
+interface Row {
+  key: string;
+  version: string;
+}
+
+/** Microseconds, as the versions of rewards: decisions may be recorded so much later. */
+const lookBack = 60_000_000;
+/** Tombstones published at a time. */
+const batch = 1_000;
+
+// learn_positions holds the version as an offset of a table that no topic fills.
+const position = { reader: "retract", topic: "rewards", kafka_partition: 0 };
+
+const SINCE = `
+  SELECT toString(max(next_offset)) AS since FROM learn_positions FINAL
+  WHERE reader = {reader:String} AND topic = {topic:String}`;
+
+const NEWEST = "SELECT toString(max(version)) AS newest FROM rewards WHERE version > {since:UInt64}";
+
+const BAD = `
+  SELECT concat(decision.domain, '/', decision.cache_key) AS key, toString(max(bad.version)) AS version
+  FROM (
+    SELECT request_id, tenant, domain, cache_key FROM decisions FINAL
+    WHERE cache_key != '' AND (request_id, tenant) IN (SELECT request_id, tenant FROM rewards WHERE version > {since:UInt64})
+  ) AS decision
+  INNER JOIN (
+    SELECT request_id, tenant, version FROM rewards FINAL
+    WHERE version > {since:UInt64} AND weight > 0 AND reward < {limit:Float64}
+  ) AS bad ON bad.request_id = decision.request_id AND bad.tenant = decision.tenant
+  GROUP BY key
+  SETTINGS distributed_product_mode = 'local'`;
+
+export function createRetract({ clickhouse, publish, minimumReward, longestTtlMs, clock }: RetractDependencies) {
+  /** Keys with the version for which they were taken back, of the look-back. */
+  const done = new Map<string, number>();
+
+  return async function retract(): Promise<Retracted> {
+    const [known] = await clickhouse.query<{ since: string }>(SINCE, position);
+    const before = Number(known?.since ?? 0);
+    // What is older than any kept answer has nothing to take back.
+    const since = Math.max(before - lookBack, (clock() - longestTtlMs) * 1_000, 0);
+    const [found] = await clickhouse.query<{ newest: string }>(NEWEST, { since });
+    const newest = Number(found?.newest ?? 0);
+    if (newest === 0) return { retracted: 0 };
+
+    const rows = await clickhouse.query<Row>(BAD, { since, limit: minimumReward });
+    const fresh = rows.filter(({ key, version }) => (done.get(key) ?? 0) < Number(version));
+    for (let i = 0; i < fresh.length; i += batch) await publish(fresh.slice(i, i + batch).map(({ key }) => key));
+    for (const { key, version } of fresh) done.set(key, Number(version));
+    if (newest > before) await clickhouse.insert("learn_positions", [{ ...position, next_offset: newest }]);
+    for (const [key, version] of done) if (version < newest - 2 * lookBack) done.delete(key);
+    return { retracted: fresh.length };
+  };
+}
