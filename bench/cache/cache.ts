@@ -7,6 +7,7 @@ import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { median, significant } from "../support/statistics.ts";
 import { dataFolder, fixtureErrors, fixtureVsocb, readFixture } from "./fixture.ts";
 import { defaultPolicy, policies } from "./policies.ts";
+import { runServed } from "./served.ts";
 import { realSettings, syntheticSettings, type Setting } from "./settings.ts";
 import { play, type Stream } from "./stream.ts";
 import { fixtureStream, largeStream } from "./synthetic.ts";
@@ -14,8 +15,11 @@ import { fixtureStream, largeStream } from "./synthetic.ts";
 export const cache: Benchmark = {
   name: "cache",
   about: "what the policies of the response cache pay, by setting",
+  parts: ["served"],
   run,
 };
+
+const served = "needs the servers: --only served measures";
 
 type Costs = Record<string, number | null>;
 
@@ -23,6 +27,7 @@ type Costs = Record<string, number | null>;
 const oracleQueries = (quick: boolean): number => (quick ? 200 : 1_000);
 
 async function run(context: BenchContext): Promise<Measured> {
+  if (context.only === "served") return runServed(context);
   const { quick, data, signal } = context;
   const reasons: Record<string, string> = {};
   const real = data ?? join(dataFolder, "gsm8k-two-models-a.jsonl");
@@ -55,9 +60,10 @@ async function run(context: BenchContext): Promise<Measured> {
       worst_stationary: worstStationary(settings, costs),
       ...oracle(),
       ...(await speed(context)),
+      ...{ hit_p50_ms: null, cpu_ms_hit: null, cpu_ms_miss: null },
       settings: costs,
     },
-    reasons,
+    reasons: { ...reasons, hit_p50_ms: `${served} hit_p50_ms, cpu_ms_hit and cpu_ms_miss` },
   };
 }
 

@@ -38,11 +38,13 @@ interface RealLoopOptions {
   processes?: Processes;
   /** Who calls the arms. Default queued. */
   dispatch?: "queued" | "inline";
+  /** Whether repeats may be answered from the response cache. Default no. */
+  cache?: boolean;
 }
 
 export async function startRealLoop(
   { folder, profile, signal }: BenchContext,
-  { stackFolder, prefix, history, processes = together, dispatch = "queued" }: RealLoopOptions,
+  { stackFolder, prefix, history, processes = together, dispatch = "queued", cache = false }: RealLoopOptions,
 ): Promise<RealLoop> {
   const log = join(folder, "answers.jsonl");
   await writeFile(log, history.log);
@@ -51,7 +53,7 @@ export async function startRealLoop(
     kafka: { prefix: `${prefix}.` },
     clickhouse: { database: prefix },
     // The few questions come again and again, and the whole way is measured.
-    cache: { enabled: false },
+    cache: { enabled: cache },
     // Cost decides: route does its whole work, and one arm answers, as in the floor.
     routing: { costWeight: 20, saturation: { weight: 0 } },
     arms: [
