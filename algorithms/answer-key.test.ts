@@ -7,7 +7,7 @@ import type { Request } from "../schemas/types.ts";
 import { answerKey, digestOf, type AnsweringArm } from "./answer-key.ts";
 
 const arm = (name: string, change: Partial<AnsweringArm> = {}): AnsweringArm => ({
-  ...{ name, model: "m", template: "chat-turns/1", maxTokens: 256, stop: [], examples: true },
+  ...{ name, model: "m", template: "chat-turns/1", settings: "{}" },
   ...change,
 });
 const arms = [arm("a"), arm("b")];
@@ -121,11 +121,8 @@ describe("answerKey", () => {
       keyOf(request, { documents: digestOf(["a", " text"]) }),
       keyOf({ ...request, metadata: { "link-policy": "naive" } }),
       changed({ model: "m2" }),
-      changed({ system: "be brief" }),
+      changed({ settings: '{"system":"be brief"}' }),
       changed({ template: "chat-turns/2" }),
-      changed({ maxTokens: 10 }),
-      changed({ stop: ["\n"] }),
-      changed({ examples: false }),
       keyOf(request, { arms: [arm("a")] }),
       keyOf({ ...request, allow: { ...request.allow, arms: ["a"] } }),
     ];

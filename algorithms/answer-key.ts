@@ -10,13 +10,10 @@ import { canonicalContent } from "./canonical.ts";
 export interface AnsweringArm {
   name: string;
   model: string;
-  system?: string | undefined;
   /** Name and version. */
   template: string;
-  maxTokens: number;
-  stop: readonly string[];
-  /** Whether it is shown examples. */
-  examples: boolean;
+  /** All else that is configured of it and may change an answer, its system prompt for one. */
+  settings: string;
 }
 
 export interface Asked {
@@ -44,10 +41,7 @@ export function answerKey({ request, domain, arms, documents }: Asked): string {
   const { arms: allowed, ...limits } = without(allow, ["deadlineMs"]);
   const eligible = arms
     .filter(({ name }) => allowed === null || allowed.includes(name))
-    .map(({ name, model, system, template, maxTokens, stop, examples }) => [
-      ...[name, model, system ?? null, template, maxTokens],
-      ...[[...stop], examples],
-    ])
+    .map(({ name, model, template, settings }) => [name, model, template, settings])
     .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
   const canonical = [
     // Version of this layout.

@@ -7,7 +7,7 @@ import type { GivenAnswer } from "./kept-answers.ts";
 const answer: GivenAnswer = {
   ...{ requestId: "first", text: "ls -a", finishReason: "stop", arm: "small", model: "m", cost: 0.25 },
 };
-const arm = { name: "small", model: "m", template: "chat-turns" as const, maxTokens: 256, examples: true };
+const arm = { name: "small", model: "m", template: "chat-turns" as const };
 
 function recallWith(change: Partial<RecallAnswerDependencies> = {}) {
   const asked: string[] = [];

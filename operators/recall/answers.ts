@@ -49,7 +49,10 @@ export interface RecallAnswerDependencies {
   partitions: () => number;
 }
 
-type CachedArm = Omit<AnsweringArm, "template" | "stop"> & { template: TemplateName; stop?: readonly string[] };
+interface CachedArm extends Omit<AnsweringArm, "template" | "settings"> {
+  template: TemplateName;
+  settings?: string;
+}
 
 /** Not among the names of arms, whose pools are beside it. */
 const pool = "the same under way";
@@ -58,7 +61,12 @@ export function createRecallAnswer(dependencies: RecallAnswerDependencies): Reca
   const { kept, underWay, arms, documents, ttlMs, sampled, onResult, clock } = dependencies;
 
   const answering = (): AnsweringArm[] =>
-    arms().map(({ template, stop = [], ...arm }) => ({ ...arm, stop, template: templates[template].id }));
+    arms().map(({ name, model, template, settings = "" }) => ({
+      name,
+      model,
+      settings,
+      template: templates[template].id,
+    }));
 
   function keyOf({ request, domain }: Needs): KeptUnder | undefined {
     if (ttlMs(domain) <= 0 || !mayBeKept(request, sampled)) return undefined;

@@ -32,3 +32,11 @@ it("bounds the cost of an answer by the prompt and the shorter of both token lim
   expect(costAtMost(large!, 4_000, 500, 100)).toBeCloseTo((1_500 * 2 + 100 * 10) / 1e6, 12);
   expect(costAtMost(large!, 4_000, 500, 1_000_000)).toBeCloseTo((1_500 * 2 + 256 * 10) / 1e6, 12);
 });
+
+it("tells what of an arm's configuration may change its answers: all but how it is called and paid", () => {
+  const settings = (change: object): string | undefined =>
+    routeArms([armSchema.parse({ name: "a", type: "recorded", file: "f", ...change })], () => "m")[0]?.settings;
+  for (const change of [{ system: "be brief" }, { maxTokens: 3 }, { stop: ["x"] }, { examples: false }, { file: "g" }])
+    expect(settings(change)).not.toBe(settings({}));
+  expect(settings({ concurrency: 3, dispatch: "inline", cost: 0.5, latencyMs: 9 })).toBe(settings({}));
+});

@@ -19,8 +19,8 @@ export interface RouteArm {
   template: TemplateName;
   /** Its own system prompt. */
   system?: string | undefined;
-  /** Stop strings where the request has none. */
-  stop?: readonly string[];
+  /** What else of its configuration may change its answers, as JSON. */
+  settings?: string;
   /** Completion tokens at most. */
   maxTokens: number;
   /** Per million tokens. */
@@ -38,11 +38,20 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
     template: arm.template,
     system: arm.system,
-    stop: arm.stop,
+    settings: settingsOf(arm),
     maxTokens: arm.maxTokens,
     prices: arm.prices,
   }));
 }
+
+/** How an arm is called and paid says nothing of its answers; every other setting may. */
+const operational = new Set(
+  "name type concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs latencySpreadMs".split(
+    " ",
+  ),
+);
+const settingsOf = (arm: ArmConfig): string =>
+  JSON.stringify(Object.entries(arm).filter(([setting]) => !operational.has(setting)));
 
 /**
  * What the answer costs at most, roughly: a token is taken as four characters. In the currency of
