@@ -58,9 +58,8 @@ export function answerKey({ request, domain, arms, documents }: Asked): string {
 }
 
 function without<T extends object, K extends keyof T>(record: T, fields: readonly K[]): Omit<T, K> {
-  const left: Partial<T> = { ...record };
-  for (const field of fields) delete left[field];
-  return left as Omit<T, K>;
+  const left = Object.entries(record).filter(([field]) => !fields.includes(field as K));
+  return Object.fromEntries(left) as Omit<T, K>;
 }
 
 /** The same for the same content, in whatever order its fields were set. */

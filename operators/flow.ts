@@ -27,7 +27,7 @@ export interface Recalled extends Validated {
 export interface KeptUnder {
   /** algorithms/answer-key.ts. */
   hash: string;
-  /** Of the texts of its documents when the hash was made: with others the answer is another one. */
+  /** Of the texts of its documents when the hash was made: with others the answer is another. */
   documents: string;
 }
 /** After embed. */

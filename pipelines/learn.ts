@@ -1,7 +1,8 @@
 // learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
-// threshold; kept answers that were rated badly are taken back. One process of many (runtime/singleton.ts) does it, again and again
-// (runtime/repeat.ts); every pass may break off anywhere and be done twice.
+// threshold; kept answers that were rated badly are taken back. One process of many
+// (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off
+// anywhere and be done twice.
 import type { Aggregate } from "../operators/aggregate/aggregate.ts";
 import type { ChosenThreshold, Solved } from "../operators/learnt.ts";
 import type { Published } from "../operators/publish/publish.ts";

@@ -1,7 +1,7 @@
 // bench -- cache --only served: a request that the response cache answers beside one that an arm
-// answers, in the real loop (`precedent up`, recorded arms without latency). Stints of hits alone and of
-// misses alone in turn give the CPU time of each; a stint in which 30 % of the requests repeat an
-// earlier one gives latencies.
+// answers, in the real loop (`precedent up`, recorded arms without latency). Stints of hits alone
+// and of misses alone in turn give the CPU time of each; a stint in which 30 % of the requests
+// repeat an earlier one gives latencies.
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { v7 as uuidv7 } from "uuid";

@@ -1,5 +1,5 @@
-// What is kept of a response for exact repeats of its request: the answer, with the time that it may
-// be given, in the transaction of the response. Only a whole one: made of everything that was
+// What is kept of a response for exact repeats of its request: the answer, with the time that it
+// may be given, in the transaction of the response. Only a whole one: made of everything that was
 // there, by the arm that was decided on, ended by the model or by the limit of tokens, and within
 // the limit of bytes. An answer in which personal data is found is not kept at all: with
 // placeholders it would be another answer than the one that a repeat asks for.

@@ -1,9 +1,9 @@
-// Answers from memory what was answered before. First by id: an id seen again within 24 hours gets a
-// copy of its first response, marked duplicate and free of cost. Then by what is asked: an exact
-// repeat gets the kept answer (answers.ts). Needs validate before it and the partition's
-// ids restored. While the first response is not recorded yet, or ClickHouse is down, the record
-// waits (retryLater), without a place among those under way, until its deadline; it is never
-// answered by a second model call. An id that comes with another text is refused.
+// Answers from memory what was answered before. First by id: an id seen again within 24 hours gets
+// a copy of its first response, marked duplicate and free of cost. Then by what is asked: an exact
+// repeat gets the kept answer (answers.ts). Needs validate before it and the partition's ids
+// restored. While the first response is not recorded yet, or ClickHouse is down, the record waits
+// (retryLater), without a place among those under way, until its deadline; it is never answered by
+// a second model call. An id that comes with another text is refused.
 import { errorOf } from "../../algorithms/errors.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";

@@ -2,8 +2,8 @@
 // it is answered as any other. The rest follow: they wait for its answer, which comes by the topic
 // `answers`, or, where it may not be kept, from ClickHouse. Where the leader ends without an answer
 // the follower that has waited longest leads. A follower waits for half of the time that it has
-// left at most, and then leads: nothing rests on an answer that never comes. In memory alone: what a
-// killed process had waiting is delivered again to whoever takes its partitions. Everything is
+// left at most, and then leads: nothing rests on an answer that never comes. In memory alone: what
+// a killed process had waiting is delivered again to whoever takes its partitions. Everything is
 // bounded; a request that finds no room is answered as if nobody had asked the same.
 import type { Logger } from "pino";
 import { leaderKey, type LeaderOutcome, type LeaderOutcomes } from "./leader-outcomes.ts";
@@ -22,7 +22,9 @@ export interface Asking {
 }
 
 export interface UnderWay {
-  /** Whether to follow; false: nobody else asks the same, and this request leads if there is room. */
+  /**
+   * Whether to follow; false: nobody else asks the same, and this request leads if there is room.
+   */
   follows(key: string, asking: Asking): boolean;
   /** Waits. */
   follow(key: string, asking: Asking, signal: AbortSignal): Promise<Released>;

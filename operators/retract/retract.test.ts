@@ -3,7 +3,7 @@ import { createRetract } from "./retract.ts";
 
 const second = 1_000_000;
 
-/** Answers in the place of ClickHouse: the position, the newest version, and the keys rated badly. */
+/** In the place of ClickHouse: the position, the newest version, and the keys rated badly. */
 function clickhouseOf(state: { since: number; newest: number; bad: { key: string; version: number }[] }) {
   const asked: number[] = [];
   return {
@@ -28,7 +28,7 @@ it("takes back what was rated badly, once for each rating, and moves its positio
   const published: string[][] = [];
   let fails = true;
   const retract = createRetract({
-    clickhouse: clickhouse as never,
+    clickhouse,
     publish: (keys) => {
       if (fails) return Promise.reject(new Error("away"));
       published.push([...keys]);
