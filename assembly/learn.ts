@@ -1,7 +1,7 @@
 // What learn needs: the lock, ClickHouse, the versions of the policies that it writes. Followers
 // wait for the lock and hold nothing else.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
-import { createAggregate } from "../operators/aggregate/aggregate.ts";
+import { createAggregate, rewardsTakenBack } from "../operators/aggregate/aggregate.ts";
 import { createPolicyLogs, policyWriterId } from "../policies/log.ts";
 import { PROXY } from "../policies/helpfulness.ts";
 import { routerPrior } from "../policies/prior.ts";
@@ -94,13 +94,17 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
 
 function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
   const { config, clickhouse, topic } = session;
-  const { halfLifeHours, minimumRewards, settleMs } = config.learn;
+  const { halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
   const { priorMean, priorVariance, noiseVariance } = config.routing;
   const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
     aggregate: createAggregate({
       clickhouse,
-      topics: { feedback: topic("feedback"), decisions: topic("decisions"), responses: topic("responses") },
+      topics: {
+        ...{ feedback: topic("feedback"), decisions: topic("decisions") },
+        ...{ responses: topic("responses"), withdrawals: topic("withdrawals") },
+      },
+      limits: feedback,
       featureVersion: FEATURE_VERSION,
       dimension: FEATURE_COUNT,
     }),
@@ -109,6 +113,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
       featureVersion: FEATURE_VERSION,
       minimumRewards,
       settleMs,
+      takenBack: (since) => rewardsTakenBack(clickhouse, since),
       clock: Date.now,
     }),
     solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance, ...(hierarchy && { hierarchy }) },

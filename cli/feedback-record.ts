@@ -9,6 +9,8 @@ export interface FeedbackInput {
   verdict?: string | undefined;
   tenant: string;
   source: string;
+  /** Who says it, within the source. */
+  author?: string | undefined;
   /** LOW..HIGH: the number is a score. */
   range?: string | undefined;
   /** The number is a reward in [0, 1]. */
@@ -38,6 +40,7 @@ export function feedbackRecord(input: FeedbackInput, id: string, now: number): F
     tenant: input.tenant,
     ...opinion(input),
     source,
+    author: input.author ?? "",
     text: input.text ?? null,
     withdraws: input.withdraws ?? null,
     comment: input.comment ?? null,

@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { openSession } from "../assembly/session.ts";
 import { createLog } from "../runtime/log.ts";
+import { addFeedbackWithdraw } from "./feedback-withdraw.ts";
 import { feedbackRecord, type FeedbackInput } from "./feedback-record.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
@@ -12,8 +13,10 @@ import { configOf } from "./options.ts";
 type Options = Omit<FeedbackInput, "requestId" | "verdict"> & { id?: string };
 
 export function addFeedback(program: Command, io: Io): void {
-  program
+  const command = program
     .command("feedback")
+    // What stands behind withdraw and the like is theirs.
+    .enablePositionalOptions()
     .description("say what you think of an answer; prints the id of the feedback, by which it can be withdrawn")
     .argument("<request-id>", "whose answer")
     .argument(
@@ -27,6 +30,7 @@ export function addFeedback(program: Command, io: Io): void {
     .option("--text <answer>", "a correction: the answer that would have been right")
     .option("--withdraws <feedback-id>", "this feedback on the same request no longer counts")
     .option("--source <who>", "person, judge or system", "person")
+    .option("--author <name>", "who says it: all that somebody said can be withdrawn at once")
     .option("--comment <text>", "anything else")
     .option("--id <id>", "id of this feedback: the same id twice counts once; a new one by default")
     .action(async (requestId: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
@@ -44,4 +48,5 @@ export function addFeedback(program: Command, io: Io): void {
         await session.close();
       }
     });
+  addFeedbackWithdraw(command, io);
 }

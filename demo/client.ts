@@ -114,6 +114,7 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
       value,
       range: null,
       source: "system",
+      author: "demo",
       against: null,
       text: null,
       withdraws: null,

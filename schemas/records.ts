@@ -19,6 +19,7 @@ import type {
   Replay,
   Request,
   Response,
+  Withdrawal,
   Work,
 } from "./types.ts";
 
@@ -29,6 +30,7 @@ export interface RecordOf {
   deltas: Delta;
   cancels: Cancel;
   feedback: Feedback;
+  withdrawals: Withdrawal;
   decisions: Decision;
   work: Work;
   answers: Answer;
@@ -58,6 +60,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   deltas: "delta",
   cancels: "cancel",
   feedback: "feedback",
+  withdrawals: "withdrawal",
   decisions: "decision",
   work: "work",
   answers: "answer",

@@ -257,6 +257,8 @@ export interface Feedback {
   value: number | null;
   range: Range | null;
   source: "person" | "judge" | "system";
+  /** Who said it, within the source: a name by which all of it can be withdrawn; empty: not said. */
+  author: string;
   /** Arm of the other response, for pairwise kinds. */
   against: string | null;
   /** Of a correction. */
@@ -500,6 +502,27 @@ export interface ResponseError {
   code: string;
   /** For a person: what was wrong and what to do. */
   message: string;
+}
+
+/** Feedback that no longer counts, by who gave it and when it came. Null means any; what comes later is meant, too, until `until`. */
+export interface Withdrawal {
+  /** Idempotency key. */
+  id: string;
+  /** Whose feedback. */
+  tenant: string | null;
+  /** person, judge or system. */
+  source: string | null;
+  /** As in Feedback; an empty one is of those who said no name. */
+  author: string | null;
+  /** Of the time at which the broker got the feedback. */
+  since: number | null;
+  /** Feedback of this time still counts. */
+  until: number | null;
+  /** Id of a withdrawal that holds no more; everything above is null then. */
+  restores: string | null;
+  /** Why. */
+  comment: string | null;
+  createdAt: number;
 }
 
 /** A planned request on its way to an arm. */

@@ -83,6 +83,7 @@ async function give(requestId: string, feedback: Partial<Feedback>): Promise<str
     value: null,
     range: null,
     source: "person" as const,
+    author: "",
     against: null,
     text: null,
     withdraws: null,

@@ -103,6 +103,15 @@ export const learn = z.strictObject({
    * this old, in milliseconds.
    */
   settleMs: z.number().int().min(0).default(60_000),
+  /** How much feedback counts: what is above is kept, and marked in feedback_excess. */
+  feedback: z
+    .strictObject({
+      /** Feedback of a tenant and source (person, judge, system) that counts in an hour. */
+      perSourceHour: z.number().int().min(1).default(100_000),
+      /** Feedback of one author (Feedback.author) of them that counts in an hour. */
+      perAuthorHour: z.number().int().min(1).default(1_000),
+    })
+    .prefault({}),
   /** The model of which examples help. */
   proxy: z
     .strictObject({

@@ -43,6 +43,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // Few records; whoever calls arms reads them all.
   cancels: { partitions: 1, config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
+  // Few records, kept for good: what was withdrawn stays so when the tables are made anew.
+  withdrawals: { partitions: 1, config: { "retention.ms": "-1" } },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
   // Retention is that of the longest TTL of a kept answer: what expires needs no tombstone.

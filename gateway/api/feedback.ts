@@ -15,6 +15,8 @@ const bodySchema = z.strictObject({
   value: z.number().nullish(),
   range: z.strictObject({ low: z.number(), high: z.number() }).nullish(),
   source: z.enum(["person", "judge", "system"]).default("person"),
+  /** Who said it: all of an author's feedback can be withdrawn at once. */
+  author: z.string().max(512).nullish(),
   against: name.nullish(),
   text: z.string().max(longestText).nullish(),
   withdraws: name.nullish(),
@@ -44,6 +46,7 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
     value: said.value ?? null,
     range: said.range ?? null,
     source: said.source,
+    author: said.author ?? "",
     against: said.against ?? null,
     text: said.text ?? null,
     withdraws: said.withdraws ?? null,

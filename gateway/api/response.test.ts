@@ -78,7 +78,7 @@ describe("feedback", () => {
   it("is of the tenant of the key, on the request behind the completion", () => {
     expect(of({ kind: "thumbs", value: 1 })).toEqual({
       ...{ id: "f1", requestId: "r1", tenant: "acme", kind: "thumbs", value: 1, range: null, source: "person" },
-      ...{ against: null, text: null, withdraws: null, comment: null, createdAt: 5 },
+      ...{ author: "", against: null, text: null, withdraws: null, comment: null, createdAt: 5 },
     });
   });
   it.each<[string, object]>([

@@ -7,6 +7,7 @@
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
+import { sourceCounts, withWithdrawals } from "../counting.ts";
 
 /** An answered request that somebody may learn from. */
 export interface Candidate {
@@ -93,23 +94,25 @@ const selectRewarded = `
   ORDER BY rewardVersion, requestId
   LIMIT {limit:UInt32}`;
 
-// The newest correction of a person; withdrawn it has no quality any more.
+// The newest correction of a person that counts; withdrawn it has no quality any more. What does
+// not count for its source is as good as withdrawn, and stands behind what does.
 const corrected = `${changedRewards} AND request_id IN (SELECT request_id FROM feedback WHERE kind = 'correction')`;
 const selectCorrected = `
   SELECT
     changed.request_id AS requestId, changed.tenant AS tenant, request.domain AS domain, request.messages AS messages,
     request.document_count AS documents, assumeNotNull(correction.text) AS text, NULL AS finishReason, 'person' AS arm, 'correction' AS model,
     request.privacy_cache AS privacyCache, request.privacy_share AS privacyShare,
-    if(withdrawal.withdraws IS NULL, toNullable(1.), NULL) AS quality, changed.version AS rewardVersion
+    if(withdrawal.withdraws IS NULL AND correction.counts, toNullable(1.), NULL) AS quality, changed.version AS rewardVersion
   FROM (${corrected}) AS changed
   INNER JOIN (
     SELECT request_id, tenant, domain, messages, length(documents) AS document_count, privacy_cache, privacy_share
     FROM requests FINAL WHERE request_id IN (SELECT request_id FROM (${corrected}))
   ) AS request ON request.request_id = changed.request_id AND request.tenant = changed.tenant
   INNER JOIN (
-    SELECT request_id, tenant, feedback_id, text FROM feedback FINAL
+    WITH ${withWithdrawals}
+    SELECT request_id, tenant, feedback_id, text, ${sourceCounts(`SELECT request_id, tenant FROM (${corrected})`)} AS counts FROM feedback FINAL
     WHERE request_id IN (SELECT request_id FROM (${corrected})) AND kind = 'correction' AND source = 'person' AND text IS NOT NULL
-    ORDER BY created_at DESC, feedback_id LIMIT 1 BY request_id, tenant
+    ORDER BY counts DESC, created_at DESC, feedback_id LIMIT 1 BY request_id, tenant
   ) AS correction ON correction.request_id = changed.request_id AND correction.tenant = changed.tenant
   LEFT ANY JOIN (
     SELECT request_id, tenant, withdraws FROM feedback FINAL

@@ -5,19 +5,26 @@
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics } from "../learnt.ts";
+import { createExcess, type FeedbackLimits } from "./excess.ts";
 import {
   insertArmHours,
   insertRewards,
+  rewardedBefore,
   selectDirty,
   selectRanges,
   selectStatistics,
+  selectTakenBack,
+  withFeedback,
   type Table,
 } from "./statements.ts";
+import { selectNamed, selectWithdrawnHours, withdrawnBetween } from "./withdrawals.ts";
 
 export interface AggregateDependencies {
   clickhouse: Pick<ClickHouse, "query" | "command" | "insert">;
   /** Full names of the topics that the tables come from. */
-  topics: { feedback: string; decisions: string; responses?: string };
+  topics: { feedback: string; decisions: string; responses?: string; withdrawals?: string };
+  /** Of feedback that counts; absent: all of it does. */
+  limits?: FeedbackLimits;
   featureVersion: number;
   /** Length of a context of that version; decisions with another are left out. */
   dimension: number;
@@ -26,7 +33,7 @@ export interface AggregateDependencies {
 }
 
 export interface Progress {
-  /** Rows of feedback, decisions and responses that were new. */
+  /** Rows of feedback, withdrawals, decisions and responses that were new. */
   rows: number;
   /** Buckets of arm_hours that were recomputed. */
   buckets: number;
@@ -62,6 +69,7 @@ const spanHours = 24;
 export function createAggregate({
   clickhouse,
   topics,
+  limits,
   featureVersion,
   dimension,
   maxRows = 200_000,
@@ -70,7 +78,9 @@ export function createAggregate({
   const reader = `router@${featureVersion}`;
 
   // Rows of a table whose topic is not named are looked at only with their decision or feedback.
-  const tables = (["feedback", "decisions", "responses"] as const).filter((table) => topics[table] !== undefined);
+  const tables = (["feedback", "decisions", "responses", "withdrawals"] as const).filter(
+    (table) => topics[table] !== undefined,
+  );
   const topicParameters = Object.fromEntries(tables.map((table) => [`${table}Topic`, topics[table]]));
 
   /** Of each table of one origin at a time; more: of another there is something new, too. */
@@ -82,10 +92,15 @@ export function createAggregate({
         .filter(({ origin }) => origin === own[0]?.origin)
         .map(({ origin, partition, next, end }) => ({ origin, partition, next, end: Math.min(end, next + maxRows) }));
     };
-    const found = { feedback: of("feedback"), decisions: of("decisions"), responses: of("responses") };
-    const taken = found.feedback.length + found.decisions.length + found.responses.length;
+    const found = {
+      ...{ feedback: of("feedback"), decisions: of("decisions") },
+      ...{ responses: of("responses"), withdrawals: of("withdrawals") },
+    };
+    const taken = Object.values(found).reduce((sum, { length }) => sum + length, 0);
     return { ...found, more: taken < rows.length };
   };
+
+  const excess = createExcess({ clickhouse, reader, limits });
 
   const recompute = (buckets: readonly Bucket[]): Promise<void> => {
     const hours = buckets.map(({ hour }) => hour);
@@ -104,35 +119,59 @@ export function createAggregate({
     async advance() {
       // Read before anything is computed: what comes meanwhile may be in the numbers already and is
       // new again next time, which does no harm.
-      const { feedback, decisions, responses, more } = await ranges();
-      const found = [...feedback, ...decisions, ...responses];
-      const rows = found.reduce((sum, { next, end }) => sum + end - next, 0);
+      const { more, ...found } = await ranges();
+      const all = Object.values(found).flat();
+      const rows = all.reduce((sum, { next, end }) => sum + end - next, 0);
       if (rows === 0) return { rows, buckets: 0, more: false };
 
-      const parameters = { ...bounds("feedback", topics.feedback, feedback) };
-      if (feedback.length > 0) await clickhouse.command(insertRewards, parameters);
-      const dirty = await clickhouse.query<Bucket>(selectDirty, {
-        ...parameters,
-        ...bounds("decisions", topics.decisions, decisions),
-        ...bounds("responses", topics.responses ?? "", responses),
-        featureVersion,
-      });
-      for (const span of spans(dirty)) await recompute(span);
-      const positions = [
-        ...feedback.map((range) => ({ topic: topics.feedback, ...range })),
-        ...decisions.map((range) => ({ topic: topics.decisions, ...range })),
-        ...responses.map((range) => ({ topic: topics.responses ?? "", ...range })),
-      ].map(({ topic, origin, partition, end }) => ({
-        reader,
-        topic: positionName(topic, origin),
-        kafka_partition: partition,
-        next_offset: end,
-      }));
-      await clickhouse.insert("learn_positions", positions);
+      const parameters = Object.assign(
+        { featureVersion },
+        ...(Object.keys(found) as Table[]).map((table) => bounds(table, topics[table] ?? "", found[table])),
+      ) as Record<string, unknown>;
+      const named =
+        found.withdrawals.length === 0
+          ? []
+          : (await clickhouse.query<{ id: string }>(selectNamed, parameters)).map(({ id }) => id);
+      const above = found.feedback.length + named.length === 0 ? null : await excess.settle(parameters, named);
+
+      let buckets = 0;
+      const take = async (
+        changed: string | null,
+        others: string | null,
+        more: Record<string, unknown>,
+      ): Promise<void> => {
+        const touched = [changed, others].filter((one) => one !== null).join(" UNION DISTINCT ");
+        if (changed !== null) await clickhouse.command(insertRewards(changed), { ...parameters, ...more });
+        const dirty = await clickhouse.query<Bucket>(selectDirty(touched), { ...parameters, ...more });
+        for (const span of spans(dirty)) await recompute(span);
+        buckets += dirty.length;
+      };
+      // All feedback of a source may be much: by the day.
+      if (named.length > 0) {
+        const hours = await clickhouse.query<{ hour: number }>(selectWithdrawnHours, { named });
+        for (const span of spans(hours))
+          await take(withdrawnBetween, null, { named, firstHour: span[0]!.hour, lastHour: span.at(-1)!.hour });
+      }
+      const changed = [found.feedback.length === 0 ? [] : [withFeedback], above?.changed ?? []].flat();
+      await take(
+        changed.length === 0 ? null : changed.join(" UNION DISTINCT "),
+        rewardedBefore,
+        above?.parameters ?? {},
+      );
+
+      const positions = (Object.keys(found) as Table[])
+        .flatMap((table) => found[table].map((range) => ({ topic: topics[table] ?? "", ...range })))
+        .map(({ topic, origin, partition, end }) => ({
+          reader,
+          topic: positionName(topic, origin),
+          kafka_partition: partition,
+          next_offset: end,
+        }));
+      await clickhouse.insert("learn_positions", [...positions, ...(above?.positions ?? [])]);
       return {
         rows,
-        buckets: dirty.length,
-        more: more || found.some(({ next, end }) => end - next === maxRows),
+        buckets,
+        more: more || all.some(({ next, end }) => end - next === maxRows),
       };
     },
 
@@ -152,6 +191,15 @@ export function createAggregate({
       }));
     },
   };
+}
+
+/**
+ * Whether a reward was reduced to nothing after that time, milliseconds since the epoch. Rejects as
+ * the port does.
+ */
+export async function rewardsTakenBack(clickhouse: Pick<ClickHouse, "query">, since: number): Promise<boolean> {
+  const found = await clickhouse.query(selectTakenBack, { since: Math.max(0, since) * 1_000 });
+  return found.length > 0;
 }
 
 interface StatisticsRow {
@@ -181,8 +229,8 @@ function bounds(table: Table, topic: string, ranges: readonly Range[]): Record<s
 }
 
 /** Buckets in the order of their hours, cut so that each piece spans at most spanHours. */
-function spans(buckets: readonly Bucket[]): Bucket[][] {
-  const pieces: Bucket[][] = [];
+function spans<T extends Pick<Bucket, "hour">>(buckets: readonly T[]): T[][] {
+  const pieces: T[][] = [];
   for (const bucket of [...buckets].sort((one, other) => one.hour - other.hour)) {
     const piece = pieces.at(-1);
     const first = piece?.[0];

@@ -2,23 +2,26 @@
 // ever incremented. Parameters are bound by ClickHouse: {from:Map(...)} and {to:Map(...)} bound the
 // offsets [from, to) of each partition of a topic.
 
+import { sourceCounts, withWithdrawals } from "../counting.ts";
+
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
 /** Tables of which learn takes what is new. */
-export type Table = "feedback" | "decisions" | "responses";
+export type Table = "feedback" | "decisions" | "responses" | "withdrawals";
 
 /** Rows of `table` whose offsets are new, of the topic in the parameter `topicParameter`. */
-const inRange = (table: Table): string => `
+export const inRange = (table: Table): string => `
   topic = {${table}Topic:String} AND kafka_origin = {${table}Origin:String}
   AND kafka_offset >= {${table}From:Map(Int32, UInt64)}[kafka_partition]
   AND kafka_offset < {${table}To:Map(Int32, UInt64)}[kafka_partition]`;
 
 /** Above every version that is there, so that a clock set back does no harm. */
-const nextVersion = (table: string): string =>
+export const nextVersion = (table: string): string =>
   `greatest(toUInt64(toUnixTimestamp64Micro(now64(6))), assumeNotNull((SELECT max(version) + 1 FROM ${table})))`;
 
-const withFeedback = `SELECT request_id, tenant FROM feedback WHERE ${inRange("feedback")}`;
+/** Requests with new feedback. */
+export const withFeedback = `SELECT request_id, tenant FROM feedback WHERE ${inRange("feedback")}`;
 
 /**
  * What one feedback says of its answer, NULL where it says nothing in [0, 1]: pairwise kinds, no
@@ -34,15 +37,17 @@ const points = `
     NULL)`;
 
 /**
- * rewards of every request with new feedback. Newest per source and kind by its own time (late ones
- * do not displace newer ones), then by offset. A withdrawal takes its target away whichever of them
- * came first, and only on the same request; withdrawing a withdrawal gives nothing back.
+ * rewards of every request of `changed`, a subquery. Newest per source and kind by its own time
+ * (late ones do not displace newer ones), then by offset. A withdrawal takes its target away whichever of them
+ * came first, and only on the same request; withdrawing a withdrawal gives nothing back. What is of
+ * a withdrawn source, or above the limits of its hour, does not count.
  */
-export const insertRewards = `
+export const insertRewards = (changed: string): string => `
 INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, version)
 WITH
-  changed AS (${withFeedback}),
+  changed AS (${changed}),
   opinions AS (
+    WITH ${withWithdrawals}
     SELECT
       request_id, tenant, source, kind, created_at, kafka_offset, feedback_id,
       ${points} AS points,
@@ -52,7 +57,7 @@ WITH
       ifNull(isFinite(points), 0) AND source_weight > 0 AND (request_id, tenant, feedback_id) NOT IN (
         SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
         WHERE withdraws IS NOT NULL AND (request_id, tenant) IN (changed)
-      ) AS counts
+      ) AND ${sourceCounts("changed")} AS counts
     FROM feedback FINAL
     WHERE (request_id, tenant) IN (changed)
   ),
@@ -92,20 +97,19 @@ const chosen = `
   toUnixTimestamp(toStartOfHour(created_at)) AS hour`;
 
 /**
- * Buckets of decisions whose reward may have changed: those with new feedback, new decisions on
- * which there is a reward already, and those that turn out to be answered by another arm. A
- * feedback that comes before its decision waits in rewards and is found by the second half.
+ * New decisions on which there is a reward already, and rewarded ones that turn out to be answered
+ * by another arm: a feedback that comes before its decision waits in rewards and is found here.
  */
-export const selectDirty = `
-WITH touched AS (
-  ${withFeedback}
-  UNION DISTINCT
+export const rewardedBefore = `
   SELECT request_id, tenant FROM rewards
   WHERE (request_id, tenant) IN (SELECT request_id, tenant FROM decisions WHERE ${inRange("decisions")})
   UNION DISTINCT
   SELECT request_id, tenant FROM rewards
-  WHERE (request_id, tenant) IN (${answeredByAnother} AND ${inRange("responses")})
-)
+  WHERE (request_id, tenant) IN (${answeredByAnother} AND ${inRange("responses")})`;
+
+/** Buckets of decisions whose reward may have changed: those on the requests of `touched`. */
+export const selectDirty = (touched: string): string => `
+WITH touched AS (${touched})
 SELECT DISTINCT chosen_arm AS arm, chosen_model AS model, hour FROM (
   SELECT arm AS chosen_arm, ${chosen} FROM decisions FINAL
   WHERE feature_version = {featureVersion:UInt32} AND (request_id, tenant) IN (touched)
@@ -187,6 +191,10 @@ SELECT
 FROM (SELECT *, exp2(-dateDiff('hour', hour, newest_hour) / {halfLifeHours:Float64}) AS decay FROM kept)
 GROUP BY arm, model
 ORDER BY arm, model`;
+
+/** Rewards that were recomputed to nothing since then, in microseconds. */
+export const selectTakenBack = `
+SELECT 1 FROM rewards FINAL WHERE weight = 0 AND received > 0 AND version > {since:UInt64} LIMIT 1`;
 
 /**
  * How far record is, and how far this reader: [next, end) of every partition is new. Each origin

@@ -32,7 +32,7 @@ beforeEach(() => {
 /** The topic, with the router's log and publish of each writer. */
 function createTopic() {
   const { writer, records } = createPolicyTopic();
-  const open = (recorded = 0) => {
+  const open = (recorded = 0, takenBack?: (since: number) => Promise<boolean>) => {
     const log = writer(["router"], recorded).of("router");
     const publish = createPublish({
       policies: log,
@@ -40,6 +40,7 @@ function createTopic() {
       minimumRewards: 2,
       settleMs: 100,
       clock: () => now,
+      ...(takenBack && { takenBack }),
     });
     return { log, publish };
   };
@@ -68,6 +69,29 @@ describe("publish", () => {
       [1, null],
       [2, null],
     ]);
+  });
+
+  it("goes back to knowing nothing when what the newest version rests on was withdrawn, and only then", async () => {
+    const { open, versions } = createTopic();
+    const asked: number[] = [];
+    let isTaken = false;
+    const { publish } = open(0, (since) => {
+      asked.push(since);
+      return Promise.resolve(isTaken);
+    });
+    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    expect(asked).toEqual([]);
+    await publish(solved(0.1));
+    now += 1_000;
+    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    isTaken = true;
+    const made = await publish(solved(0.1, 1));
+    expect(asked).toEqual([5, 5]);
+    if (made.outcome !== "published") throw new Error(made.outcome);
+    expect(decodeRouterPolicy(made.policy)).toMatchObject({ version: 2, trainedThrough: null, arms: new Map() });
+    expect(decodeRouterPolicy(made.policy)).not.toHaveProperty("prior");
+    expect(await publish(solved(0.1, 1))).toEqual({ outcome: "few" });
+    expect(versions()).toHaveLength(2);
   });
 
   it("lets what is hardly new wait until the newest version is old enough", async () => {

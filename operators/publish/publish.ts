@@ -20,6 +20,11 @@ export interface PublishDependencies {
    * milliseconds.
    */
   settleMs: number;
+  /**
+   * Whether a reward was withdrawn since then, in milliseconds since the epoch. Then a version that
+   * now rests on too little is replaced by one that knows nothing. Absent: never.
+   */
+  takenBack?: (since: number) => Promise<boolean>;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -35,7 +40,16 @@ type Kept = "same" | "soon" | "paused";
 const notable = 0.01;
 
 /** Rejects as PolicyLog does; the same call may be made again. */
-export function createPublish({ policies, featureVersion, minimumRewards, settleMs, clock }: PublishDependencies) {
+export function createPublish(dependencies: PublishDependencies) {
+  const {
+    policies,
+    featureVersion,
+    minimumRewards,
+    settleMs,
+    takenBack = () => Promise.resolve(false),
+    clock,
+  } = dependencies;
+
   /** Why nothing is to be published over `newest`, or null. */
   const judge = (newest: Policy | null, solved: Solved): Kept | null => {
     if (newest === null) return null;
@@ -47,8 +61,19 @@ export function createPublish({ policies, featureVersion, minimumRewards, settle
     return change < notable && clock() - newest.createdAt < settleMs ? "soon" : null;
   };
 
-  return async function publish(solved: Solved): Promise<Published> {
-    if (solved.rewards < minimumRewards || solved.arms.size === 0) return { outcome: "few" };
+  /** Whether the newest version knows something, and rests on what was withdrawn. */
+  const isHollow = async (newest: Policy | null): Promise<boolean> => {
+    const decoded = newest === null ? null : decodeRouterPolicy(newest);
+    if (newest === null || decoded === null || "problem" in decoded || decoded.arms.size === 0) return false;
+    return takenBack(newest.createdAt);
+  };
+
+  return async function publish(known: Solved): Promise<Published> {
+    const few = known.rewards < minimumRewards || known.arms.size === 0;
+    if (few && !(await isHollow(policies.newest()))) return { outcome: "few" };
+    // As before anything was learnt.
+    const { rewards, metrics, problems } = known;
+    const solved: Solved = few ? { arms: new Map(), rewards, metrics, problems, trainedThrough: null } : known;
     let decided: Kept | null = judge(policies.newest(), solved);
     if (decided !== null) return { outcome: decided };
     const policy = await policies.append((version) => {

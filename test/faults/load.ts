@@ -47,7 +47,7 @@ export function startLoad({ session, oracle, perSecond, feedbackEvery }: LoadOpt
           range: null,
           source: "person" as const,
         },
-        ...{ against: null, text: null, withdraws: null, comment: null, createdAt: Date.now() },
+        ...{ author: "", against: null, text: null, withdraws: null, comment: null, createdAt: Date.now() },
       }));
       const messages = records.map((record) => ({
         topic: topic("feedback"),

@@ -20,6 +20,7 @@ export const feedbackOf = (requestId: string, more: Partial<Feedback> = {}): Fee
   value: null,
   range: null,
   source: "person",
+  author: "",
   against: null,
   text: null,
   withdraws: null,

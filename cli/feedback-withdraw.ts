@@ -1,0 +1,188 @@
+// precedent feedback withdraw|restore|withdrawals|sources: who gives feedback, and how all that
+// somebody gave, or all of a time, counts no more. A withdrawal is a record on the topic
+// withdrawals like any other; learn computes rewards, sums and policy anew without that feedback.
+import Table from "cli-table3";
+import type { Command } from "commander";
+import { v7 as uuid } from "uuid";
+import { nameProblem } from "../algorithms/names.ts";
+import type { Session } from "../assembly/session.ts";
+import type { Withdrawal } from "../schemas/types.ts";
+import { CommandError, UsageError, type Io } from "./io.ts";
+import { printWithSession } from "./with-session.ts";
+
+export interface WithdrawInput {
+  source?: string | undefined;
+  author?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  tenant?: string | undefined;
+  comment?: string | undefined;
+}
+
+const sources = ["person", "judge", "system"];
+
+/** now: milliseconds since the epoch. Throws UsageError. */
+export function withdrawalRecord(input: WithdrawInput, id: string, now: number): Withdrawal {
+  const { source, author, tenant, comment } = input;
+  if (source !== undefined && !sources.includes(source))
+    throw new UsageError(`--source ${source}: one of ${sources.join(", ")}; --author names who it was within a source`);
+  const problem = nameProblem({ tenant, author });
+  if (problem !== null) throw new UsageError(problem);
+  const since = timeOf("--from", input.from);
+  const until = timeOf("--to", input.to);
+  if (since !== null && until !== null && until <= since)
+    throw new UsageError(`--to ${input.to ?? ""} is not after --from ${input.from ?? ""}`);
+  if ([source, author, input.from, input.to].every((given) => given === undefined))
+    throw new UsageError(
+      "withdraw whose feedback? Name --source, --author, --from or --to (precedent feedback sources lists them)",
+    );
+  return {
+    ...{ id, tenant: tenant ?? null, source: source ?? null, author: author ?? null, since, until },
+    ...{ restores: null, comment: comment ?? null, createdAt: now },
+  };
+}
+
+function timeOf(option: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  // Without a zone it is UTC, as times in ClickHouse are.
+  const time = Date.parse(
+    /(?:Z|[+-]\d\d:?\d\d)$/.test(text) || !text.includes(":") ? text : `${text.replace(" ", "T")}Z`,
+  );
+  if (Number.isNaN(time)) throw new UsageError(`${option} ${text}: a time such as 2026-03-01 or 2026-03-01T12:00:00Z`);
+  return time;
+}
+
+export function addFeedbackWithdraw(feedback: Command, io: Io): void {
+  const on = (command: Command, work: (session: Session) => Promise<string>): Promise<void> =>
+    printWithSession(command, io, work);
+
+  feedback
+    .command("withdraw")
+    .description("let all feedback of a source, author or time count no more; prints the id by which it is restored")
+    .option("--source <who>", "person, judge or system; any by default")
+    .option("--author <name>", "who it was within the source; any by default")
+    .option("--from <time>", "since when, by the time at which the broker got it (UTC)")
+    .option("--to <time>", "until when; by default also what comes later")
+    .option("-t, --tenant <name>", "of this tenant alone")
+    .option("--comment <text>", "why")
+    .action(async (options: WithdrawInput, command: Command) => {
+      const record = withdrawalRecord(options, uuid(), Date.now());
+      await on(command, async (session) => {
+        await publish(session, record);
+        return `${record.id}\n`;
+      });
+    });
+
+  feedback
+    .command("restore")
+    .description("let feedback count again that was withdrawn by its source or time")
+    .argument("<withdrawal-id>", "which withdrawal")
+    .option("--comment <text>", "why")
+    .action(async (restores: string, { comment }: { comment?: string }, command: Command) => {
+      await on(command, async (session) => {
+        const known = await session.clickhouse.query(
+          "SELECT 1 FROM withdrawals WHERE withdrawal_id = {id:String} AND restores IS NULL LIMIT 1",
+          { id: restores },
+        );
+        if (known.length === 0)
+          throw new CommandError(`there is no withdrawal ${restores}: precedent feedback withdrawals`);
+        await publish(session, {
+          ...{ id: uuid(), tenant: null, source: null, author: null, since: null, until: null },
+          ...{ restores, comment: comment ?? null, createdAt: Date.now() },
+        });
+        return `${restores} holds no more\n`;
+      });
+    });
+
+  feedback
+    .command("withdrawals")
+    .description("what was withdrawn by source or time, newest first")
+    .action(async (_options: object, command: Command) => {
+      await on(command, async ({ clickhouse }) => {
+        const rows = await clickhouse.query<WithdrawalRow>(selectWithdrawals);
+        const cells = rows.map((row) => [
+          ...[row.id, row.tenant ?? "any", row.source ?? "any", row.author ?? "any", row.since ?? "", row.until ?? ""],
+          ...[row.restored ? "restored" : "in force", row.comment ?? ""],
+        ]);
+        return tableOf(
+          ["id", "tenant", "source", "author", "from", "to", "state", "why"],
+          cells,
+          "nothing is withdrawn",
+        );
+      });
+    });
+
+  feedback
+    .command("sources")
+    .description("who gives feedback, how much of it counts, and what it says on the average")
+    .option("-t, --tenant <name>", "of this tenant alone")
+    .action(async ({ tenant }: { tenant?: string }, command: Command) => {
+      await on(command, async ({ clickhouse }) => {
+        const rows = await clickhouse.query<SourceRow>(selectSources, { tenant: tenant ?? "" });
+        const cells = rows.map((row) => [
+          ...[row.tenant, row.source, row.author, row.feedback, row.requests, row.uncounted, row.corrections],
+          ...[row.mean === null ? "" : row.mean.toFixed(3), row.first, row.last],
+        ]);
+        const head = [
+          "tenant",
+          "source",
+          "author",
+          "feedback",
+          "requests",
+          "not counted",
+          "corrections",
+          "mean",
+          "first",
+          "last",
+        ];
+        return tableOf(head, cells, "no feedback is recorded");
+      });
+    });
+}
+
+async function publish({ kafka, codec, topic }: Session, record: Withdrawal): Promise<void> {
+  const producer = kafka.plainProducer();
+  const value = codec.encode("withdrawals", record);
+  await producer.send([{ topic: topic("withdrawals"), key: record.id, value }]).finally(() => producer.close());
+}
+
+interface WithdrawalRow {
+  id: string;
+  tenant: string | null;
+  source: string | null;
+  author: string | null;
+  since: string | null;
+  until: string | null;
+  restored: boolean;
+  comment: string | null;
+}
+
+const selectWithdrawals = `
+SELECT withdrawal_id AS id, tenant, source, author, toString(since) AS since, toString(until) AS until, comment,
+  toBool(withdrawal_id IN (SELECT assumeNotNull(restores) FROM withdrawals WHERE restores IS NOT NULL)) AS restored
+FROM withdrawals FINAL WHERE restores IS NULL ORDER BY created_at DESC LIMIT 1000`;
+
+interface SourceRow {
+  tenant: string;
+  source: string;
+  author: string;
+  feedback: number;
+  requests: number;
+  uncounted: number;
+  corrections: number;
+  mean: number | null;
+  first: string;
+  last: string;
+}
+
+const selectSources = `
+SELECT tenant, source, author, feedback, requests, withdrawn + source_withdrawn + over_limit AS uncounted, corrections,
+  mean_points AS mean, toString(first_at) AS first, toString(last_at) AS last
+FROM feedback_sources WHERE {tenant:String} IN ('', tenant) ORDER BY feedback DESC LIMIT 1000`;
+
+function tableOf(head: string[], rows: readonly (string | number)[][], none: string): string {
+  if (rows.length === 0) return `${none}\n`;
+  const table = new Table({ head, style: { head: [], border: [], compact: true } });
+  for (const row of rows) table.push(row);
+  return `${table.toString()}\n`;
+}

@@ -1,0 +1,28 @@
+// The SQL that finds what a new withdrawal of a source or time is about, or what one that is
+// restored was about: the rewards of all that are recomputed, by the day. Parameters:
+// {named:Array(String)} are the ids of those withdrawals.
+import { meant } from "../counting.ts";
+import { inRange } from "./statements.ts";
+
+/** Ids of the withdrawals that are new, or that new ones restore. */
+export const selectNamed = `
+SELECT DISTINCT ifNull(restores, withdrawal_id) AS id FROM withdrawals WHERE ${inRange("withdrawals")}`;
+
+/** WITH-clause of `named`, as inForce of counting.ts. */
+export const withNamed = `
+  (
+    SELECT groupArray((withdrawal_id, tenant, source, author, since, until)) FROM withdrawals
+    WHERE has({named:Array(String)}, withdrawal_id)
+  ) AS named`;
+
+/** Hours with feedback that is meant. */
+export const selectWithdrawnHours = `
+WITH ${withNamed}
+SELECT DISTINCT toUnixTimestamp(toStartOfHour(created_at)) AS hour FROM feedback WHERE ${meant("named")}`;
+
+/** Requests with feedback that is meant, of the hours from firstHour to lastHour. */
+export const withdrawnBetween = `
+  WITH ${withNamed}
+  SELECT request_id, tenant FROM feedback
+  WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC')
+    AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR AND ${meant("named")}`;
