@@ -119,7 +119,8 @@ function commandOf(program: Command, words: readonly string[]): Command | undefi
   const [first, ...rest] = words;
   const found = program.commands.find((command) => command.name() === first);
   if (found === undefined || found.commands.length === 0) return found;
-  return commandOf(found, rest);
+  // With arguments of its own it is a command, too, and not only a group of others.
+  return commandOf(found, rest) ?? (found.registeredArguments.length > 0 ? found : undefined);
 }
 
 it("comments name sections of docs/design that exist", () => {
