@@ -24,11 +24,30 @@ export interface ArmStatistics {
   newestAt: number;
 }
 
+/** What somebody said of two answers to one request, by arms. */
+export interface Pair {
+  /** The arm that was chosen, and the other one. */
+  first: string;
+  firstModel: string;
+  /** As the decision has them. */
+  firstContext: readonly number[];
+  second: string;
+  secondModel: string;
+  secondContext: readonly number[];
+  /** 1: the first is better; 0.5: a tie; [0, 1]. */
+  outcome: number;
+  weight: number;
+  /** Of the decision, seconds since the epoch. */
+  hour: number;
+  /** When it was said, milliseconds since the epoch. */
+  at: number;
+}
+
 export interface Solved {
   arms: ReadonlyMap<string, ArmPosterior>;
   /** Of arms that nobody has rewarded yet, from what the others have in common; absent: nothing. */
   prior?: Posterior;
-  /** Rewarded decisions behind it. */
+  /** Rewarded decisions and comparisons behind it. */
   rewards: number;
   /** Milliseconds since the epoch; null when nothing is known. */
   trainedThrough: number | null;

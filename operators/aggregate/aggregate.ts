@@ -4,7 +4,8 @@
 // off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { ArmStatistics } from "../learnt.ts";
+import type { ArmStatistics, Pair } from "../learnt.ts";
+import { readPairs, selectNewPairs } from "./pairs.ts";
 import { createExcess, type FeedbackLimits } from "./excess.ts";
 import {
   insertArmHours,
@@ -37,6 +38,8 @@ export interface Progress {
   rows: number;
   /** Buckets of arm_hours that were recomputed. */
   buckets: number;
+  /** Something about comparisons may be new; absent: nothing. */
+  pairs?: true;
   /** More was there than one pass takes. */
   more: boolean;
 }
@@ -46,6 +49,8 @@ export interface Aggregate {
   advance(): Promise<Progress>;
   /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
+  /** The newest comparisons of two answers, newest first. */
+  pairs(): Promise<Pair[]>;
 }
 
 interface Range {
@@ -134,6 +139,9 @@ export function createAggregate({
           : (await clickhouse.query<{ id: string }>(selectNamed, parameters)).map(({ id }) => id);
       const above = found.feedback.length + named.length === 0 ? null : await excess.settle(parameters, named);
 
+      const [pairs] = await clickhouse.query<{ count: number }>(selectNewPairs, parameters);
+      const hasPairs = named.length > 0 || above !== null || (pairs?.count ?? 0) > 0;
+
       let buckets = 0;
       const take = async (
         changed: string | null,
@@ -171,9 +179,12 @@ export function createAggregate({
       return {
         rows,
         buckets,
+        ...(hasPairs && { pairs: true as const }),
         more: more || all.some(({ next, end }) => end - next === maxRows),
       };
     },
+
+    pairs: () => readPairs(clickhouse, { featureVersion, dimension }),
 
     async statistics(halfLifeHours) {
       const rows = await clickhouse.query<StatisticsRow>(selectStatistics, { featureVersion, halfLifeHours });

@@ -7,6 +7,11 @@ import { sourceCounts, withWithdrawals } from "../counting.ts";
 /** Weight of one feedback by who gave it. A source that is not here does not count. */
 const sourceWeights = { person: 1, system: 1, judge: 0.3 } as const;
 
+/** Of a row of feedback. */
+export const sourceWeight = `multiIf(${Object.entries(sourceWeights)
+  .map(([source, weight]) => `source = '${source}', ${weight.toFixed(1)}`)
+  .join(", ")}, 0.)`;
+
 /** Tables of which learn takes what is new. */
 export type Table = "feedback" | "decisions" | "responses" | "withdrawals";
 
@@ -38,9 +43,9 @@ const points = `
 
 /**
  * rewards of every request of `changed`, a subquery. Newest per source and kind by its own time
- * (late ones do not displace newer ones), then by offset. A withdrawal takes its target away whichever of them
- * came first, and only on the same request; withdrawing a withdrawal gives nothing back. What is of
- * a withdrawn source, or above the limits of its hour, does not count.
+ * (late ones do not displace newer ones), then by offset. A withdrawal takes its target away
+ * whichever of them came first, and only on the same request; withdrawing a withdrawal gives
+ * nothing back. What is of a withdrawn source, or above the limits of its hour, does not count.
  */
 export const insertRewards = (changed: string): string => `
 INSERT INTO rewards (request_id, tenant, reward, weight, counted, received, newest_at, version)
@@ -51,9 +56,7 @@ WITH
     SELECT
       request_id, tenant, source, kind, created_at, kafka_offset, feedback_id,
       ${points} AS points,
-      multiIf(${Object.entries(sourceWeights)
-        .map(([source, weight]) => `source = '${source}', ${weight.toFixed(1)}`)
-        .join(", ")}, 0.) AS source_weight,
+      ${sourceWeight} AS source_weight,
       ifNull(isFinite(points), 0) AND source_weight > 0 AND (request_id, tenant, feedback_id) NOT IN (
         SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
         WHERE withdraws IS NOT NULL AND (request_id, tenant) IN (changed)

@@ -1,10 +1,11 @@
 // The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
 // whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
 // named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
-import { constantPrior, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
+import { constantPrior, priorPosterior, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
 import { estimateVariances, solveHierarchy, type Hierarchy, type Variances } from "../../algorithms/hierarchy.ts";
 import type { ArmPosterior } from "../../policies/router.ts";
-import type { ArmStatistics, Solved } from "../learnt.ts";
+import type { ArmStatistics, Pair, Solved } from "../learnt.ts";
+import { addPairs, type PairsAdded } from "./pairs.ts";
 
 export interface SolveConfig {
   /** Length of the context. */
@@ -20,25 +21,43 @@ export interface SolveConfig {
 }
 
 export interface SolveDependencies {
-  aggregate: { statistics(halfLifeHours: number): Promise<ArmStatistics[]> };
+  aggregate: { statistics(halfLifeHours: number): Promise<ArmStatistics[]>; pairs?(): Promise<Pair[]> };
   solving: SolveConfig;
   halfLifeHours: number;
 }
 
 /**
  * The newest statistics solved; what was solved last while nothing is newer. buckets: of how many
- * sums something is new.
+ * sums something is new; pairs: of comparisons, too.
  */
 export function createSolve({ aggregate, solving, halfLifeHours }: SolveDependencies) {
   let solved: Solved | undefined;
-  return async function solveNewest({ buckets }: { buckets: number }): Promise<{ solved: Solved }> {
-    if (buckets > 0) solved = undefined;
-    solved ??= solve(await aggregate.statistics(halfLifeHours), solving);
+  return async function solveNewest({ buckets, pairs }: NewThings): Promise<{ solved: Solved }> {
+    if (buckets > 0 || pairs === true) solved = undefined;
+    solved ??= solve(await aggregate.statistics(halfLifeHours), solving, {
+      pairs: (await aggregate.pairs?.()) ?? [],
+      halfLifeHours,
+    });
     return { solved };
   };
 }
 
-export function solve(statistics: readonly ArmStatistics[], config: SolveConfig): Solved {
+interface NewThings {
+  buckets: number;
+  pairs?: true;
+}
+
+interface Comparisons {
+  /** Newest first. */
+  pairs: readonly Pair[];
+  halfLifeHours: number;
+}
+
+export function solve(
+  statistics: readonly ArmStatistics[],
+  config: SolveConfig,
+  { pairs, halfLifeHours }: Comparisons = { pairs: [], halfLifeHours: 1 },
+): Solved {
   const prior = constantPrior(config.dimension, config.priorMean, config.priorVariance, config.noiseVariance);
   const arms = new Map<string, ArmPosterior>();
   const problems: string[] = [];
@@ -59,15 +78,40 @@ export function solve(statistics: readonly ArmStatistics[], config: SolveConfig)
     const { arm, model, weight } = used[i]!;
     arms.set(arm, { model, count: weight, ...posterior });
   });
-  const trainedThrough = used.length === 0 ? null : Math.max(...used.map(({ newestAt }) => newestAt));
+  const compared = solvePairs(arms, pairs, problems, {
+    unknown: together?.unknown ?? priorPosterior(prior),
+    halfLifeHours,
+    newestHour: used.length === 0 ? null : Math.max(...used.map(({ lastHour }) => lastHour)),
+  });
+  const times = [...used.map(({ newestAt }) => newestAt), ...(compared.newestAt === null ? [] : [compared.newestAt])];
   return {
-    arms,
+    arms: compared.arms,
     ...(together === null ? {} : { prior: together.unknown }),
-    rewards: used.reduce((sum, { count }) => sum + count, 0),
-    trainedThrough,
-    metrics: { ...metricsOf(used), ...(together === null ? {} : varianceMetrics(together.variances)) },
+    rewards: used.reduce((sum, { count }) => sum + count, 0) + compared.used,
+    trainedThrough: times.length === 0 ? null : Math.max(...times),
+    metrics: {
+      ...metricsOf(used),
+      ...(compared.used === 0 ? {} : { comparisons: compared.used }),
+      ...(together === null ? {} : varianceMetrics(together.variances)),
+    },
     problems,
   };
+}
+
+/** The arms with the comparisons; without them, and a problem more, where they can't be added. */
+function solvePairs(
+  arms: ReadonlyMap<string, ArmPosterior>,
+  pairs: readonly Pair[],
+  problems: string[],
+  options: Parameters<typeof addPairs>[2],
+): PairsAdded {
+  try {
+    return addPairs(arms, pairs, options);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    problems.push(`comparisons: ${error.message}; the rewards alone count`);
+    return { arms: new Map(arms), used: 0, newestAt: null };
+  }
 }
 
 /** All arms with what they share; null, and a problem more, where that can't be solved. */

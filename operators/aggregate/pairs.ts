@@ -1,0 +1,72 @@
+// Comparisons of two answers as rows for solve: they couple two arms and have no sums, so they are
+// read as they are, the newest ones, with the contexts that both arms had in the decision. What does
+// not count as a reward for its source (counting.ts) does not count here either.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { sourceCounts, withWithdrawals } from "../counting.ts";
+import type { Pair } from "../learnt.ts";
+import { answeredByAnother, inRange, sourceWeight } from "./statements.ts";
+
+/** Newest comparisons that are read. */
+const mostPairs = 10_000;
+const kinds = "('preference', 'comparison')";
+const compared = `SELECT request_id, tenant FROM feedback WHERE kind IN ${kinds}`;
+
+/** Whether there is a comparison among what is new, or one withdrawn. */
+export const selectNewPairs = `
+SELECT count() AS count FROM feedback
+WHERE (kind IN ${kinds} OR withdraws IS NOT NULL) AND ${inRange("feedback")}
+  OR kind IN ${kinds} AND (request_id, tenant) IN (
+    SELECT request_id, tenant FROM decisions WHERE ${inRange("decisions")}
+    UNION DISTINCT ${answeredByAnother} AND ${inRange("responses")})
+SETTINGS distributed_product_mode = 'local'`;
+
+/**
+ * Newest of each source, kind and other arm on a request, between arms that the decision had both.
+ * outcome: 1 where the chosen arm's answer is the better one; of seven points within 0.3 is a tie.
+ */
+const selectPairs = `
+WITH
+  said AS (
+    WITH ${withWithdrawals}
+    SELECT
+      request_id, tenant, source, kind, assumeNotNull(against) AS other,
+      argMax(assumeNotNull(value), (created_at, kafka_offset, feedback_id)) AS said_value,
+      max(created_at) AS said_at, any(${sourceWeight}) AS said_weight
+    FROM feedback FINAL
+    WHERE kind IN ${kinds} AND against IS NOT NULL AND ifNull(isFinite(value), 0) AND ${sourceWeight} > 0
+      AND ${sourceCounts(compared)} AND (request_id, tenant, feedback_id) NOT IN (
+        SELECT request_id, tenant, assumeNotNull(withdraws) FROM feedback FINAL
+        WHERE withdraws IS NOT NULL AND (request_id, tenant) IN (${compared}))
+    GROUP BY request_id, tenant, source, kind, other
+  )
+SELECT
+  decision.chosen AS first, decision.models[indexOf(decision.names, decision.chosen)] AS firstModel,
+  decision.contexts[indexOf(decision.names, decision.chosen)] AS firstContext,
+  said.other AS second, decision.models[indexOf(decision.names, said.other)] AS secondModel,
+  decision.contexts[indexOf(decision.names, said.other)] AS secondContext,
+  multiIf(
+    said.kind = 'preference', (least(greatest(said.said_value, -1), 1) + 1) / 2,
+    abs(said.said_value) <= 0.3, 0.5,
+    (least(greatest(said.said_value, -3), 3) + 3) / 6) AS outcome,
+  said.said_weight AS weight,
+  toUnixTimestamp(toStartOfHour(decision.decided_at)) AS hour,
+  toUnixTimestamp64Milli(said.said_at) AS at
+FROM said
+INNER JOIN (
+  SELECT request_id, tenant, arm AS chosen, arms.arm AS names, arms.model AS models, arms.context AS contexts, created_at AS decided_at
+  FROM decisions FINAL
+  WHERE feature_version = {featureVersion:UInt32} AND (request_id, tenant) IN (${compared})
+    AND (request_id, tenant) NOT IN (${answeredByAnother} AND (request_id, tenant) IN (${compared}))
+) AS decision ON decision.request_id = said.request_id AND decision.tenant = said.tenant
+WHERE second != first AND has(decision.names, second)
+  AND length(firstContext) = {dimension:UInt32} AND length(secondContext) = {dimension:UInt32}
+  AND arrayAll(value -> isFinite(value), firstContext) AND arrayAll(value -> isFinite(value), secondContext)
+ORDER BY at DESC, said.request_id, said.tenant, said.source, said.kind, second
+LIMIT ${mostPairs}
+SETTINGS distributed_product_mode = 'local'`;
+
+/** Newest first. Rejects as the port does. */
+export const readPairs = (
+  clickhouse: Pick<ClickHouse, "query">,
+  layout: { featureVersion: number; dimension: number },
+): Promise<Pair[]> => clickhouse.query<Pair>(selectPairs, layout);
