@@ -162,8 +162,8 @@ function squared(factor: Numbers, n: number): Float64Array {
 }
 
 /**
- * Factor of an arm's own precision, the others integrated out: the last block of the Cholesky factor
- * where that arm stands last.
+ * Factor of an arm's own precision, the others integrated out: the last block of the Cholesky
+ * factor where that arm stands last.
  */
 function marginalFactor(hessian: Numbers, arm: number, count: number, n: number): Float64Array {
   const order = [...Array.from({ length: count }, (_, at) => at).filter((at) => at !== arm), arm];
