@@ -29,6 +29,8 @@ export interface BenchContext {
    * --only: the part of the systems compared that is measured, where a benchmark has such parts.
    */
   only?: string | undefined;
+  /** --requests: how many are asked, where a benchmark lets that be said. */
+  requests?: number | undefined;
   /** --profile: CPU profiles of the processes measured are kept. */
   profile: boolean;
   /** --keep-stack: the embedded servers stay up for the next run. */

@@ -9,6 +9,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   gateway: async () => (await import("./gateway/gateway.ts")).gateway,
   helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,
   learning: async () => (await import("./learning/learning.ts")).learning,
+  ladder: async () => (await import("./ladder/ladder.ts")).ladder,
   linked: async () => (await import("./linked/linked.ts")).linked,
   loop: async () => (await import("./loop/loop.ts")).loop,
   offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,

@@ -11,13 +11,14 @@ import { noCheckpoints, openCheckpoints } from "./support/checkpoints.ts";
 import { commit } from "./support/machine.ts";
 import { startProgress } from "../stack/progress.ts";
 
-const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--profile] [--keep-stack] [--fresh]
+const usage = `usage: npm run --silent bench -- NAME [--quick] [--json] [--data FILE] [--only PART] [--requests N] [--profile] [--keep-stack] [--fresh]
   --quick       the same figures from less work, nothing is written to bench/results
   --json        one JSON object on standard output, and nothing else there
   --data        a file in place of the benchmark's own data
   --only        measure a part: "ours" leaves hnswlib and usearch out of selection, "small"
                 measures its adapters on small pools; "caches", "passages": of linked;
                 "ours" leaves the other gateways out of gateway
+  --requests    ladder: how many requests every arm is asked (60)
   --profile     keep CPU profiles of the processes measured under .precedent/bench
   --keep-stack  leave the embedded servers running for the next run
   --fresh       forget the finished parts of a run that was broken off
@@ -40,6 +41,7 @@ async function main(): Promise<number> {
       json: { type: "boolean", default: false },
       data: { type: "string" },
       only: { type: "string" },
+      requests: { type: "string" },
       profile: { type: "boolean", default: false },
       "keep-stack": { type: "boolean", default: false },
       fresh: { type: "boolean", default: false },
@@ -57,6 +59,11 @@ async function main(): Promise<number> {
     process.stderr.write(
       `error: --only ${values.only}: ${name} has ${benchmark.parts?.join(", ") ?? "no such parts"}\n`,
     );
+    return 2;
+  }
+  const requests = values.requests === undefined ? undefined : Number(values.requests);
+  if (requests !== undefined && !(Number.isSafeInteger(requests) && requests > 0)) {
+    process.stderr.write(`error: --requests ${values.requests}: a whole number above 0\n`);
     return 2;
   }
   const { quick, profile } = values;
@@ -79,6 +86,7 @@ async function main(): Promise<number> {
     quick,
     data,
     only: values.only,
+    requests,
     profile,
     keepStack: values["keep-stack"],
     folder,

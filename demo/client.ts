@@ -20,6 +20,8 @@ export interface AskOptions {
   seed?: number;
   /** What of its linked chunks is computed again; otherwise as the arm is configured. */
   linkPolicy?: string;
+  /** How long the answer is waited for, by the system too; two minutes by default. */
+  timeoutMs?: number;
 }
 
 export interface Client {
@@ -33,7 +35,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-const timeoutMs = 120_000;
+const usualTimeoutMs = 120_000;
 /** A decision is committed before its response, but read from another topic. */
 const decisionWaitMs = 3_000;
 
@@ -74,7 +76,8 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
   let last: string | undefined;
   async function ask(question: string, options: AskOptions = {}): Promise<Answered> {
     signal.throwIfAborted();
-    const request = requestOf(question, run, options);
+    const { timeoutMs = usualTimeoutMs } = options;
+    const request = requestOf(question, run, { ...options, timeoutMs });
     last = request.id;
     const answered = new Promise<Answered>((resolve, reject) => {
       const end = (settle: () => void): void => {
@@ -141,7 +144,7 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
 function requestOf(
   question: string,
   run: string,
-  { scene, arm, seed, linkPolicy }: AskOptions,
+  { scene, arm, seed, linkPolicy, timeoutMs }: AskOptions & { timeoutMs: number },
 ): Request & { id: string } {
   return plainRequest(question, {
     ...{ id: uuid(), tenant: demoTenant, domain: demoDomain },

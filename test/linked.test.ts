@@ -1,28 +1,36 @@
-// Linked prefill on a real system: a document put once and named by requests, its caches on disk,
-// and what was compared with full prefills in ClickHouse.
+// Linked prefill on a real system, with models of two architectures: a document put once and named
+// by requests, its caches on disk, and what was compared with full prefills in ClickHouse.
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { putDocuments } from "../cli/documents.ts";
-import { llamaModelFile } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import { llamaAddonFile } from "../connections/llama/library.ts";
 import type { Request } from "../schemas/types.ts";
 import { startSystem, type TestSystem } from "./support/system.ts";
 
-const absent = [llamaModelFile(), llamaAddonFile].filter((file) => !existsSync(file));
-const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "npm run setup")`;
+const models = [
+  { model: "SmolLM2-135M-Instruct", remedy: "npm run setup" },
+  { model: "Qwen2.5-Coder-0.5B-Instruct", remedy: "precedent models fetch Qwen2.5-Coder-0.5B-Instruct" },
+];
 
 const paragraph = (name: string): string =>
   `The ${name} is kept in the cellar. It is cleaned every Monday, oiled every second Tuesday and shown to visitors on the first Sunday of the month.`;
 
-describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => {
+describe.each(models)("linked prefill in the system", ({ model, remedy }) => {
+  const absent = [modelFile(model), llamaAddonFile].filter((file) => !existsSync(file));
+  const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "${remedy}")`;
+  describe.skipIf(missing !== "")(`with ${model}${missing}`, () => systemTests(model));
+});
+
+function systemTests(model: string): void {
   let system: TestSystem;
   beforeAll(async () => {
     system = await startSystem({
       arms: [
         {
-          ...{ name: "small", type: "llama", contextTokens: 1024, system: "Answer in one word." },
+          ...{ name: "small", type: "llama", model, contextTokens: 1024, system: "Answer in one word." },
           linked: { policy: "naive", convention: "seen", sampleShare: 1 },
         },
       ],
@@ -82,4 +90,4 @@ describe.skipIf(missing !== "")(`linked prefill in the system${missing}`, () => 
     expect(row?.share).toBe(0);
     expect(row?.kl).toBeLessThan(0.05);
   });
-});
+}

@@ -1,18 +1,24 @@
-// The llama arm with the real model, SmolLM2-135M-Instruct, as set-up fetches it.
+// The llama arm with real models: SmolLM2-135M-Instruct (llama) as set-up fetches it, and
+// Qwen2.5-Coder-0.5B-Instruct (qwen2) where it was fetched.
 import { existsSync } from "node:fs";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../arms/arm.ts";
 import { armRequest, aTurn } from "../arms/request.testing.ts";
 import { createLlamaArm, type LlamaArm } from "../arms/llama/llama.ts";
-import { llamaModelFile } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import { armSchema } from "../config/schema.ts";
 import { llamaAddonFile } from "../connections/llama/library.ts";
 import type { Params, Piece } from "../schemas/types.ts";
 
-const model = llamaModelFile();
-const absent = [model, llamaAddonFile].filter((file) => !existsSync(file));
-const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "npm run setup")`;
+const models = [
+  { model: "SmolLM2-135M-Instruct", called: "Smollm2", remedy: "npm run setup" },
+  {
+    model: "Qwen2.5-Coder-0.5B-Instruct",
+    called: "qwen2.5-coder-0.5b-instruct",
+    remedy: "precedent models fetch Qwen2.5-Coder-0.5B-Instruct",
+  },
+];
 
 // Greedy answers to these are far from a tie, so that the rounding of a batch can't change them.
 const pairs: [string, string][] = [
@@ -39,13 +45,19 @@ function request(question: string, params: Partial<Params> = {}, more: Partial<A
 const never = (): AbortSignal => new AbortController().signal;
 const text = (result: ArmResult): string => (result.kind === "answer" ? result.text : result.code);
 
-async function createArm(more: object): Promise<LlamaArm> {
-  const config = armSchema.parse({ name: "small", type: "llama", contextTokens: 512, ...more });
-  if (config.type !== "llama") throw new Error("unreachable");
-  return createLlamaArm(config, { log: pino({ level: "silent" }) });
-}
+describe.each(models)("llama arm", ({ model, called, remedy }) => {
+  const absent = [modelFile(model), llamaAddonFile].filter((file) => !existsSync(file));
+  const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "${remedy}")`;
+  describe.skipIf(missing !== "")(`of ${model}${missing}`, () => armTests(model, called));
+});
 
-describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
+function armTests(model: string, called: string): void {
+  async function createArm(more: object): Promise<LlamaArm> {
+    const config = armSchema.parse({ name: "small", type: "llama", model, contextTokens: 512, ...more });
+    if (config.type !== "llama") throw new Error("unreachable");
+    return createLlamaArm(config, { log: pino({ level: "silent" }) });
+  }
+
   let arm: LlamaArm;
   beforeAll(async () => {
     arm = await createArm({ concurrency: 4, prices: { prompt: 1, completion: 2 } });
@@ -58,7 +70,7 @@ describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
     expect(first).toMatchObject({ kind: "answer", text: "whoami", finishReason: "stop", attempts: 1 });
     expect(text(second)).toBe("whoami");
     if (first.kind !== "answer" || second.kind !== "answer") throw new Error("unreachable");
-    expect(first.model).toContain("Smollm2");
+    expect(first.model.toLowerCase()).toContain(called.toLowerCase());
     expect(first.usage.prefilled).toBe(first.usage.prompt);
     expect(first.cost).toBeCloseTo((first.usage.prompt + 2 * first.usage.completion) / 1e6, 12);
     expect(first.firstTokenMs).toBeGreaterThan(first.queueMs);
@@ -178,4 +190,4 @@ describe.skipIf(missing !== "")(`llama arm${missing}`, () => {
       await hanging.close();
     }
   });
-});
+}

@@ -7,8 +7,11 @@ import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { llamaModelFile } from "../../config/assets.ts";
+import { modelFile } from "../../config/models.ts";
 import { llamaBackendsFolder, llamaCheckFile, scatteredCheckFile } from "./library.ts";
 import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testing.ts";
+
+const qwen = "Qwen2.5-Coder-0.5B-Instruct";
 
 async function equalities(
   model: string,
@@ -75,11 +78,20 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
   );
 
   // Trained weights, on text whose parts rest on each other: as served, and as float32, where
-  // rounding is a hundred times smaller.
+  // rounding is a hundred times smaller. The second is of another architecture: qwen2 (NEOX
+  // rotations, grouped queries, one matrix for input and output).
   it.skipIf(!existsSync(llamaModelFile()))(
     "hold on the small arm's model (npm run setup fetches it)",
     async () => {
       const said = await equalities(llamaModelFile(), 0, 1, ["--trained", "--cache", "f16"]);
+      expect(said, said).toMatch(/all hold\n$/);
+    },
+    1_200_000,
+  );
+  it.skipIf(!existsSync(modelFile(qwen)))(
+    `hold on ${qwen} (precedent models fetch ${qwen})`,
+    async () => {
+      const said = await equalities(modelFile(qwen), 0, 1, ["--trained", "--cache", "f16", "--orders", "2"]);
       expect(said, said).toMatch(/all hold\n$/);
     },
     1_200_000,

@@ -1,0 +1,59 @@
+// nl2bash for the ladder: a fixed random sample of the development requests, and the training pairs
+// as the pool of examples. Embeddings are computed once and kept.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { demoDomain, demoTenant } from "../../demo/sample-data.ts";
+import type { Example } from "../../schemas/types.ts";
+import type { BenchContext } from "../benchmark.ts";
+import { embeddings } from "../loop/history.ts";
+import { readLines, shuffled } from "../support/samples.ts";
+
+export interface Item {
+  request: string;
+  references: string[];
+}
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const seed = 20_261_121;
+
+const files = (data: string | undefined) => {
+  const folder = process.env["PRECEDENT_DATA"] ?? resolve(root, "../shared/data");
+  return { dev: data ?? join(folder, "nl2bash-dev.jsonl"), train: join(folder, "nl2bash-train.jsonl") };
+};
+
+/** What of the data is not there. */
+export const missingData = (data: string | undefined): string[] =>
+  Object.values(files(data)).filter((file) => !existsSync(file));
+
+/** In their fixed random order. */
+export const readItems = async (data: string | undefined): Promise<Item[]> =>
+  shuffled(await readLines<Item>(files(data).dev), seed);
+
+export async function readPool(context: Pick<BenchContext, "folder" | "progress">): Promise<Example[]> {
+  const pairs = await readLines<{ request: string; response: string }>(files(undefined).train);
+  const { model, vectors } = await embeddings(
+    pairs.map(({ request }) => request),
+    context,
+  );
+  const domain = sharingDomain(demoTenant, demoDomain);
+  return pairs.map(({ request, response }, i): Example => {
+    const embedding = vectors[i]!;
+    return {
+      id: exampleId(domain, request, response),
+      tenant: demoTenant,
+      domain,
+      request,
+      response,
+      embedding,
+      embeddingModel: model,
+      source: { arm: "import", model: "unknown", requestId: null },
+      quality: 1,
+      bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
+      expiresAt: null,
+      replays: 0,
+      createdAt: 0,
+    };
+  });
+}
