@@ -50,7 +50,7 @@ interface Wanted {
 }
 
 /** In the order in which they are asked: all arms of a request, another one first each time. */
-export function wantedOf(items: number, warm: number): Wanted[] {
+function wantedOf(items: number, warm: number): Wanted[] {
   const places = Array.from({ length: items }, (_, item) => item);
   const turned = (item: number) => [...rungs.slice(item % rungs.length), ...rungs.slice(0, item % rungs.length)];
   return [

@@ -20,7 +20,7 @@ import {
   withCosts,
 } from "./replay.ts";
 
-export const costWeights = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
+const costWeights = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
 const large: ArmName = "large-0";
 
 /** What a request costs besides its model, CPU seconds under load. */
