@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultLambda0, defaultSaturationWeight, loadPenalty, pressure, saturationPenalty } from "./load-bias.ts";
+import {
+  defaultLambda0,
+  defaultSaturationWeight,
+  loadPenalty,
+  pressure,
+  saturationPenalty,
+  utilisationOf,
+} from "./load-bias.ts";
 
 const bias = { threshold: 0.8, gamma: 3, lambda0: 1 };
 
@@ -121,5 +128,17 @@ describe("penalty for an arm's own saturation", () => {
       }),
     );
     expect(defaultSaturationWeight([0.1, 1], 0.3)).toBeCloseTo(1.37, 12);
+  });
+
+  it("is told the utilisation by the penalty, as far as a penalty tells it", () => {
+    const bias = { threshold: 2, gamma: 1, weight: 1.37 };
+    fc.assert(
+      fc.property(fc.double({ min: 0, max: 8, noNaN: true }), (utilisation) => {
+        const penalty = saturationPenalty(utilisation, bias);
+        expect(saturationPenalty(utilisationOf(penalty, bias), bias)).toBeCloseTo(penalty, 9);
+      }),
+    );
+    expect([utilisationOf(0, bias), utilisationOf(1, { ...bias, weight: 0 })]).toEqual([0, 0]);
+    expect(utilisationOf(5, bias)).toBeLessThan(Infinity);
   });
 });

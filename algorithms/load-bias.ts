@@ -54,6 +54,15 @@ export const loadPenalty = (load: number, cost: number, bias: LoadBias): number 
 export const saturationPenalty = (utilisation: number, bias: SaturationBias): number =>
   bias.weight * pressure(utilisation, bias);
 
+/**
+ * The utilisation that gives this penalty: what a log that has the penalty alone says of it. 0 for
+ * none; a penalty at or above the weight counts as just below it.
+ */
+export function utilisationOf(penalty: number, { threshold, gamma, weight }: SaturationBias): number {
+  if (!(penalty > 0) || !(weight > 0)) return 0;
+  return threshold + Math.atanh(Math.min(penalty / weight, 1 - 1e-12)) / gamma;
+}
+
 /** Costs closer than this to the cheapest count as equally cheap. */
 const SAME_COST = 0.01;
 /** Qualities lie in [0, 1]. */

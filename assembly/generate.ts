@@ -1,6 +1,6 @@
 // What generate needs: one arm.
 import { join } from "node:path";
-import { createArm } from "../arms/create.ts";
+import { armOpener } from "./arms.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
@@ -28,7 +28,7 @@ export async function startGenerate(
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
-  const arm = await createArm(config, {
+  const arm = await armOpener(session)(config, {
     log,
     kvFolder: join(stack.folder, "kv"),
     history,
@@ -43,7 +43,7 @@ export async function startGenerate(
     // An inline arm's work is found by the look at what is left of it, within seconds.
     fallback: fallbackOf(session, breakers, ({ dispatch }) => dispatch === "queued"),
     keep: keepAnswers(session, log),
-    ...{ limits, partitions: replies.now, clock: Date.now },
+    ...{ limits, partitions: replies.now, clock: session.replay?.clock ?? Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();

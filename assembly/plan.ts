@@ -4,7 +4,7 @@
 import { splitmix64 } from "../algorithms/random.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { createArm } from "../arms/create.ts";
+import { armOpener } from "./arms.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { tenantWeight } from "../config/tenants.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
@@ -64,10 +64,12 @@ export async function startPlan(
   const breakers = breakersOf(session);
   const { config, kafka, codec, clickhouse } = session;
   const log = session.log.child({ stage: "plan" });
-  const clock = Date.now;
+  const { replay } = session;
+  const clock = replay?.clock ?? Date.now;
+  const open = armOpener(session);
   const inline = await createInlineArms({
     configured: session.arms.configured,
-    open: (arm) => createArm(arm, { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(config.limits) }),
+    open: (arm) => open(arm, { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(config.limits) }),
     guard: breakers.guard,
     metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm)),
   });
@@ -158,9 +160,9 @@ export async function startPlan(
     outcomes: helpfulness.outcomes,
     caches: caches.table,
     policy: policies.current,
-    load: load.load,
+    load: replay?.load ?? load.load,
     health: breakers,
-    random: splitmix64(randomBytes(8).readBigUInt64LE()),
+    random: replay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
     routing: config.routing,
   });
   const requests = session.topic("requests");

@@ -94,9 +94,13 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       const { offset, timestamp } = raw;
       // Of a client a stamp of its own is believed only near to now; ours may have waited for
       // record as long as they like.
-      const arrivedAt = arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity);
+      // What is replayed is history: it is dated by what it says.
+      const arrived =
+        session.replay === undefined
+          ? { arrivedAt: arrivalOf(raw, Date.now(), clientTopics.has(name) ? undefined : Infinity) }
+          : {};
       const origin = source.origin(from, partition);
-      return decode(name, raw, { topic: from, partition, offset, timestamp, arrivedAt, origin }, signal);
+      return decode(name, raw, { topic: from, partition, offset, timestamp, ...arrived, origin }, signal);
     },
     batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
     insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),

@@ -29,6 +29,10 @@ export interface SessionOptions {
   clientId?: string;
   /** Whether a stack that does not run may be started; true by default. */
   start?: boolean;
+  /** Of a replay of a log. */
+  replay?: Opened["replay"];
+  /** Prefix of the registry's subjects; kafka.prefix by default. */
+  subjects?: string;
 }
 
 /**
@@ -37,7 +41,7 @@ export interface SessionOptions {
  */
 export async function openSession(
   config: Config,
-  { log, clientId = "precedent", start = true }: SessionOptions,
+  { log, clientId = "precedent", start = true, replay, subjects }: SessionOptions,
 ): Promise<Session> {
   const connections = await resolveConnections(config, { start });
   const { prefix } = config.kafka;
@@ -49,7 +53,7 @@ export async function openSession(
     answersMs: longestTtlMs(config.cache),
     log: log.child({ client: "kafka" }),
   });
-  const codec = createCodec({ prefix, registry: createRegistry(connections.registry) });
+  const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);
   const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
   const prepareArms = async (names: readonly string[]): Promise<void> => {
@@ -75,6 +79,7 @@ export async function openSession(
     clickhouse,
     text,
     connections,
+    replay,
     topic: (name, arm) => topicName(prefix, name, arm),
     close,
   };

@@ -40,7 +40,12 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
   const group = groupName(config.kafka.prefix, description.name, arm);
   const log = session.log.child({ stage: name });
   const metrics = createStageMetrics(session.metrics, name);
-  const processor = createProcessor({ pipeline, codec, topicOf: session.topic, now: Date.now, metrics, log });
+  const { replay } = session;
+  const processor = createProcessor({
+    ...{ pipeline, codec, topicOf: session.topic, metrics, log },
+    now: replay?.clock ?? Date.now,
+    inItsTime: replay?.inItsTime,
+  });
   return createStage({
     name,
     group,

@@ -17,6 +17,7 @@ import { startProgress } from "../stack/progress.ts";
 import { addReadingExamples } from "./examples-read.ts";
 import { addRemovingExamples } from "./examples-remove.ts";
 import { addShowingExamples } from "./examples-show.ts";
+import { addReplayingExamples } from "./examples-replay.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
@@ -36,6 +37,7 @@ export function addExamples(program: Command, io: Io): void {
   addReadingExamples(examples, io);
   addShowingExamples(examples, io);
   addRemovingExamples(examples, io);
+  addReplayingExamples(examples, io);
   examples
     .command("import")
     .description('import pairs, one {"request", "response", "tenant"?, "domain"?, "quality"?} a line')

@@ -1,137 +1,214 @@
-// precedent replay run|show: asks the requests at the top of the ranking again and keeps the better
-// answers, on a budget; what was tried, what it cost, what changed.
+// precedent replay log|list|remove: runs a log through the stages again, in topics and databases of
+// its own, under one policy or several.
+import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
-import type { Command } from "commander";
-import { v7 as uuid } from "uuid";
-import { createArm } from "../arms/create.ts";
-import { startReplay } from "../assembly/replay.ts";
-import { openSession } from "../assembly/session.ts";
+import { InvalidArgumentError, type Command } from "commander";
+import {
+  beginReplay,
+  goOn,
+  listReplays,
+  removeLogReplay,
+  type LogReplayOptions,
+  type LogReplayPlan,
+} from "../assembly/log-replay.ts";
 import type { Config } from "../config/schema.ts";
-import { createCompare } from "../operators/judge/compare.ts";
-import { createArmJudge, createReferenceJudge, readReferences, type Judge } from "../operators/replay/judge.ts";
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createLog } from "../runtime/log.ts";
+import type { LogRow } from "../serving/log-replay/row.ts";
+import { readWindow } from "../serving/log-replay/window.ts";
+import { resolveConnections } from "../stack/resolve.ts";
+import { startProgress, type Progress } from "../stack/progress.ts";
+import { describeReplay } from "./describe-replay.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { configOf, parseCount } from "./options.ts";
-import { oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { configOf, parseNames } from "./options.ts";
+import { namedTarget } from "./policy-target.ts";
+import { parseTime } from "./policy-window.ts";
+import { tableOf } from "./reading.ts";
+import { parseColumns, readLogFile } from "./replay-file.ts";
 
-interface RunOptions {
-  judge: string;
-  top?: number;
-  samples?: number;
-  budgetTokens?: number;
-  budgetCost?: string;
-  arm?: string;
+interface LogOptions {
+  from?: number;
+  to?: number;
+  file?: string;
+  columns?: string;
+  speed?: number | null;
+  policy?: string[];
+  liveArms?: string[];
+  seed?: bigint;
   run?: string;
+  keep?: boolean;
   json?: boolean;
 }
 
 export function addReplay(program: Command, io: Io): void {
-  const replay = program
-    .command("replay")
-    .description("ask the requests again that are worth it, and keep the better answers");
+  const replay = program.command("replay").description("run a log through the stages again; nothing live is touched");
   replay
-    .command("run")
-    .description("one run over the top of the ranking (precedent examples rank); stopped, it goes on with --run")
-    .requiredOption(
-      "-j, --judge <who>",
-      "an arm that compares both orders, or reference:FILE (JSONL of request and response): token F1",
-    )
-    .option("-n, --top <count>", "examples tried at most; curate.replay.top by default", parseCount)
-    .option("--samples <count>", "answers asked for each; curate.replay.samples by default", parseCount)
-    .option("--budget-tokens <count>", "tokens of the whole run; curate.replay.budgetTokens by default", parseCount)
-    .option("--budget-cost <money>", "in the prices' currency; curate.replay.budgetCost by default, or without a limit")
-    .option("-a, --arm <name>", "ask this arm instead of each example's own")
-    .option("-r, --run <id>", "go on with this run")
-    .option("--json", "the result as JSON")
-    .action(async (options: RunOptions, command: Command) => {
+    .command("log")
+    .description("replay a window of the log, or a log of another system, and say what each policy made of it")
+    .option("--from <time>", "requests from then on: 2026-11-22, 2026-11-22T10:00Z, or 90m, 24h, 7d ago", parseTime)
+    .option("--to <time>", "requests before then; now by default", parseTime)
+    .option("-f, --file <file>", "a log of another system: .jsonl, .csv (with a header) or .parquet (docs/replay.md)")
+    .option("--columns <pairs>", "columns of the file by ours: request=prompt,answer=completion,time=when")
+    .option("--speed <factor>", "1: as it was, 10: ten times as fast, max: as fast as possible (default)", parseSpeed)
+    .option("-p, --policy <policy>", "router@VERSION (0: the prior) or a FILE.json; several: side by side", collect)
+    .option("--live-arms <names>", "ask these arms, separated by commas, instead of the log", parseNames())
+    .option("--seed <number>", "of everything that is left to chance; 1 by default", parseSeed)
+    .option("-r, --run <id>", "go on with this replay, which was stopped or killed")
+    .option("--keep", "keep its topics, databases and folder, for precedent sql; precedent replay remove ID ends that")
+    .option("--json", "the report as one object")
+    .action(async (options: LogOptions, command: Command) => {
       const { config } = configOf(command, io);
-      const budget = budgetOf(options, config);
-      const judge = await judgeOf(options.judge, config, io);
-      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
-      const runId = options.run ?? uuid();
-      io.note(`run ${runId}\n`);
-      try {
-        const summary = await startReplay(session, {
-          runId,
-          judge: judge.judge,
-          top: options.top ?? config.curate.replay.top,
-          samples: options.samples ?? config.curate.replay.samples,
-          budget,
-          arm: options.arm,
-          signal: io.signal,
-          onReplayed: ({ example, gain, result: { outcome, oldQuality, newQuality, tokens } }) => {
-            const quality = `${oldQuality.toFixed(2)} → ${newQuality === null ? "-" : newQuality.toFixed(2)}`;
-            io.note(
-              `${outcome.padEnd(9)} ${quality.padEnd(12)} gain ${gain.toPrecision(2)}, ${tokens} tokens  ${oneLine(example.request)}\n`,
-            );
-          },
-        });
-        const { tried, tokens, cost, outcomes, ended } = summary;
-        const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
-        const why = {
-          done: "",
-          budget: "; the budget is used up",
-          interrupted: `; interrupted, go on with --run ${runId}`,
-        }[ended];
-        io.out(
-          options.json === true
-            ? `${JSON.stringify(summary)}\n`
-            : `${tried} examples tried (${counts.join(", ") || "nothing new"}), ${tokens} tokens, cost ${cost.toPrecision(3)}${why}\n`,
-        );
-      } finally {
-        await Promise.allSettled([judge.close(), session.close()]);
-      }
+      await replayLog(options, config, io);
     });
-
   replay
-    .command("show")
-    .description("the runs, or what one of them did")
-    .argument("[run]", "its id")
+    .command("list")
+    .description("replays that were kept, or not finished")
     .option("--json", "one object a line")
-    .action(async (run: string | undefined, { json }: { json?: boolean }, command: Command) => {
-      const rows = await withClickHouse(command, io, (clickhouse) =>
-        clickhouse.query<Record<string, string | number | null>>(run === undefined ? selectRuns : selectRun, {
-          run: run ?? "",
-        }),
-      );
-      if (run !== undefined && rows.length === 0) throw new CommandError(`no replay of a run ${run} is recorded`);
-      const [first] = rows;
-      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
-      else if (first === undefined) io.out("no replays yet\n");
+    .action(async ({ json }: { json?: boolean }, command: Command) => {
+      const states = (await listReplays(configOf(command, io).config)).map(({ id, source, startedAt, lanes }) => ({
+        ...{ id, source, began: new Date(startedAt).toISOString() },
+        state: lanes.every(({ done }) => done) ? "kept" : "not finished",
+      }));
+      if (json === true) for (const state of states) io.out(`${JSON.stringify(state)}\n`);
       else
         io.out(
-          tableOf(
-            Object.keys(first),
-            rows.map((row) =>
-              Object.values(row).map((value) => (typeof value === "string" ? oneLine(value) : (value ?? "-"))),
-            ),
-          ),
+          states.length === 0
+            ? "no replays\n"
+            : tableOf(
+                ["replay", "log", "began", ""],
+                states.map((one) => Object.values(one)),
+              ),
         );
+    });
+  replay
+    .command("remove")
+    .description("remove the topics, databases and folder of a replay")
+    .argument("<id>", "its id")
+    .action(async (id: string, _options, command: Command) => {
+      const { config } = configOf(command, io);
+      await removeLogReplay(checkedId(id), { config, log: createLog({ level: "error" }) });
+      io.out(`removed replay ${id}\n`);
     });
 }
 
-const selectRuns = `
-  SELECT run_id AS run, toString(min(created_at)) AS began, count() AS tried, countIf(outcome = 'replaced') AS replaced,
-    round(sumIf(new_quality - old_quality, outcome = 'replaced'), 3) AS bettered, sum(tokens) AS tokens, round(sum(cost), 6) AS cost
-  FROM replays FINAL GROUP BY run_id ORDER BY began DESC LIMIT 100`;
-const selectRun = `
-  SELECT example_id AS example, attempt, outcome, round(old_quality, 3) AS old, round(new_quality, 3) AS new, tokens, round(cost, 6) AS cost
-  FROM replays FINAL WHERE run_id = {run:String} ORDER BY created_at, example_id`;
-
-function budgetOf({ budgetTokens, budgetCost }: RunOptions, config: Config): { tokens: number; cost: number } {
-  const cost = budgetCost === undefined ? (config.curate.replay.budgetCost ?? Infinity) : Number(budgetCost);
-  if (!(cost >= 0)) throw new UsageError(`--budget-cost ${budgetCost ?? ""}: a number of at least 0`);
-  return { tokens: budgetTokens ?? config.curate.replay.budgetTokens, cost };
+async function replayLog(options: LogOptions, config: Config, io: Io): Promise<void> {
+  const unknown = options.liveArms?.find((name) => !config.arms.some((arm) => arm.name === name));
+  if (unknown !== undefined)
+    throw new UsageError(`--live-arms ${unknown}: there are ${config.arms.map(({ name }) => name).join(", ")}`);
+  const bars = new Map<string, Progress>();
+  const outside: LogReplayOptions = {
+    config,
+    log: createLog({ level: "error" }),
+    signal: io.signal,
+    onRead(rows) {
+      if (rows % 100_000 === 0) io.note(`${rows} rows of the log are read\n`);
+    },
+    onReplayed(policy, answered, of) {
+      if (!bars.has(policy)) bars.set(policy, startProgress(`replaying ${policy}`, of, "requests"));
+      bars.get(policy)?.update(answered);
+      if (answered >= of) bars.get(policy)?.finish();
+    },
+  };
+  const source = sourceOf(options, config, io);
+  const id = options.run === undefined ? randomBytes(4).toString("hex") : checkedId(options.run);
+  if (options.run === undefined) await beginReplay(id, await planOf(options, source, config, io), outside);
+  io.note(`replay ${id}\n`);
+  const rows = source?.rows(id) ?? (() => unreadable(id));
+  const report = await goOn(id, rows, outside).catch((error: unknown) => {
+    if (error instanceof CommandError || error instanceof UsageError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new CommandError(
+      `${reason}\nreplay ${id} goes on with: precedent replay log --run ${id} (replay remove ${id} gives it up)`,
+    );
+  });
+  io.out(
+    options.json === true ? `${JSON.stringify({ ...report, kept: options.keep === true })}\n` : describeReplay(report),
+  );
+  if (options.keep !== true) await removeLogReplay(id, outside);
+  else io.note(`kept: precedent replay remove ${id}\n`);
 }
 
-async function judgeOf(who: string, config: Config, io: Io): Promise<{ judge: Judge; close(): Promise<void> }> {
-  if (who.startsWith("reference:")) {
-    const references = await readReferences(resolve(io.cwd, who.slice("reference:".length)));
-    return { judge: createReferenceJudge(references), close: () => Promise.resolve() };
+interface Source {
+  name: string;
+  beginning: number;
+  rows(id: string): (live: ClickHouse) => AsyncIterable<readonly LogRow[]>;
+}
+
+/** Undefined: a replay that goes on and whose log was read already. */
+function sourceOf(options: LogOptions, config: Config, io: Io): Source | undefined {
+  const { from, to = Date.now(), file } = options;
+  if (file !== undefined) {
+    if (from !== undefined || options.to !== undefined)
+      throw new UsageError("--file is replayed whole: leave --from and --to out");
+    const columns = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
+    return {
+      ...{ name: file, beginning: Date.now() },
+      rows: (id) => () =>
+        readLogFile({
+          ...{ file: resolve(io.cwd, file), columns, signal: io.signal },
+          folder: resolve(config.stack.folder, "replays", id),
+        }),
+    };
   }
-  const found = config.arms.find(({ name }) => name === who);
-  if (found === undefined)
-    throw new UsageError(`--judge ${who}: reference:FILE, or one of ${config.arms.map(({ name }) => name).join(", ")}`);
-  const arm = await createArm(found, { log: createLog({ level: "error" }) });
-  return { judge: createArmJudge(who, createCompare({ arm, clock: Date.now })), close: () => arm.close() };
+  if (from === undefined) {
+    if (options.run !== undefined) return undefined;
+    throw new UsageError("say what is to be replayed: --from TIME [--to TIME], or --file FILE");
+  }
+  if (from >= to)
+    throw new UsageError(`--from ${new Date(from).toISOString()} is not before --to ${new Date(to).toISOString()}`);
+  return {
+    name: `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`,
+    beginning: from,
+    rows: () => (live) => readWindow(live, { from, to }),
+  };
+}
+
+/** It has none to give. */
+async function* unreadable(id: string): AsyncGenerator<never> {
+  throw new CommandError(
+    `the log of replay ${id} was not read to its end: give --from and --to, or --file, once more beside --run`,
+  );
+}
+
+async function planOf(options: LogOptions, source: Source | undefined, config: Config, io: Io): Promise<LogReplayPlan> {
+  if (source === undefined) throw new UsageError("say what is to be replayed: --from TIME [--to TIME], or --file FILE");
+  const connections = await resolveConnections(config, { start: false });
+  const clickhouse = createClickHouse(connections.clickhouse);
+  try {
+    const policies: { policy: string; router: LogReplayPlan["policies"][number]["router"] }[] = [];
+    for (const text of options.policy ?? []) {
+      const { target, record } = await namedTarget(text, { clickhouse, arms: [], cwd: io.cwd });
+      if (target.kind !== "router") throw new UsageError(`--policy ${text}: router@VERSION, or a FILE.json`);
+      policies.push({ policy: target.name, router: record });
+    }
+    return {
+      ...{ source: source.name, beginning: source.beginning, policies },
+      ...{ speed: options.speed ?? null, seed: options.seed ?? 1n, liveArms: options.liveArms ?? [] },
+    };
+  } finally {
+    await clickhouse.close();
+  }
+}
+
+const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];
+
+/** null: as fast as possible. */
+function parseSpeed(text: string): number | null {
+  if (text === "max") return null;
+  const value = Number(text);
+  if (!(value > 0) || !Number.isFinite(value) || text.trim() === "")
+    throw new InvalidArgumentError("A number above 0, or max.");
+  return value;
+}
+
+function parseSeed(text: string): bigint {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError("A whole number from 0.");
+  return BigInt(text);
+}
+
+/** It becomes part of names: nothing else may. */
+function checkedId(id: string): string {
+  if (!/^[0-9a-f]{8}$/.test(id)) throw new UsageError(`${id} is no replay: precedent replay list`);
+  return id;
 }

@@ -9,12 +9,19 @@ import type { StageMetrics } from "./metrics.ts";
 import type { BoundPipeline, Emitting, Problem } from "./pipeline.ts";
 import type { Emit, Ending, Position, Received } from "./step.ts";
 
+export type InItsTime<N extends TopicName> = <T>(record: RecordOf[N], work: () => Promise<T>) => Promise<T>;
+
 export interface OutputsOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
   codec: Codec;
   /** Full topic name of an output. */
   topicOf: (output: TopicName, arm?: string) => string;
   now: () => number;
+  /**
+   * Does the work on one record in a time of its own, as `now` then says it (a replay of a log);
+   * absent: in this one.
+   */
+  inItsTime?: InItsTime<N> | undefined;
   metrics: StageMetrics;
   log: Logger;
 }

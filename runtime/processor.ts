@@ -25,8 +25,17 @@ export interface Processor {
   rejected: (record: RawRecord, position: Position, cause: unknown, again: boolean) => Promise<OutgoingMessage[]>;
 }
 
+interface UnderWay {
+  record: RawRecord;
+  position: Position;
+  lost: AbortSignal;
+  place: Parameters<Process>[3];
+  /** performance.now() before it was decoded. */
+  began: number;
+}
+
 export function createProcessor<N extends TopicName>(options: OutputsOptions<N>): Processor {
-  const { pipeline, codec, now, metrics, log } = options;
+  const { pipeline, codec, now, inItsTime, metrics, log } = options;
   const { contract, description } = pipeline;
   const { deadLetter, answer, conclude } = createOutputs(options);
 
@@ -66,7 +75,17 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     const receivedAt = now();
     const decoded = await decode(record, lost);
     if (!decoded.ok) return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
-    const received = receive(decoded.value, record, position, receivedAt);
+    const { value } = decoded;
+    const work = (at: number): Promise<OutgoingMessage[]> =>
+      answerWithin(receive(value, record, position, at), at, { record, position, lost, place, began });
+    return inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now()));
+  };
+
+  const answerWithin = async (
+    received: Received<RecordOf[N]>,
+    receivedAt: number,
+    { record, position, lost, place, began }: UnderWay,
+  ): Promise<OutgoingMessage[]> => {
     const deadline = contract.deadline(received);
     const limit = limitOf(lost, deadline - receivedAt);
     const { signal } = limit;

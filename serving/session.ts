@@ -10,6 +10,7 @@ import type { MetricsRegistry } from "../metrics/stage.ts";
 import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
 import type { ArmsInForce } from "./arms.ts";
+import type { ReplayedWorld } from "./log-replay/world.ts";
 
 export interface Session {
   config: Config;
@@ -26,6 +27,8 @@ export interface Session {
   text: TextWork;
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;
+  /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */
+  replay?: ReplayedWorld | undefined;
   /** Full name of a topic; work with its arm. */
   topic<N extends TopicName | "locks">(name: N, arm?: string): Topic<N>;
 }

@@ -19,7 +19,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     ...base(work, requestId, times),
     attempt: attemptsOf(work, answer),
     status: "ok",
-    source: "generated",
+    source: answer.source ?? "generated",
     text: answer.text,
     finishReason: answer.finishReason,
     model: answer.model,

@@ -1,0 +1,46 @@
+// What a replay is, kept in its folder, so that one that was killed goes on as it began: with the
+// same policies, seed and shift of time.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Policy } from "../../schemas/types.ts";
+
+export interface ReplayLane {
+  /** As the user named the policy. */
+  policy: string;
+  /** null: the prior. */
+  router: Policy | null;
+  /** Examples, documents and policies are on its topics. */
+  prepared: boolean;
+  /** Every request has its response, and all of it is recorded. */
+  done: boolean;
+  /** Milliseconds that its requests took, those of former runs included. */
+  ms: number;
+}
+
+export interface ReplayState {
+  id: string;
+  /** For people: the window, or the file. */
+  source: string;
+  /** Milliseconds since the epoch, of this replay and of what was there before the window. */
+  startedAt: number;
+  beginning: number;
+  /** Whole milliseconds added to every time of the log; null: the log is still being read. */
+  shift: number | null;
+  speed: number | null;
+  seed: string;
+  liveArms: readonly string[];
+  /** Threshold and helpfulness model that were in force. */
+  others: readonly Policy[];
+  lanes: ReplayLane[];
+}
+
+export const stateFile = (folder: string): string => join(folder, "replay.json");
+
+/** Undefined: there is no such replay, or its file is torn. */
+export async function readState(folder: string): Promise<ReplayState | undefined> {
+  try {
+    return JSON.parse(await readFile(stateFile(folder), "utf8")) as ReplayState;
+  } catch {
+    return undefined;
+  }
+}
