@@ -87,7 +87,7 @@ export async function beginReplay(id: string, plan: LogReplayPlan, { config }: L
       ...{ speed: plan.speed, seed: String(plan.seed), liveArms: plan.liveArms },
       others: found.filter(({ name }) => name !== ROUTER),
       lanes: (plan.policies.length === 0 ? [standing] : plan.policies).map(({ policy, router: named }) => ({
-        ...{ policy, router: named, prepared: false, done: false, ms: 0 },
+        ...{ policy, router: named, prepared: false, done: false, requests: 0, ms: 0 },
       })),
     });
   } finally {
@@ -131,11 +131,11 @@ async function replay(
     if (state.speed === null) for (const lane of state.lanes.keys()) await runLane(lane, outside);
     else await Promise.all([...state.lanes.keys()].map((lane) => runLane(lane, outside)));
     const policies: LogReplayReport["policies"] = [];
-    for (const [i, { policy, ms }] of state.lanes.entries()) {
+    for (const [i, { policy, requests, ms }] of state.lanes.entries()) {
       const lane = databaseOf(config, id, i);
       const seconds = ms / 1000;
       const report = await policyReport({ clickhouse: log, lane, log: database });
-      policies.push({ policy, ...report, seconds, requestsPerS: window.requests / seconds, database: lane });
+      policies.push({ policy, ...report, seconds, requestsPerS: requests / seconds, database: lane });
     }
     return { id, source: state.source, window, shiftMs: shift, policies };
   } finally {
@@ -210,8 +210,8 @@ async function runLane(
     const stages = await startStages(session, { stages: ["plan", "generate", "record"] });
     const began = performance.now();
     try {
-      await feed.run();
-      lane.ms += performance.now() - began;
+      lane.requests = await feed.run();
+      lane.ms = performance.now() - began;
       await untilRecorded(session.clickhouse, window.requests, signal);
     } finally {
       await stages.stop();

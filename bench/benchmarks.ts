@@ -14,6 +14,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   loop: async () => (await import("./loop/loop.ts")).loop,
   offpolicy: async () => (await import("./offpolicy/offpolicy.ts")).offpolicy,
   privacy: async () => (await import("./privacy/privacy.ts")).privacy,
+  replay: async () => (await import("./replay/replay.ts")).replay,
   stage: async () => (await import("./stage/stage.ts")).stage,
   routing: async () => (await import("./routing/routing.ts")).routing,
   selection: async () => (await import("./selection/selection.ts")).selection,

@@ -14,7 +14,7 @@ import { CommandError, UsageError } from "./io.ts";
 const formats: Readonly<Record<string, FileFormat | "JSONL">> = {
   ...{ ".jsonl": "JSONL", ".ndjson": "JSONL", ".csv": "CSVWithNames", ".parquet": "Parquet" },
 };
-const batch = 2_000;
+const batch = { rows: 2_000, characters: 8 * 1_048_576 };
 
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
 /** CSV knows no numbers, and an empty cell is none. */
@@ -116,14 +116,15 @@ export async function* readLogFile({ file, columns: named, folder, signal }: Fil
   const lines = format === "JSONL" ? file : join(folder, "log.jsonl");
   if (format !== "JSONL") await convertFile(format, file, lines, signal);
   let rows: LogRow[] = [];
-  let place = 0;
+  let [place, characters] = [0, 0];
   for await (const line of createInterface({ input: createReadStream(lines), crlfDelay: Infinity })) {
     place++;
     if (line.trim() === "") continue;
     rows.push(rowOf(line, { where: `${file}, row ${place}`, place, named, name: basename(file) }));
-    if (rows.length < batch) continue;
+    characters += line.length;
+    if (rows.length < batch.rows && characters < batch.characters) continue;
     yield rows;
-    rows = [];
+    [rows, characters] = [[], 0];
   }
   if (rows.length > 0) yield rows;
 }

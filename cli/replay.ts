@@ -96,13 +96,16 @@ async function replayLog(options: LogOptions, config: Config, io: Io): Promise<v
   const unknown = options.liveArms?.find((name) => !config.arms.some((arm) => arm.name === name));
   if (unknown !== undefined)
     throw new UsageError(`--live-arms ${unknown}: there are ${config.arms.map(({ name }) => name).join(", ")}`);
+  let told = 0;
   const bars = new Map<string, Progress>();
   const outside: LogReplayOptions = {
     config,
     log: createLog({ level: "error" }),
     signal: io.signal,
     onRead(rows) {
-      if (rows % 100_000 === 0) io.note(`${rows} rows of the log are read\n`);
+      if (rows - told < 100_000) return;
+      told = rows;
+      io.note(`${rows} rows of the log are read\n`);
     },
     onReplayed(policy, answered, of) {
       if (!bars.has(policy)) bars.set(policy, startProgress(`replaying ${policy}`, of, "requests"));
@@ -113,7 +116,7 @@ async function replayLog(options: LogOptions, config: Config, io: Io): Promise<v
   const source = sourceOf(options, config, io);
   const id = options.run === undefined ? randomBytes(4).toString("hex") : checkedId(options.run);
   if (options.run === undefined) await beginReplay(id, await planOf(options, source, config, io), outside);
-  io.note(`replay ${id}\n`);
+  io.note(`replay ${id}; stopped, it goes on with --run ${id}\n`);
   const rows = source?.rows(id) ?? (() => unreadable(id));
   const report = await goOn(id, rows, outside).catch((error: unknown) => {
     if (error instanceof CommandError || error instanceof UsageError) throw error;

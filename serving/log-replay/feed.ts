@@ -26,12 +26,16 @@ export interface Feed {
   find(tenant: string, id: string): Replayed | undefined;
   /** What a former run left: must be done before the stages start. */
   prepare(): Promise<void>;
-  /** Resolves when every request has its response; rejects when the signal is aborted. */
-  run(): Promise<void>;
+  /**
+   * Resolves when every request has its response, to how many had none before; rejects when the
+   * signal is aborted.
+   */
+  run(): Promise<number>;
   stop(): Promise<void>;
 }
 
-const pageSize = 500;
+/** A request may have a megabyte. */
+const pageSize = 100;
 const keyOf = (tenant: string, id: string): string => JSON.stringify([tenant, id]);
 
 export function createFeed(options: FeedOptions): Feed {
@@ -121,6 +125,7 @@ export function createFeed(options: FeedOptions): Feed {
     async run() {
       answeredAt = performance.now();
       const began = performance.now();
+      const before = done;
       let first: number | undefined;
       while (next < total) {
         const page = await readPage(next, Math.min(total, next + pageSize));
@@ -142,6 +147,7 @@ export function createFeed(options: FeedOptions): Feed {
         next += page.length;
       }
       await untilFewerThan(1);
+      return done - before;
     },
     async stop() {
       await responses?.stop();

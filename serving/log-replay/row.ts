@@ -37,7 +37,7 @@ export interface LogRow {
 }
 
 /** A row as it is stored for the replay; place: its position in the log. */
-export function storedRow({ request, answer, load, saturation }: LogRow, place: number): object {
+export function storedRow({ request, answer, load, saturation }: LogRow, place: number) {
   const { arm = "", ...known } = answer ?? {};
   return {
     place,

@@ -13,7 +13,8 @@ export interface ReplayLane {
   prepared: boolean;
   /** Every request has its response, and all of it is recorded. */
   done: boolean;
-  /** Milliseconds that its requests took, those of former runs included. */
+  /** Requests of the last run, and the milliseconds that they took. */
+  requests: number;
   ms: number;
 }
 

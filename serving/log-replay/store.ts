@@ -7,7 +7,8 @@ import { storedRow, type LoggedAnswer, type LoggedRequest, type LogRow, type Rep
 
 /** A replay of more is several. */
 const mostRows = 5_000_000;
-const batch = 2_000;
+/** Of one INSERT, roughly. */
+const batchBytes = 4 * 1_048_576;
 
 const tables = {
   log: `place UInt64, at Int64, request_id String, tenant String, domain String, same String, request String, load Float64,
@@ -31,14 +32,24 @@ export async function storeLog(
     );
   }
   let place = 0;
-  for await (const some of rows)
-    for (let from = 0; from < some.length; from += batch) {
+  for await (const some of rows) {
+    let stored: object[] = [];
+    let bytes = 0;
+    const insert = async (): Promise<void> => {
       signal.throwIfAborted();
-      const stored = some.slice(from, from + batch).map((row) => storedRow(row, place++));
-      if (place > mostRows) throw new Error(`the log has more than ${mostRows} rows: replay a shorter window`);
       await clickhouse.insert("log", stored);
       onProgress(place);
+      [stored, bytes] = [[], 0];
+    };
+    for (const row of some) {
+      const one = storedRow(row, place++);
+      if (place > mostRows) throw new Error(`the log has more than ${mostRows} rows: replay a shorter window`);
+      stored.push(one);
+      bytes += one.request.length + one.answer.length;
+      if (bytes >= batchBytes) await insert();
     }
+    if (stored.length > 0) await insert();
+  }
   if (place === 0) throw new Error("the log holds no request of the window");
   // Several rows of a request are one request with several answers.
   await clickhouse.command(`

@@ -57,7 +57,8 @@ interface DecisionRow {
   saturation: Record<string, number>;
 }
 
-const pageSize = 2_000;
+/** A request may have a megabyte, and so may its answer. */
+const pageSize = 200;
 
 // By the identity of rows: pages neither overlap nor leave out requests of the same time.
 const selectRequests = `
