@@ -243,6 +243,8 @@ function laneConfig(
     clickhouse: { ...config.clickhouse, ...clickhouse, database: databaseOf(config, id, lane), ttlDays: 0 },
     stack: { folder: join(folderOf(config, id), String(lane + 1)) },
     instance: undefined,
+    // What it holds depends on which answer came first.
+    cache: { ...config.cache, enabled: false },
     // All examples are here, and a vector does not depend on what was computed beside it.
     selection: { ...config.selection, pool: "global" },
     embedder: { ...config.embedder, maxBatch: 1 },

@@ -42,6 +42,8 @@ beforeAll(async () => {
       ],
       kafka: { partitions: 2 },
       learn: { everyMs: 500, settleMs: 100 },
+      // Every request is decided, repeats too.
+      cache: { enabled: false },
     },
     { stages: ["plan", "generate", "record", "learn"] },
   );
