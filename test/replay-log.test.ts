@@ -62,7 +62,15 @@ beforeAll(async () => {
         kind: "reward" as const,
         value: rewardOf(some[k]!, arm!),
       },
-      ...{ range: null, source: "system" as const, against: null, text: null, withdraws: null, comment: null },
+      ...{
+        range: null,
+        source: "system" as const,
+        author: null,
+        against: null,
+        text: null,
+        withdraws: null,
+        comment: null,
+      },
       createdAt: Date.now(),
     }));
     ids.push(...responses.map(({ requestId }) => requestId));
