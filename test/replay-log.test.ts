@@ -65,7 +65,7 @@ beforeAll(async () => {
       ...{
         range: null,
         source: "system" as const,
-        author: null,
+        author: "",
         against: null,
         text: null,
         withdraws: null,
