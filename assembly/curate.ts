@@ -3,6 +3,7 @@
 import { createAdmit, type ExampleStore } from "../operators/admit/admit.ts";
 import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
+import { candidatesWhenChanged, candidateTables } from "../operators/admit/when-changed.ts";
 import { createProbe } from "../operators/admit/probe.ts";
 import { createRemember } from "../operators/admit/remember.ts";
 import { createEvict } from "../operators/evict/evict.ts";
@@ -11,6 +12,7 @@ import { createPlace, type PlaceRules } from "../operators/place/place.ts";
 import { PLACEMENT } from "../policies/placement.ts";
 import { createPublishChanges } from "../operators/publish-changes.ts";
 import { createSeen } from "../operators/place/seen.ts";
+import { createRowCounts } from "../operators/row-counts.ts";
 import { createPolicyLog } from "../policies/log.ts";
 import { curate } from "../pipelines/curate.ts";
 import { record } from "../pipelines/record.ts";
@@ -91,11 +93,15 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
     });
     const pass = curate.bind({
       place: place.pass,
-      candidates: createCandidates({
-        clickhouse,
-        observations: topic("observations"),
-        limit: candidatesAtOnce,
-        overlapMs,
+      candidates: candidatesWhenChanged({
+        candidates: createCandidates({
+          clickhouse,
+          observations: topic("observations"),
+          limit: candidatesAtOnce,
+          overlapMs,
+        }),
+        counts: createRowCounts(clickhouse, candidateTables),
+        clock,
       }),
       decide: createDecide({
         admit: admitting,

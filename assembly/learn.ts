@@ -2,11 +2,13 @@
 // wait for the lock and hold nothing else.
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { createAggregate, rewardsTakenBack } from "../operators/aggregate/aggregate.ts";
+import { aggregateTables, aggregateWhenChanged } from "../operators/aggregate/when-changed.ts";
 import { createPolicyLogs, policyWriterId } from "../policies/log.ts";
 import { PROXY } from "../policies/helpfulness.ts";
 import { routerPrior } from "../policies/prior.ts";
 import { createLearnReport } from "../operators/pass-reports.ts";
 import { createPublish } from "../operators/publish/publish.ts";
+import { createRowCounts } from "../operators/row-counts.ts";
 import { THRESHOLD } from "../policies/threshold.ts";
 import { ROUTER } from "../policies/router.ts";
 import { longestTtlMs } from "../config/sections/cache.ts";
@@ -23,6 +25,9 @@ import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts"
 import { highestPolicyVersion } from "../policies/history.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
+
+/** So many passes may go by before new decisions and responses are looked at without new feedback. */
+const latePasses = 5;
 
 export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
@@ -94,19 +99,24 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
 
 function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
   const { config, clickhouse, topic } = session;
-  const { halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
+  const { everyMs, halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
   const { priorMean, priorVariance, noiseVariance } = config.routing;
   const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
-    aggregate: createAggregate({
-      clickhouse,
-      topics: {
-        ...{ feedback: topic("feedback"), decisions: topic("decisions") },
-        ...{ responses: topic("responses"), withdrawals: topic("withdrawals") },
-      },
-      limits: feedback,
-      featureVersion: FEATURE_VERSION,
-      dimension: FEATURE_COUNT,
+    aggregate: aggregateWhenChanged({
+      aggregate: createAggregate({
+        clickhouse,
+        topics: {
+          ...{ feedback: topic("feedback"), decisions: topic("decisions") },
+          ...{ responses: topic("responses"), withdrawals: topic("withdrawals") },
+        },
+        limits: feedback,
+        featureVersion: FEATURE_VERSION,
+        dimension: FEATURE_COUNT,
+      }),
+      counts: createRowCounts(clickhouse, aggregateTables),
+      lateMs: latePasses * everyMs,
+      clock: Date.now,
     }),
     publish: createPublish({
       policies: policies.of(ROUTER),

@@ -72,3 +72,21 @@ describe("candidates", () => {
     expect((await candidates()).cursors).toEqual([]);
   });
 });
+
+it("of rewards of which none is new are not read at all", async () => {
+  const asked: string[] = [];
+  const candidates = (newest: number) =>
+    createCandidates({
+      clickhouse: {
+        query: <Row>(sql: string) => {
+          asked.push(sql);
+          return Promise.resolve((sql.includes("max(version)") ? [{ newest }] : []) as Row[]);
+        },
+      },
+      ...{ observations: "p.observations", limit: 2, overlapMs: 0 },
+    })();
+  expect(await candidates(0)).toEqual({ candidates: [], cursors: [], more: false });
+  expect(asked.filter((sql) => sql.includes("FROM responses"))).toEqual([]);
+  await candidates(1);
+  expect(asked.filter((sql) => sql.includes("FROM responses"))).toHaveLength(1);
+});

@@ -144,6 +144,9 @@ export function createCandidates({ clickhouse, observations, limit, overlapMs }:
   const rewarded = async (position: number): Promise<CandidateBatch> => {
     // Versions are microseconds.
     const since = Math.max(0, position - 1_000 * overlapMs);
+    // Most of the time there is none, and the two statements below cost twenty times as much.
+    const [rewards] = await clickhouse.query<{ newest: number }>("SELECT max(version) AS newest FROM rewards");
+    if (rewards !== undefined && rewards.newest <= since) return { candidates: [], cursors: [], more: false };
     const read = async (source: "response" | "correction", sql: string): Promise<Candidate[]> => {
       const rows = await clickhouse.query<Row>(sql, { since, limit, source });
       return rows.map((row) => ({ ...row, source }));

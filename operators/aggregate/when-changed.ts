@@ -1,0 +1,50 @@
+// Aggregates only where rows have come since the last time. New feedback, and what takes it back,
+// is taken in at once; where only decisions and responses are new, nearly all of them have no
+// reward yet, so a while may pass: they matter where feedback came before its decision, or another
+// arm answered.
+import { lookAnywayMs, type RowCounts } from "../row-counts.ts";
+import type { Aggregate, Progress } from "./aggregate.ts";
+import type { Table } from "./statements.ts";
+
+/** Where statistics come from. */
+export const aggregateTables = [
+  "feedback",
+  "withdrawals",
+  "decisions",
+  "responses",
+] as const satisfies readonly Table[];
+
+export interface WhenChangedDependencies {
+  aggregate: Aggregate;
+  counts: RowCounts<Table>;
+  /** How long new rows wait while no feedback or withdrawal is new, milliseconds. */
+  lateMs: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+const nothing: Progress = { rows: 0, buckets: 0, more: false };
+
+export function aggregateWhenChanged({ aggregate, counts, lateMs, clock }: WhenChangedDependencies): Aggregate {
+  /** Of the tables, before the last time; undefined: not all was taken in. */
+  let taken: { counts: Readonly<Record<Table, number>>; at: number } | undefined;
+
+  const mayWait = (now: Readonly<Record<Table, number>>): boolean => {
+    if (taken === undefined) return false;
+    if (now.feedback !== taken.counts.feedback || now.withdrawals !== taken.counts.withdrawals) return false;
+    const isSame = now.decisions === taken.counts.decisions && now.responses === taken.counts.responses;
+    return clock() - taken.at < (isSame ? lookAnywayMs : Math.min(lateMs, lookAnywayMs));
+  };
+
+  return {
+    async advance() {
+      const now = { counts: await counts(), at: clock() };
+      if (mayWait(now.counts)) return nothing;
+      taken = undefined;
+      const progress = await aggregate.advance();
+      if (!progress.more) taken = now;
+      return progress;
+    },
+    statistics: (halfLifeHours) => aggregate.statistics(halfLifeHours),
+  };
+}
