@@ -6,7 +6,10 @@ import { errorOf } from "../algorithms/errors.ts";
 import type { SinkDependencies } from "./rows.ts";
 
 export interface Flusher {
-  /** Sees to it that what is gathered goes within batchMs, or at once when the batch is full. */
+  /**
+   * Sees to it that what is gathered goes after batchMs, later where storing takes long, or at once
+   * when the batch is full.
+   */
   schedule(): void;
   /**
    * Sends the batch, or waits for the flush under way, at most so many milliseconds. Rejects when
@@ -20,6 +23,13 @@ export interface Flusher {
   close(): void;
 }
 
+/**
+ * Storing costs by the statement rather than by the row. Where it takes long, rows wait so many
+ * times as long as the last flush took, so that it takes a tenth of the time at most; but never
+ * longer than so many times batchMs.
+ */
+const pacing = { flushes: 9, most: 4 };
+
 type FlusherDependencies = Pick<SinkDependencies, "source" | "batch" | "insert" | "metrics" | "log" | "batchMs">;
 
 export function createFlusher(dependencies: FlusherDependencies, signal: AbortSignal): Flusher {
@@ -28,6 +38,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
   let running: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
   let broken: Error | null = null;
+  let tookMs = 0;
 
   async function flush(): Promise<void> {
     const { before, last, positions } = batch.take();
@@ -43,7 +54,8 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
       if (!signal.aborted) log.error({ err: error }, "a flush failed; record stops here and must be started again");
       return;
     }
-    metrics.observe("insert", performance.now() - began);
+    tookMs = performance.now() - began;
+    metrics.observe("insert", tookMs);
     for (const { table, entries } of [...before, ...last]) metrics.sent(table, entries.length);
     metrics.inFlight(batch.rows());
     commit(positions);
@@ -63,7 +75,10 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
   function schedule(): void {
     if (running !== null || broken !== null || signal.aborted) return;
     if (batch.isFull()) void start();
-    else if (timer === null && !batch.isEmpty()) timer = setTimeout(() => void start(), batchMs);
+    else if (timer === null && !batch.isEmpty()) {
+      const waitMs = Math.max(batchMs, Math.min(pacing.flushes * tookMs, pacing.most * batchMs));
+      timer = setTimeout(() => void start(), waitMs);
+    }
   }
 
   function check(): void {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import type { RawRecord, SinkSource } from "../connections/kafka/port.ts";
@@ -149,5 +149,42 @@ describe("sink", () => {
     await feed(0, 1);
     await sink.stop();
     await feed(1, 1).catch(() => undefined);
+  });
+
+  it("waits longer for more rows where storing takes long, but not longer than four times batchMs", async () => {
+    vi.useFakeTimers();
+    try {
+      let [tookMs, began, offset] = [0, 0, 0];
+      const { sink, feed } = await startSink({
+        batchMs: 1_000,
+        insert: async (tables) => {
+          if (tables[0]?.table === "derived") began++;
+          await new Promise((resolve) => setTimeout(resolve, tookMs / 2));
+        },
+      });
+      /** Milliseconds from a record to its insert. */
+      const waited = async (): Promise<number> => {
+        const [before, from] = [began, Date.now()];
+        await feed(offset++, 1);
+        while (began === before) await vi.advanceTimersByTimeAsync(100);
+        const ms = Date.now() - from;
+        await vi.advanceTimersByTimeAsync(2 * tookMs + 10);
+        return ms;
+      };
+      expect(await waited()).toBe(1_000);
+      tookMs = 50;
+      expect(await waited()).toBe(1_000); // measured only now
+      expect(await waited()).toBe(1_000);
+      tookMs = 300;
+      await waited();
+      expect(await waited()).toBe(2_700);
+      tookMs = 5_000;
+      await waited();
+      expect(await waited()).toBe(4_000);
+      tookMs = 0;
+      await sink.stop();
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
