@@ -92,6 +92,27 @@ describe("load monitor", () => {
     ]);
   });
 
+  it("counts the processes every 10 s", async () => {
+    const topics = new Map<string, Partition[]>([
+      [
+        "work.large",
+        [
+          { end: 12, committed: 0 },
+          { end: 0, committed: 0 },
+        ],
+      ],
+    ]);
+    const members = new Map([["generate.large", 1]]);
+    const asked = vi.spyOn(members, "get");
+    const { load, after } = watch(() => [arm("large")], topics, members);
+    await after(8);
+    expect(asked).toHaveBeenCalledTimes(1);
+    members.set("generate.large", 2);
+    await after(300);
+    expect(asked.mock.calls.length).toBeLessThanOrEqual(32);
+    expect(load().byArm.get("large")).toBeCloseTo(3, 3);
+  });
+
   it("takes an inline arm's calls of all plan processes, over what these take at a time", async () => {
     // What its work topic says is nobody's business: here its topic and group are plan's.
     const topics = new Map<string, Partition[]>([

@@ -41,17 +41,36 @@ export interface LoadMonitorOptions {
 
 const pollMs = 1_000;
 const halfLifeMs = 10_000;
+/** Processes come and go rarely, and asking for them takes two requests. */
+const countEveryMs = 10_000;
 
 export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitorOptions): LoadMonitor {
   const averages = new Map<string, { value: number; at: number }>();
+  const counts = new Map<string, { members: number; at: number }>();
   let load: Load = { costlier: 0, byArm: new Map() };
   let polling = false;
+
+  const membersOf = async (group: string): Promise<number> => {
+    const known = counts.get(group);
+    if (known !== undefined && now() - known.at < countEveryMs) return known.members;
+    const members = await kafka.members(group);
+    counts.set(group, { members, at: now() });
+    return members;
+  };
+
+  const utilisation = async (arm: MonitoredArm): Promise<number> => {
+    const [partitions, members] = await Promise.all([kafka.lag(arm.group, arm.topic), membersOf(arm.group)]);
+    const unfinished = arm.calls?.() ?? unfinishedOf(partitions);
+    // A member without a partition does no work; one that is down is expected back.
+    const atWork = Math.max(1, Math.min(members, partitions.length));
+    return unfinished / (arm.concurrency * atWork);
+  };
 
   const read = async (arm: MonitoredArm): Promise<void> => {
     // An arm begins idle.
     if (!averages.has(arm.name)) averages.set(arm.name, { value: 0, at: now() });
     try {
-      const current = await utilisation(kafka, arm);
+      const current = await utilisation(arm);
       const { value, at } = averages.get(arm.name)!;
       averages.set(arm.name, { value: current + (value - current) * 2 ** (-(now() - at) / halfLifeMs), at: now() });
     } catch (error) {
@@ -66,6 +85,8 @@ export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitor
     await Promise.all(monitored.map(read));
     const names = new Set(monitored.map(({ name }) => name));
     for (const name of averages.keys()) if (!names.has(name)) averages.delete(name);
+    const groups = new Set(monitored.map(({ group }) => group));
+    for (const group of counts.keys()) if (!groups.has(group)) counts.delete(group);
     const costlier = monitored.flatMap((arm) => (arm.costlier ? [averages.get(arm.name)!.value] : []));
     load = {
       costlier: costlier.reduce((sum, value) => sum + value, 0) / Math.max(1, costlier.length),
@@ -83,14 +104,6 @@ export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitor
       clearInterval(timer);
     },
   };
-}
-
-async function utilisation(kafka: LoadMonitorOptions["kafka"], arm: MonitoredArm): Promise<number> {
-  const [partitions, members] = await Promise.all([kafka.lag(arm.group, arm.topic), kafka.members(arm.group)]);
-  const unfinished = arm.calls?.() ?? unfinishedOf(partitions);
-  // A member without a partition does no work; one that is down is expected back.
-  const atWork = Math.max(1, Math.min(members, partitions.length));
-  return unfinished / (arm.concurrency * atWork);
 }
 
 const unfinishedOf = (partitions: Awaited<ReturnType<Kafka["lag"]>>): number =>

@@ -28,6 +28,9 @@ const defaults: Patience = {
   warnEveryMs: 60_000,
 };
 
+/** A quiet partition is judged with another one after this share of its time. */
+const soon = 0.5;
+
 export interface Followed {
   /** Behind what was handed over, control markers included. */
   position: number;
@@ -114,21 +117,26 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     );
   };
 
-  const isDue = (partition: number, state: Followed, now: number): boolean => {
+  /** share: of the time after which a partition that nobody waits for is due. */
+  const isDue = (partition: number, state: Followed, now: number, share = 1): boolean => {
     if (!isOurs(partition)) return false;
     const { newsAt, lookedAt = 0 } = state;
-    if (state.waiting.length === 0) return now - Math.max(newsAt, lookedAt) >= patience.idleMs;
+    if (state.waiting.length === 0) return now - Math.max(newsAt, lookedAt) >= patience.idleMs * share;
     return now - newsAt >= patience.quietMs && now - lookedAt >= patience.askMs;
   };
   const look = async (): Promise<void> => {
-    const due = [...followed].filter(([partition, state]) => isDue(partition, state, Date.now()));
-    if (due.length === 0 || looking) return;
+    const due = (share?: number) =>
+      [...followed].filter(([partition, state]) => isDue(partition, state, Date.now(), share));
+    if (looking || due().length === 0) return;
     looking = true;
     try {
+      // The broker tells the ends of all partitions at once: those that are due soon are judged as
+      // well, so that partitions that are quiet together cost one question and not one each.
+      const quiet = due(soon);
       const found = await ends();
-      for (const [partition, state] of due) {
+      for (const [partition, state] of quiet) {
         const end = found.find((one) => one.partition === partition);
-        const current = !stopped && followed.get(partition) === state && isDue(partition, state, Date.now());
+        const current = !stopped && followed.get(partition) === state && isDue(partition, state, Date.now(), soon);
         if (end !== undefined && current) judge(partition, state, end);
       }
     } catch (error) {

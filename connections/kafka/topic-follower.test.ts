@@ -23,13 +23,17 @@ function setUp() {
   const client = { consumer: () => consumer } as unknown as Kafka;
   // Both partitions end at 5, and nothing of them ever comes.
   const ends = [0, 1].map((partition) => ({ partition, stable: 5, high: 5 }));
+  let questions = 0;
   const warnings: Record<string, unknown>[] = [];
   const write = (line: string): void => void warnings.push(JSON.parse(line) as Record<string, unknown>);
   const follower = followTopic(
     {
       client,
       admin: () => Promise.reject(new Error("nobody asks")),
-      ends: () => Promise.resolve(ends),
+      ends() {
+        questions++;
+        return Promise.resolve(ends);
+      },
       topic: "t",
       log: pino({ level: "warn" }, { write }),
       watched(of) {
@@ -58,7 +62,7 @@ function setUp() {
     follower.follow(partition, 0);
     void follower.caughtUp(partition).then(() => caughtUp.add(partition));
   }
-  return { follower, join, quiet, caughtUp, ends, markers, warnings, stuck: () => stuck() };
+  return { follower, join, quiet, caughtUp, ends, markers, warnings, stuck: () => stuck(), asked: () => questions };
 }
 
 test("fetches that bring nothing say something of the partitions that are ours, and nothing of those that are another member's", async () => {
@@ -131,5 +135,18 @@ test("a transaction that moves is not stuck, and one that nobody waits for is to
   await quiet();
   await quiet();
   expect(stuck()).toEqual([]);
+  await follower.stop();
+});
+
+test("partitions that are quiet together cost one question", async () => {
+  const { follower, join, asked, markers } = setUp();
+  join([0, 1]);
+  markers(0, 5);
+  await vi.advanceTimersByTimeAsync(4_000);
+  markers(1, 5);
+  await vi.advanceTimersByTimeAsync(4_000);
+  const before = asked();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked() - before).toBeLessThanOrEqual(5);
   await follower.stop();
 });
