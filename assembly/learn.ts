@@ -26,7 +26,9 @@ import { highestPolicyVersion } from "../policies/history.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 
-/** So many passes may go by before new decisions and responses are looked at without new feedback. */
+/**
+ * So many passes may go by before new decisions and responses are looked at without new feedback.
+ */
 const latePasses = 5;
 
 export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {

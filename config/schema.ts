@@ -76,7 +76,10 @@ export const configSchema = z
     /** Answers to exact repeats. */
     cache: cache.prefault({}),
     limits: limits.prefault({}),
-    /** Rows are inserted when there are batchRows of them, or batchMs after the first; where storing takes long, up to four times batchMs. */
+    /**
+     * Rows are inserted when there are batchRows of them, or batchMs after the first; where storing
+     * takes long, up to four times batchMs.
+     */
     record: z
       .strictObject({ batchRows: z.number().int().positive().default(5_000), batchMs: milliseconds.default(1_000) })
       .prefault({}),
