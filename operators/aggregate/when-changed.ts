@@ -46,5 +46,6 @@ export function aggregateWhenChanged({ aggregate, counts, lateMs, clock }: WhenC
       return progress;
     },
     statistics: (halfLifeHours) => aggregate.statistics(halfLifeHours),
+    pairs: () => aggregate.pairs(),
   };
 }
