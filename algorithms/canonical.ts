@@ -20,17 +20,20 @@ export const canonicalContent = (text: string): string =>
 
 /**
  * sha256 (hex) over everything that influences the answer: the conversation with its system prompt,
- * documents, sampling parameters and the limits on arms and cost. Who asks, when and under which id
+ * documents, sampling parameters, passthrough and the limits on arms and cost. Who asks, when and under which id
  * does not count; tenant and domain stand beside it in a cache key.
  */
-export function canonicalHash(request: Pick<Request, "messages" | "documents" | "params" | "allow">): string {
-  const { messages, documents, params, allow } = request;
+export function canonicalHash(
+  request: Pick<Request, "messages" | "documents" | "params" | "allow"> & Partial<Pick<Request, "passthrough">>,
+): string {
+  const { messages, documents, params, allow, passthrough = null } = request;
   const canonical = [
     1,
     messages.map(({ role, content }) => [role, canonicalContent(content)]),
     documents,
     [params.maxTokens, params.temperature, params.topP, params.seed, params.stop],
     [allow.arms === null ? null : [...new Set(allow.arms)].sort(), allow.maxCost, allow.costWeight],
+    ...(passthrough === null ? [] : [passthrough]),
   ];
   return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
 }
@@ -39,7 +42,10 @@ export function canonicalHash(request: Pick<Request, "messages" | "documents" | 
  * Whether a repeated id asks the same again: what is asked and in which domain, 32 hex digits.
  * Deadline, privacy and where to answer may differ.
  */
-export function requestHash(request: Pick<Request, "domain" | "messages" | "documents" | "params" | "allow">): string {
+export function requestHash(
+  request: Pick<Request, "domain" | "messages" | "documents" | "params" | "allow"> &
+    Partial<Pick<Request, "passthrough">>,
+): string {
   const text = JSON.stringify([request.domain, canonicalHash(request)]);
   return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }

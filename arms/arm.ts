@@ -11,6 +11,11 @@ export interface ArmRequest {
   deadline: number;
   tenant?: string;
   /**
+   * JSON of what goes to the endpoint as it is (algorithms/passthrough.ts); only arms that declare
+   * what it requires are given any.
+   */
+  passthrough?: string | undefined;
+  /**
    * Name of the policy of linked prefill that the request asks for (algorithms/link-policy.ts);
    * arms that don't link ignore it.
    */
@@ -31,6 +36,8 @@ export interface ArmAnswer {
   /** Model as the endpoint names it. */
   model: string;
   usage: Usage;
+  /** JSON of what the endpoint's message has besides its text, for a request with passthrough. */
+  passthrough?: string | undefined;
   /** In the currency of the prices. */
   cost: number;
   /** Model calls made, retries included, from 1. */

@@ -2,6 +2,11 @@
 // may ask of its own requests, and an HTTP server that takes no request before partitions and keys
 // are read.
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { embeddingModelFolder } from "../config/assets.ts";
+import type { Config } from "../config/schema.ts";
+import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
+import type { Embedder } from "../connections/embedder/port.ts";
 import { addAccess, createAccess } from "../gateway/access.ts";
 import { createAsk } from "../gateway/ask.ts";
 import { createCancel } from "../gateway/cancel.ts";
@@ -10,10 +15,12 @@ import { createPlaces } from "../gateway/places.ts";
 import { createReplies } from "../gateway/replies.ts";
 import { addCancel } from "../gateway/routes/cancel.ts";
 import { addChat } from "../gateway/routes/chat.ts";
+import { addEmbeddings } from "../gateway/routes/embeddings.ts";
 import { addFeedback } from "../gateway/routes/feedback.ts";
 import { addHealth } from "../gateway/routes/health.ts";
 import { addModels } from "../gateway/routes/models.ts";
 import { addRequests } from "../gateway/routes/requests.ts";
+import { addResponses } from "../gateway/routes/responses.ts";
 import { createSend } from "../gateway/send.ts";
 import { createServer, listen } from "../gateway/server.ts";
 import { createWaiting } from "../gateway/waiting.ts";
@@ -59,7 +66,9 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
       if (open && before === 0 && keys.size() > 0) log.warn("there are API keys now: every request needs one");
     },
   });
-  const close = (): Promise<unknown> => Promise.all([replies.stop(), keyReader.stop(), producer.close()]);
+  const embedder = openEmbedder(config, log);
+  const close = (): Promise<unknown> =>
+    Promise.all([replies.stop(), keyReader.stop(), producer.close(), embedder.close()]);
 
   const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
@@ -70,7 +79,10 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   const callerOf = addAccess(server, createAccess(keys));
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
-  addChat(server, { callerOf, ask, arms, streams: config.gateway, clock });
+  const answering = { callerOf, ask, arms, streams: config.gateway, clock };
+  addChat(server, answering);
+  addResponses(server, answering);
+  addEmbeddings(server, { callerOf, embedder: embedder.open, places });
   addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
   addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), places, clock });
   addRequests(server, { callerOf, clickhouse });
@@ -98,6 +110,28 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
       cancel.stop();
       await server.close();
       await close();
+    },
+  };
+}
+
+/**
+ * One for /v1/embeddings, opened when it is first asked for: most gateways never are. One that can't
+ * be opened is tried again at the next request.
+ */
+function openEmbedder(config: Config, log: Logger): { open(): Promise<Embedder>; close(): Promise<void> } {
+  let opened: Promise<Embedder> | undefined;
+  return {
+    open() {
+      const folder = config.embedder.model ?? embeddingModelFolder();
+      return (opened ??= createOnnxEmbedder({ ...config.embedder, folder, log }).catch((error: unknown) => {
+        opened = undefined;
+        log.error({ err: error }, "the embedding model can't be opened");
+        throw error;
+      }));
+    },
+    async close() {
+      const embedder = await opened?.catch(() => undefined);
+      await embedder?.close();
     },
   };
 }

@@ -206,6 +206,7 @@ describe("ask", () => {
         savedCost: 0,
         timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
         error: { code: "unknown_arm", message: "there is no such arm" },
+        passthrough: null,
         degraded: ["embedder"],
         createdAt: 1,
       },

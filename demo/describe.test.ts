@@ -55,6 +55,7 @@ const response: Response = {
   savedCost: 0,
   timings: { plan: 1, queue: 2, firstToken: 3, total: 4 },
   error: null,
+  passthrough: null,
   degraded: [],
   createdAt: 0,
 };

@@ -2,6 +2,7 @@
 // are served, as the tenant "default"; from the first key on every request needs one. It is looked
 // at before the body is read.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { isLocalHost } from "../algorithms/local-host.ts";
 import { ApiError } from "./errors.ts";
 import type { KeyLimits } from "./keys/limits.ts";
 import type { KeyTable } from "./keys/table.ts";
@@ -86,8 +87,3 @@ export function localCaller({ headers, socket }: Incoming): Caller {
 }
 
 const isLoopback = (address = ""): boolean => /^(?:::ffff:)?127\.|^::1$/.test(address);
-
-function isLocalHost(host: string | string[] | undefined): boolean {
-  const name = (typeof host === "string" ? host : "").replace(/:\d{1,5}$/, "").toLowerCase();
-  return name === "localhost" || name === "[::1]" || /^127(?:\.\d{1,3}){3}$/.test(name);
-}

@@ -70,7 +70,7 @@ const statusOf: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
     [
       ...["no_tenant", "name_too_long", "metadata_too_large", "too_many_messages", "too_many_documents"],
-      ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive"],
+      ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive", "no_capable_arm"],
     ].map((code) => [code, 400]),
   ),
   id_reused: 422,

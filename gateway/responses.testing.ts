@@ -19,6 +19,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   savedCost: 0,
   timings: { plan: 1, queue: 2, firstToken: null, total: 9 },
   error: null,
+  passthrough: null,
   degraded: [],
   createdAt: 1_700_000_000_123,
   ...change,

@@ -4,12 +4,13 @@
 // that it is disconnected.
 import type { FastifyReply } from "fastify";
 import type { Delta, Response } from "../schemas/types.ts";
-import { createChunks, type ChunksOf } from "./api/chunks.ts";
+import type { Chunks } from "./api/chunks.ts";
 import { responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
 import { createStreamText } from "./stream-text.ts";
 
-export interface StreamOptions extends ChunksOf {
+export interface StreamOptions {
+  chunks: Chunks;
   heartbeatMs: number;
   slowReaderMs: number;
 }
@@ -24,10 +25,9 @@ export interface Stream {
   close(): void;
 }
 
-export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, ...of }: StreamOptions): Stream {
+export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chunks }: StreamOptions): Stream {
   const { raw } = reply;
   const text = createStreamText();
-  const chunks = createChunks(of);
   let begun = false;
   let blocked = false;
   let slow: NodeJS.Timeout | undefined;

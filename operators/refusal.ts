@@ -51,6 +51,7 @@ export function refusedResponse(
     savedCost: 0,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: { code, message },
+    passthrough: null,
     degraded: [],
     createdAt: now,
   };

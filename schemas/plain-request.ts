@@ -15,6 +15,8 @@ export function plainRequest<R extends Partial<Request>>(question: string, more:
     mayAsk: false,
     replyPartition: null,
     deltas: false,
+    passthrough: null,
+    requires: [],
     metadata: {},
     createdAt: null,
   };

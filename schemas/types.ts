@@ -335,6 +335,10 @@ export interface Request {
   replyPartition: number | null;
   /** Pieces of the answer under way are wanted, on that partition of deltas. */
   deltas: boolean;
+  /** JSON object: members of a chat completion that go to the endpoint as they are (tools, response_format, ...), and messages in place of ours. */
+  passthrough: string | null;
+  /** What an arm must declare to be asked, because of passthrough: tools, vision, parameters. */
+  requires: string[];
   /** Opaque, recorded. */
   metadata: Record<string, string>;
   /** Milliseconds since the epoch. */
@@ -463,6 +467,8 @@ export interface Response {
   savedCost: number;
   timings: ResponseTimings;
   error: ResponseError | null;
+  /** JSON {message, logprobs}: what the endpoint's message has besides its text (tool_calls, ...), for requests with passthrough. */
+  passthrough: string | null;
   degraded: string[];
   createdAt: number;
 }

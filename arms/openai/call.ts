@@ -7,9 +7,12 @@ import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { ArmRequest } from "../arm.ts";
 import { chatMessages, type ChatMessage } from "../messages.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
+import { createExtra } from "./extra.ts";
 
 export interface Completion {
   text: string;
+  /** JSON of what the message has besides its text; null: nothing, or nobody asked. */
+  extra: string | null;
   finishReason: string;
   model: string;
   /** As the endpoint counts; null when it doesn't. */
@@ -25,11 +28,18 @@ const usageSchema = z.object({
   completion_tokens: count,
   prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
 });
-const said = z.object({ content: z.string().nullish(), refusal: z.string().nullish() });
+const said = z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish() });
 const answerSchema = z.object({
   model: z.string().nullish(),
   usage: usageSchema.nullish().catch(null),
-  choices: z.array(z.object({ message: said.optional(), delta: said.nullish(), finish_reason: z.string().nullish() })),
+  choices: z.array(
+    z.object({
+      message: said.optional(),
+      delta: said.nullish(),
+      finish_reason: z.string().nullish(),
+      logprobs: z.looseObject({}).nullish().catch(null),
+    }),
+  ),
 });
 
 type Body = Omit<ChatCompletionCreateParamsBase, "stream" | "stream_options">;
@@ -38,17 +48,32 @@ type Body = Omit<ChatCompletionCreateParamsBase, "stream" | "stream_options">;
 const longestAnswer = 8 * 1_048_576;
 
 export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Body {
-  const { params } = request;
+  const { params, pieces, passthrough } = request;
   const stop = params.stop.length > 0 ? params.stop : config.stop;
+  const { messages, ...members } = passthrough === undefined ? {} : membersOf(passthrough);
   return {
+    ...members,
     model: config.model,
-    messages: chatMessages(request.pieces).map(messageParam),
+    messages: messages === undefined ? chatMessages(pieces).map(messageParam) : withSystem(messages, pieces),
     [config.maxTokensField]: params.maxTokens ?? config.maxTokens,
     ...(params.temperature === null ? {} : { temperature: params.temperature }),
     ...(params.topP === null ? {} : { top_p: params.topP }),
     ...(params.seed === null ? {} : { seed: params.seed }),
     ...(stop.length === 0 ? {} : { stop }),
   };
+}
+
+type Messages = ChatCompletionMessageParam[];
+
+/** plan has seen that it can be read. */
+const membersOf = (passthrough: string) => JSON.parse(passthrough) as { messages?: Messages };
+
+/** As they are, behind the arm's own system prompt where they have none. */
+function withSystem(messages: Messages, pieces: ArmRequest["pieces"]): Messages {
+  const first = messages[0]?.role;
+  if (first === "system" || first === "developer") return messages;
+  const systems = pieces.filter(({ kind }) => kind === "system");
+  return [...chatMessages(systems).map(messageParam), ...messages];
 }
 
 /**
@@ -58,18 +83,21 @@ export function completionBody(config: OpenAiArmConfig, request: ArmRequest): Bo
 export async function callOnce(
   client: OpenAI,
   body: Body,
-  options: { signal: AbortSignal; timeout: number; stream: boolean },
+  options: { signal: AbortSignal; timeout: number; stream: boolean; extra: boolean },
   onText?: (text: string) => void,
 ): Promise<Completion> {
-  const { signal, timeout } = options;
-  if (options.stream) return streamed(client, body, { signal, timeout }, onText);
+  const { signal, timeout, extra } = options;
+  if (options.stream) return streamed(client, body, { signal, timeout, extra }, onText);
   const completion = parsed(await client.chat.completions.create({ ...body, stream: false }, { signal, timeout }));
   const choice = completion.choices[0];
   if (choice?.message === undefined) throw new NotACompletion();
   const text = choice.message.content ?? choice.message.refusal ?? "";
   onText?.(text);
+  const rest = createExtra();
+  if (extra) rest.add(choice.message, choice.logprobs ?? null);
   return {
     text,
+    extra: rest.json(),
     finishReason: choice.finish_reason ?? "stop",
     model: completion.model ?? body.model,
     usage: completion.usage ?? null,
@@ -80,14 +108,22 @@ export async function callOnce(
 async function streamed(
   client: OpenAI,
   body: Body,
-  options: { signal: AbortSignal; timeout: number },
+  { extra, ...options }: { signal: AbortSignal; timeout: number; extra: boolean },
   onText?: (text: string) => void,
 ): Promise<Completion> {
   const stream = await client.chat.completions.create(
     { ...body, stream: true, stream_options: { include_usage: true } },
     options,
   );
-  const answer: Completion = { text: "", finishReason: "", model: body.model, usage: null, firstTokenAt: null };
+  const rest = createExtra();
+  const answer: Completion = {
+    text: "",
+    extra: null,
+    finishReason: "",
+    model: body.model,
+    usage: null,
+    firstTokenAt: null,
+  };
   let chunks = 0;
   try {
     for await (const received of stream) {
@@ -102,8 +138,9 @@ async function streamed(
         answer.text += text;
         onText?.(text);
       }
+      if (extra && choice !== undefined) rest.add(choice.delta ?? {}, choice.logprobs ?? null);
       answer.finishReason = choice?.finish_reason ?? answer.finishReason;
-      if (answer.text.length > longestAnswer) throw new NotACompletion();
+      if (answer.text.length + rest.length() > longestAnswer) throw new NotACompletion();
     }
   } catch (error) {
     // Whole but for its usage: the text is complete once the finish reason stands.
@@ -112,7 +149,7 @@ async function streamed(
   // The client ends the loop without a word when it is aborted or the connection closes.
   options.signal.throwIfAborted();
   if (answer.finishReason === "") throw chunks === 0 ? new NotACompletion() : new CutShort();
-  return answer;
+  return { ...answer, extra: rest.json() };
 }
 
 /** A proxy's error page arrives here too, whatever the client's types say. */

@@ -71,15 +71,15 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     onText?: OnText,
   ): Promise<ArmResult> {
     const body = completionBody(config, request);
+    const extra = request.passthrough !== undefined;
+    const options = { timeout: config.timeoutMs + 1000, stream: config.stream, extra };
     let queueMs: number | null = null;
     for (let attempt = 1; ; attempt += 1) {
       const turn = await rateTurn(request, ending, attempt - 1);
       if (turn !== null) return turn;
       queueMs ??= performance.now() - started;
       const result = await timed(ending, (signal) =>
-        callOnce(client, body, { signal, timeout: config.timeoutMs + 1000, stream: config.stream }, (text) =>
-          onText?.(text, attempt),
-        ),
+        callOnce(client, body, { ...options, signal }, (text) => onText?.(text, attempt)),
       );
       if ("text" in result) return answerOf(request, result, { attempts: attempt, queueMs, started });
       if (ending.aborted) return endedFailure(ending, attempt);
@@ -145,6 +145,7 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
     return {
       kind: "answer",
       text: completion.text,
+      ...(completion.extra !== null && { passthrough: completion.extra }),
       finishReason: completion.finishReason,
       model: completion.model,
       usage,

@@ -45,6 +45,14 @@ const openaiArm = z.strictObject({
   retries: z.number().int().min(0).max(10).default(3),
   requestsPerMinute: z.number().int().positive().optional(),
   stream: z.boolean().default(true),
+  /**
+   * What the endpoint can do besides text, and so which requests it may be asked (docs/gateway.md):
+   * tools and their calls, images, and any other parameter of a chat completion (response_format,
+   * logprobs, ...).
+   */
+  tools: z.boolean().default(false),
+  vision: z.boolean().default(false),
+  parameters: z.boolean().default(false),
   /** How the endpoint calls the most tokens of an answer. */
   maxTokensField: z.enum(["max_tokens", "max_completion_tokens"]).default("max_tokens"),
 });

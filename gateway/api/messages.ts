@@ -1,42 +1,45 @@
-// OpenAI's chat messages as ours: roles and text. What is not text is refused by name.
+// OpenAI's chat messages as ours: roles and text. What is not text is kept for arms that declare it
+// (api/passthrough.ts), with a text that stands for it here, or refused by name.
 import { z } from "zod";
+import { beyondText, type Beyond } from "../../algorithms/passthrough.ts";
 import type { Message } from "../../schemas/types.ts";
-import { badRequest } from "../errors.ts";
+import { badRequest, type ApiError } from "../errors.ts";
 
-const textPart = z.strictObject({ type: z.literal("text"), text: z.string() });
 const content = z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]);
 export const messageSchema = z.looseObject({
-  role: z.enum(["system", "developer", "user", "assistant"], {
-    error: 'must be "system", "developer", "user" or "assistant"; results of tools are not served',
+  role: z.enum(["system", "developer", "user", "assistant", "tool", "function"], {
+    error: 'must be "system", "developer", "user", "assistant" or "tool"',
   }),
   content: content.nullish(),
 });
 export type MessageBody = z.infer<typeof messageSchema>;
 
-/** Throws ApiError naming the field that can't be served. */
-export function messageOf({ role, content, ...rest }: MessageBody, index: number): Message {
-  const path = `messages[${index}]`;
-  const other = Object.entries(rest).find(([name, value]) => !isNothing(value) && !said.has(name));
-  if (other !== undefined) throw unserved(`${path}.${other[0]}`);
-  const text =
-    typeof content === "string"
-      ? content
-      : (content ?? []).map((part, at) => partText(part, `${path}.content[${at}]`)).join("\n");
-  return { role: role === "developer" ? "system" : role, content: text };
+export interface ReadMessage {
+  message: Message;
+  /** What of it is not text, by its path in the body. */
+  beyond: Beyond[];
 }
 
-/** Fields of answers that clients send back as they got them. */
-const said = new Set(["annotations"]);
-
-/** As answers have them. */
-const isNothing = (value: unknown): boolean =>
-  value === null || value === undefined || (Array.isArray(value) && value.length === 0);
-
-function partText(part: { type: string }, path: string): string {
-  const parsed = textPart.safeParse(part);
-  if (!parsed.success) throw unserved(part.type === "text" ? path : `${path} of type ${part.type.slice(0, 40)}`, path);
-  return parsed.data.text;
+export function messageOf(body: MessageBody, index: number): ReadMessage {
+  const { role, content } = body;
+  const parts = typeof content === "string" ? [content] : (content ?? []).map(partText);
+  const ours = role === "developer" ? "system" : role === "function" ? "tool" : role;
+  return {
+    message: { role: ours, content: parts.join("\n") },
+    beyond: beyondText(body).map(({ path, requires }) => ({ path: `messages[${index}].${path}`, requires })),
+  };
 }
 
-const unserved = (what: string, param = what) =>
-  badRequest(`${what} is not served: messages are text.`, param, "unsupported_value");
+/** A part that is not text is named, so that a question of an image alone is one. */
+function partText(part: Record<string, unknown>): string {
+  const { type, text, refusal } = part;
+  if (type === "text" && typeof text === "string") return text;
+  return typeof refusal === "string" ? refusal : `[${String(type).slice(0, 40)}]`;
+}
+
+export const unservedMessage = (path: string): ApiError =>
+  badRequest(
+    `${path} is not served: messages are text, but for arms that declare more (tools, vision, parameters).`,
+    path,
+    "unsupported_value",
+  );

@@ -1,11 +1,14 @@
 // What clients call a model: "auto", where the router chooses among the arms; the name of an arm;
 // or the model behind one or more of them.
-import { ApiError } from "../errors.ts";
+import type { Capability } from "../../algorithms/passthrough.ts";
+import { badRequest, ApiError } from "../errors.ts";
 
 export interface NamedArm {
   name: string;
   /** As its endpoint calls it. */
   model: string;
+  /** What it declares to serve besides text. */
+  capabilities?: readonly Capability[] | undefined;
 }
 
 const anyModel = "auto";
@@ -45,4 +48,25 @@ export function armsAllowed(...lists: readonly (readonly string[] | null)[]): st
     param: "model",
     message: "No arm is left that model, precedent.allow.arms and the key all allow.",
   });
+}
+
+export const servedBy = (arms: readonly NamedArm[]): ReadonlySet<Capability> =>
+  new Set(arms.flatMap(({ capabilities = [] }) => capabilities));
+
+/** Throws ApiError where no arm that is allowed has all that the fields of the body require. */
+export function checkCapable(
+  allowed: readonly string[] | null,
+  fields: ReadonlyMap<Capability, string>,
+  arms: readonly NamedArm[],
+): void {
+  const left = arms.filter(({ name }) => allowed?.includes(name) ?? true);
+  const lacks = ({ capabilities = [] }: NamedArm) => [...fields.keys()].filter((one) => !capabilities.includes(one));
+  if (left.length === 0 || left.some((arm) => lacks(arm).length === 0)) return;
+  const [missing] = left.map(lacks).sort((one, other) => one.length - other.length)[0] ?? [];
+  const field = (missing && fields.get(missing)) ?? "";
+  throw badRequest(
+    `${field.slice(0, 200)} needs an arm that declares ${[...fields.keys()].join(" and ")}, and none that this request may use does.`,
+    field.slice(0, 200),
+    "unsupported_parameter",
+  );
 }

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ApiError } from "../errors.ts";
 import { parseJson } from "../json.ts";
+import { checkCapable } from "./models.ts";
 import { chatRequest } from "./request.ts";
 
 const hello = { model: "auto", messages: [{ role: "user", content: "hello" }] };
@@ -59,7 +60,7 @@ describe("the body of a chat completion", () => {
       params: { maxTokens: 7, temperature: 0.5, topP: 0.9, seed: 3, stop: ["\n"] },
       allow: { arms: ["small"], maxCost: 0.1, deadlineMs: 1_000, costWeight: 2 },
       privacy: { cache: false, share: false, fresh: true },
-      ...{ mayAsk: false, metadata: { user: "u1", a: "b" } },
+      ...{ mayAsk: false, metadata: { user: "u1", a: "b" }, passthrough: null, requires: [] },
     });
   });
 
@@ -140,6 +141,67 @@ describe("JSON", () => {
       fc.property(fc.string({ unit: fc.constantFrom("[", "{", '"', "\\", "]", "a") }), (text) => {
         expect(parseJson(JSON.stringify({ text: text.repeat(70) }))).toEqual({ text: text.repeat(70) });
       }),
+    );
+  });
+});
+
+describe("what arms declare to serve besides text", () => {
+  const all = new Set(["tools", "vision", "parameters"] as const);
+  const tools = [{ type: "function", function: { name: "f" } }];
+  const passed = (change: object) => {
+    const { request, fields } = chatRequest({ ...hello, ...change }, all);
+    const { passthrough, requires, privacy, messages } = request;
+    return { members: JSON.parse(passthrough ?? "null") as unknown, requires, privacy, messages, fields };
+  };
+
+  it("goes on as it is, and is neither kept nor shown unless the body says so", () => {
+    const format = { response_format: { type: "json_object" } };
+    expect(passed({ tools, tool_choice: "auto", parallel_tool_calls: false, ...format })).toMatchObject({
+      members: { tools, tool_choice: "auto", parallel_tool_calls: false, ...format },
+      requires: ["tools", "parameters"],
+      privacy: { cache: false, share: false },
+    });
+    const precedent = { privacy: { cache: true, share: true } };
+    expect(passed({ logprobs: true, top_logprobs: 2, precedent })).toMatchObject({
+      ...{ members: { logprobs: true, top_logprobs: 2 }, privacy: { cache: true, share: true } },
+    });
+  });
+
+  it("has messages as they are beside their text, where they are not text alone", () => {
+    const messages = [
+      { role: "user", content: [{ type: "image_url", image_url: { url: "data:x" } }] },
+      { role: "assistant", content: null, tool_calls: [{ id: "1", type: "function", function: {} }] },
+      { role: "tool", tool_call_id: "1", content: "12" },
+    ];
+    expect(passed({ messages })).toMatchObject({
+      members: { messages },
+      requires: ["tools", "vision"],
+      messages: [
+        { role: "user", content: "[image_url]" },
+        { role: "assistant", content: "" },
+        { role: "tool", content: "12" },
+      ],
+    });
+    expect(passed({ messages }).fields.get("vision")).toBe("messages[0].content[0]");
+  });
+
+  it.each<[string, object]>([
+    ["n", { n: 2 }],
+    ["store", { store: true }],
+    ["modalities", { modalities: ["audio"] }],
+    ["messages[0].content[0]", { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] }],
+    ["precedent.documents", { messages: [{ role: "user", name: "a", content: "x" }], precedent: { documents: ["d"] } }],
+  ])("never has %s, which nobody's answer could follow", (param, change) => {
+    expect(() => chatRequest({ ...hello, ...change }, all)).toThrow(expect.objectContaining({ status: 400, param }));
+  });
+
+  it("is refused by its field where no arm that may answer has it", () => {
+    const { fields } = chatRequest({ ...hello, tools, logprobs: true }, all);
+    const arm = (name: string, ...capabilities: ("tools" | "parameters")[]) => ({ name, model: name, capabilities });
+    const arms = [arm("a", "tools"), arm("b", "tools", "parameters")];
+    expect(() => checkCapable(null, fields, arms)).not.toThrow();
+    expect(() => checkCapable(["a"], fields, arms)).toThrow(
+      expect.objectContaining({ status: 400, code: "unsupported_parameter", param: "logprobs" }),
     );
   });
 });

@@ -1,10 +1,12 @@
-// The body of a chat completion as a Request. What we have no field for and what would change the
-// answer is refused by name, never dropped; what says the same as leaving it out passes.
+// The body of a chat completion as a Request. What we have no field for goes to arms that declare it
+// as it is (passthrough); what no arm declares, and what no answer of ours could follow, is refused
+// by name, never dropped; what says the same as leaving it out passes.
 import { z } from "zod";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
+import { capabilities, isReserved, requiredByMember, type Capability } from "../../algorithms/passthrough.ts";
 import { badRequest, type ApiError } from "../errors.ts";
-import { messageOf, messageSchema } from "./messages.ts";
+import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
 
 const int32 = 2 ** 31 - 1;
 /** Whole numbers of ours are safe on every way they go (Avro, ClickHouse, JavaScript). */
@@ -70,6 +72,9 @@ const neutral = new Map<string, (value: unknown) => boolean>(
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 const isEmpty = (value: unknown): boolean => isRecord(value) && Object.keys(value).length === 0;
 
+/** Beside tools they say something even where they are as they would be without. */
+const besideTools = new Set(["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"]);
+
 export interface ChatBody {
   /** Without id, tenant and reply partition, and with the arms that the body itself allows. */
   request: Request;
@@ -77,20 +82,47 @@ export interface ChatBody {
   stream: boolean;
   /** The stream ends with a chunk of the usage. */
   includeUsage: boolean;
+  /** The first field that requires each capability, for the refusal where no arm has it. */
+  fields: ReadonlyMap<Capability, string>;
 }
 
-/** Throws ApiError. */
-export function chatRequest(body: unknown): ChatBody {
+/** served: what some arm declares. Throws ApiError. */
+export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new Set()): ChatBody {
   if (!isRecord(body) || Array.isArray(body)) throw badRequest("The body must be a JSON object.");
-  for (const [name, value] of Object.entries(body))
-    if (!names.has(name) && value !== null && neutral.get(name)?.(value) !== true) throw unsupported(name);
+  const hasTools = ["tools", "functions"].some((name) => name in body && !isEmpty(body[name]) && body[name] !== null);
+  const fields = new Map<Capability, string>();
+  const members: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (names.has(name) || value === null) continue;
+    if (neutral.get(name)?.(value) === true && !(hasTools && besideTools.has(name))) continue;
+    const required = requiredByMember(name);
+    if (isReserved(name) || !served.has(required)) throw unsupported(name);
+    if (!fields.has(required)) fields.set(required, name);
+    members.push([name, value]);
+  }
   const parsed = bodySchema.safeParse(body);
   if (!parsed.success) throw invalid(parsed.error);
   const { model, messages, precedent, metadata, user, stop, stream, stream_options, ...params } = parsed.data;
+  const read = messages.map(messageOf);
+  const beyond = read.flatMap((one) => one.beyond);
+  for (const { path, requires } of beyond) {
+    if (requires === null || !served.has(requires)) throw unservedMessage(path);
+    if (!fields.has(requires)) fields.set(requires, path);
+  }
+  if (beyond.length > 0) {
+    if ((precedent?.documents ?? []).length > 0)
+      throw badRequest(
+        "Documents can't be put into messages that are not text alone: leave either out.",
+        "precedent.documents",
+        "unsupported_value",
+      );
+    members.push(["messages", body["messages"]]);
+  }
+  const isPlain = members.length === 0;
   const allow = precedent?.allow;
   const request = plainRequest("", {
     domain: precedent?.domain ?? null,
-    messages: messages.map(messageOf),
+    messages: read.map(({ message }) => message),
     documents: precedent?.documents ?? [],
     params: {
       maxTokens: params.max_completion_tokens ?? params.max_tokens ?? null,
@@ -106,11 +138,14 @@ export function chatRequest(body: unknown): ChatBody {
       costWeight: allow?.cost_weight ?? null,
     },
     privacy: {
-      cache: precedent?.privacy?.cache ?? true,
-      share: precedent?.privacy?.share ?? true,
+      // An answer with tools or in a format of its own helps other requests only where that is said.
+      cache: precedent?.privacy?.cache ?? isPlain,
+      share: precedent?.privacy?.share ?? isPlain,
       fresh: precedent?.privacy?.fresh ?? false,
     },
     mayAsk: precedent?.may_ask ?? true,
+    passthrough: isPlain ? null : JSON.stringify(Object.fromEntries(members)),
+    requires: capabilities.filter((one) => fields.has(one)),
     metadata: { ...(typeof user === "string" ? { user } : {}), ...metadata },
   });
   return {
@@ -118,6 +153,7 @@ export function chatRequest(body: unknown): ChatBody {
     model,
     stream: stream ?? false,
     includeUsage: stream_options?.include_usage ?? false,
+    fields,
   };
 }
 

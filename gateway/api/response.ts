@@ -4,8 +4,10 @@ import type { Response } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
 const idPrefix = "chatcmpl-";
+const prefixes = [idPrefix, "resp_"];
 export const completionId = (requestId: string): string => idPrefix + requestId;
-export const requestIdOf = (id: string): string => (id.startsWith(idPrefix) ? id.slice(idPrefix.length) : id);
+/** Of a completion, of a response, or of the request itself. */
+export const requestIdOf = (id: string): string => id.slice(prefixes.find((one) => id.startsWith(one))?.length ?? 0);
 
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / 1_000);
 
@@ -32,8 +34,29 @@ export const ownFields = (response: Response) => ({
 const modelName = ({ model, arm }: Pick<Response, "model" | "arm">): string => model ?? arm ?? "precedent";
 
 /** OpenAI's words; endpoints say other things, too. */
+const finishReasons = new Set(["length", "content_filter", "tool_calls", "function_call"]);
 export const finishReasonOf = ({ finishReason }: Pick<Response, "finishReason">): string =>
-  finishReason === "length" || finishReason === "content_filter" ? finishReason : "stop";
+  finishReason !== null && finishReasons.has(finishReason) ? finishReason : "stop";
+
+/** What the message has besides its text, as the endpoint said it. */
+interface Extra {
+  message: Record<string, unknown>;
+  logprobs: unknown;
+}
+export function extraOf({ passthrough }: Pick<Response, "passthrough">): Extra {
+  const read = passthrough === null ? {} : (JSON.parse(passthrough) as Partial<Extra>);
+  return { message: read.message ?? {}, logprobs: read.logprobs ?? null };
+}
+
+/** As OpenAI has it: no text beside calls of tools is null. */
+function messageOf(response: Response): object {
+  const { message } = extraOf(response);
+  const calls = "tool_calls" in message || "function_call" in message;
+  return {
+    ...{ role: "assistant", content: response.text === "" && calls ? null : response.text, refusal: null },
+    ...message,
+  };
+}
 
 export const chatCompletion = (response: Response) => ({
   id: completionId(response.requestId),
@@ -43,8 +66,8 @@ export const chatCompletion = (response: Response) => ({
   choices: [
     {
       index: 0,
-      message: { role: "assistant", content: response.text, refusal: null },
-      logprobs: null,
+      message: messageOf(response),
+      logprobs: extraOf(response).logprobs,
       finish_reason: finishReasonOf(response),
     },
   ],

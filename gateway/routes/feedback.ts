@@ -7,7 +7,7 @@ import { requestIdFor } from "../idempotency.ts";
 import { feedbackOf } from "../api/feedback.ts";
 import type { Places } from "../places.ts";
 import type { Send } from "../send.ts";
-import { headerOf } from "./chat.ts";
+import { headerOf } from "./answer.ts";
 
 export interface FeedbackDependencies {
   callerOf: (request: FastifyRequest) => Caller;

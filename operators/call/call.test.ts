@@ -79,6 +79,7 @@ describe("call", () => {
           savedCost: 0,
           timings: { plan: 10, queue: 24, firstToken: 39, total: 50 },
           error: null,
+          passthrough: null,
           degraded: ["embedder"],
           createdAt: NOW + 50,
         },

@@ -61,10 +61,11 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     if (called >= notAfter) return refuse("deadline_exceeded", lateMessage(notAfter, called));
 
     const { pieces, linkPolicy } = linked.prompt;
-    const { params, tenant } = request;
+    const { params, tenant, passthrough } = request;
     const next = fallback?.next(work);
     const asked = {
       ...{ requestId, tenant, pieces, params, deadline: notAfter },
+      ...(passthrough !== null && { passthrough }),
       ...(linkPolicy && { linkPolicy }),
       ...(next && { replaceable: true }),
     };

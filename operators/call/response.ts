@@ -24,6 +24,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     finishReason: answer.finishReason,
     model: answer.model,
     usage: answer.usage,
+    passthrough: answer.passthrough ?? null,
     cost: answer.cost,
     timings: {
       plan: work.planMs,
@@ -70,6 +71,7 @@ export function lateResponse(
     attempt: attemptsOf(work, result),
     status: "refused",
     text: "",
+    passthrough: null,
     finishReason: null,
     source: "none",
     error: { code: "deadline_exceeded", message },
@@ -109,6 +111,7 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
       total: sinceArrival(work, times.finished),
     },
     error: null,
+    passthrough: null,
     degraded: [...work.decision.degraded, ...(failed.length > 0 ? ["fallback"] : [])],
     createdAt: times.finished,
   };

@@ -32,6 +32,8 @@ export function requestRow(record: Request, place: Place): Row {
     privacy_fresh: request.privacy.fresh,
     may_ask: request.mayAsk,
     reply_partition: request.replyPartition,
+    passthrough: record.passthrough ?? "",
+    requires: record.requires,
     // Refused by plan; its row is there all the same.
     metadata: metadataBytes(request.metadata) > mostMetadataBytes ? {} : request.metadata,
     created_at: time(clientTime(record.createdAt, place)),
@@ -109,6 +111,7 @@ export const responseRow = (record: Response, place: Place): Row => ({
   attempt: record.attempt,
   status: record.status,
   text: record.text,
+  passthrough: record.passthrough ?? "",
   finish_reason: record.finishReason,
   arm: record.arm,
   model: record.model,

@@ -19,6 +19,8 @@ const request: RecordOf["requests"] = {
   mayAsk: true,
   replyPartition: null,
   deltas: false,
+  passthrough: '{"response_format":{"type":"json_object"}}',
+  requires: ["parameters"],
   metadata: { team: "ops" },
   createdAt,
 };
@@ -41,6 +43,7 @@ const response: RecordOf["responses"] = {
   savedCost: 0,
   timings: { plan: 4, queue: 1, firstToken: 20.5, total: 50 },
   error: null,
+  passthrough: null,
   degraded: [],
   createdAt: createdAt + 50,
 };

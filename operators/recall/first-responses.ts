@@ -8,6 +8,7 @@ export interface FirstResponse {
   attempt: number;
   status: "ok" | "failed" | "refused";
   text: string;
+  passthrough: string | null;
   finishReason: string | null;
   arm: string | null;
   model: string | null;
@@ -30,7 +31,7 @@ type Row = Omit<FirstResponse, "error"> & { errorCode: string | null; errorMessa
 // Bounded by time as well, for the table is partitioned by it. A copy is never copied: its source
 // is the first response.
 const QUERY = `
-  SELECT attempt, status, text, finish_reason AS finishReason, arm, model, source, example_ids AS exampleIds,
+  SELECT attempt, status, text, nullIf(passthrough, '') AS passthrough, finish_reason AS finishReason, arm, model, source, example_ids AS exampleIds,
          error_code AS errorCode, error_message AS errorMessage, degraded
   FROM responses FINAL
   WHERE tenant = {tenant:String} AND request_id = {requestId:String} AND NOT duplicate

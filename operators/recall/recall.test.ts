@@ -16,6 +16,7 @@ const first: FirstResponse = {
   model: "m",
   source: "generated",
   exampleIds: ["e1"],
+  passthrough: null,
   error: null,
   degraded: [],
 };

@@ -1,5 +1,6 @@
 // The arms as plan sees them: names, models and what they cost. Made anew whenever the
 // configuration changes.
+import { capabilities, type Capability } from "../../algorithms/passthrough.ts";
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import type { TemplateName } from "../templates.ts";
@@ -21,6 +22,8 @@ export interface RouteArm {
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
+  /** What it declares to serve besides text; absent: nothing. */
+  capabilities?: readonly Capability[] | undefined;
   /** Completion tokens at most. */
   maxTokens: number;
   /** Per million tokens. */
@@ -39,6 +42,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     template: arm.template,
     system: arm.system,
     settings: settingsOf(arm),
+    capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
     maxTokens: arm.maxTokens,
     prices: arm.prices,
   }));

@@ -56,7 +56,10 @@ export interface RouteDependencies {
   routing: RouteConfig;
 }
 
-/** Refuses with no_arm when no arm is both allowed and cheap enough. */
+/**
+ * Refuses with no_capable_arm when no arm declares what a passthrough requires, with no_arm when
+ * none that does is both allowed and cheap enough.
+ */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
   const { policy, arms, load, health = wellArms, random, clock, routing } = dependencies;
   const features = createFeatures();
@@ -70,7 +73,13 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     if (embedding === null && selected.embedding !== null) degraded.push("embedding");
 
     const promptCharacters = request.messages.reduce((sum, { content }) => sum + content.length, 0);
-    const allowed = arms().flatMap((arm): Contender[] => {
+    const capable = arms().filter((arm) => serves(arm, request.requires));
+    if (capable.length === 0)
+      return refuse(
+        "no_capable_arm",
+        `No arm declares all that the request requires: ${request.requires.join(", ")} (an openai arm's tools, vision, parameters).`,
+      );
+    const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
       const examples = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []).map(shown) : [];
       const tokens = examples.reduce((sum, example) => sum + example.tokens, 0);
@@ -142,6 +151,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     return ok({ ...selected, degraded, decision });
   };
 }
+
+const serves = ({ capabilities = [] }: RouteArm, requires: readonly string[]): boolean =>
+  requires.every((one) => (capabilities as readonly string[]).includes(one));
 
 /**
  * Weights are derived from all arms, not from those that one request allows: the same overload

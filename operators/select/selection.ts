@@ -123,7 +123,9 @@ export function createSelection(dependencies: SelectionDependencies) {
   return async function select(asked: Asked, log: StepContext["log"]): Promise<Selection> {
     const { request, domain, question } = asked;
     const current = arms();
-    const showing = selection.examples > 0 ? current.filter((arm) => arm.examples) : [];
+    // What goes to the endpoint as it is stays as it is.
+    const isPlain = request.passthrough === null;
+    const showing = selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples) : [];
     const candidates = showing.length === 0 ? [] : await nearest(asked, log);
     const vector = asked.embedding ?? noFeatures;
     const asker = { requestId: request.id, tenant: request.tenant, domain, vector };

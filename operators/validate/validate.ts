@@ -7,6 +7,7 @@ import type { Message, Request } from "../../schemas/types.ts";
 import type { Validated } from "../flow.ts";
 import { boundsProblem, type RequestBounds } from "./bounds.ts";
 import { parameterProblem } from "./params.ts";
+import { passthroughProblem } from "./passthrough.ts";
 
 /** What it reads of a request, and what it adds. */
 type Needs = Received<Request>;
@@ -42,7 +43,8 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
     if (question === "")
       return refuse("no_messages", "The request holds no user message with text: put the question into `messages`.");
 
-    const bytes = record.messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0);
+    const through = record.passthrough === null ? 0 : Buffer.byteLength(record.passthrough);
+    const bytes = record.messages.reduce((sum, { content }) => sum + Buffer.byteLength(content), through);
     if (bytes > limits.maxPromptBytes)
       return refuse(
         "prompt_too_large",
@@ -56,6 +58,9 @@ export function createValidate({ limits, arms, partitions }: ValidateDependencie
         unknown.length > 0 ? `allow.arms names ${cut(unknown.join(", "))}, which do not exist` : "allow.arms is empty";
       return refuse("unknown_arm", `${what}; there are ${known.join(", ")}, and null allows any.`);
     }
+
+    const unserved = passthroughProblem(record);
+    if (unserved !== null) return refuse("invalid_params", `passthrough: ${unserved}.`);
 
     const wrong = parameterProblem(record);
     if (wrong !== null) return refuse("invalid_params", `Out of range: ${wrong}.`);

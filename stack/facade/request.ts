@@ -99,10 +99,3 @@ function credentials(url: URL, headers: IncomingHttpHeaders): { user: string; pa
       (colon < 0 ? "" : basic.slice(colon + 1)),
   };
 }
-
-/**
- * Only names of this machine, so that no web page can reach the facade through a name of its own
- * (DNS rebinding).
- */
-export const isLocalHost = (host: string | undefined): boolean =>
-  host === undefined || /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i.test(host);

@@ -6,11 +6,12 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { isLocalHost } from "../../algorithms/local-host.ts";
 import { createBodyReader } from "./body.ts";
 import type { Tokens } from "../tokens.ts";
 import type { Engine } from "./engine.ts";
 import { authenticationFailed, badArguments, errorText, httpStatus, toDatabaseError } from "./errors.ts";
-import { authenticate, isLocalHost, parseRequest } from "./request.ts";
+import { authenticate, parseRequest } from "./request.ts";
 
 const compress = promisify(gzip);
 
@@ -25,7 +26,8 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
   const bodies = createBodyReader({ maxBytes: config.maxBodyBytes, maxTotalBytes: config.maxTotalBodyBytes });
 
   async function serve(request: IncomingMessage, response: ServerResponse, queryId: string): Promise<void> {
-    if (!isLocalHost(request.headers.host))
+    // A client of HTTP/1.0 may say none; a browser always does.
+    if (request.headers.host !== undefined && !isLocalHost(request.headers.host))
       throw authenticationFailed(`Host ${request.headers.host} is not this machine.`);
     const url = new URL(request.url ?? "/", "http://127.0.0.1");
     const isPing = url.pathname === "/ping" || url.pathname === "/replicas_status";

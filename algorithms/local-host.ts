@@ -1,0 +1,8 @@
+// Whether a Host header names this machine: a web page can reach a server on the loopback by a name
+// of its own (DNS rebinding), and then says that name. Pure.
+
+const names = /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})(?::\d{1,5})?$/i;
+
+/** Of HTTP's Host header; one that is missing or there twice names nobody. */
+export const isLocalHost = (host: string | readonly string[] | undefined): boolean =>
+  typeof host === "string" && names.test(host);

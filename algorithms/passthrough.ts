@@ -1,0 +1,95 @@
+// What a request may hand to an endpoint as it is, beside what Precedent reads: members of a chat
+// completion as one JSON object, and the capabilities that an arm must declare to be given them.
+// Pure; linear in the text.
+
+export const capabilities = ["tools", "vision", "parameters"] as const;
+export type Capability = (typeof capabilities)[number];
+export type Members = Readonly<Record<string, unknown>>;
+
+/** Members that a request has fields of its own for, or that no answer of ours could follow. */
+const reserved: ReadonlySet<string> = new Set([
+  ...["model", "max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop", "user", "metadata"],
+  ...["stream", "stream_options", "n", "modalities", "audio", "store", "precedent"],
+]);
+const ofTools: ReadonlySet<string> = new Set([
+  ...["tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"],
+]);
+
+export const isReserved = (name: string): boolean => reserved.has(name);
+/** What a member other than messages requires. */
+export const requiredByMember = (name: string): Capability => (ofTools.has(name) ? "tools" : "parameters");
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/**
+ * What of a message has no place in ours (role and text): where it stands in the message, and what it
+ * requires; null: no arm is given it.
+ */
+export interface Beyond {
+  path: string;
+  requires: Capability | null;
+}
+
+const roles = new Set(["system", "developer", "user", "assistant"]);
+/** Fields of answers that clients send back as they got them. */
+const ignored = new Set(["role", "content", "annotations"]);
+const isNothing = (value: unknown): boolean =>
+  value === null || value === undefined || (Array.isArray(value) && value.length === 0);
+
+export function beyondText(message: Members): Beyond[] {
+  const { role, content } = message;
+  const found: Beyond[] = [];
+  if (role === "tool" || role === "function") found.push({ path: "role", requires: "tools" });
+  else if (typeof role !== "string" || !roles.has(role)) found.push({ path: "role", requires: null });
+  for (const [name, value] of Object.entries(message)) {
+    if (ignored.has(name) || isNothing(value)) continue;
+    const isCall = name === "tool_calls" || name === "tool_call_id" || name === "function_call";
+    found.push({ path: name, requires: isCall ? "tools" : "parameters" });
+  }
+  if (Array.isArray(content))
+    for (const [at, part] of (content as unknown[]).entries()) {
+      const path = `content[${at}]`;
+      const type = isObject(part) ? part["type"] : undefined;
+      if (type === "image_url") found.push({ path, requires: "vision" });
+      else if (type === "refusal") found.push({ path, requires: "parameters" });
+      else if (type !== "text" || !isText(part)) found.push({ path, requires: null });
+    }
+  else if (content !== null && content !== undefined && typeof content !== "string")
+    found.push({ path: "content", requires: null });
+  return found;
+}
+
+/** A text part that says nothing else; caching hints and the like are not ours to drop. */
+const isText = (part: unknown): boolean =>
+  isObject(part) && typeof part["text"] === "string" && Object.keys(part).length === 2;
+
+export type Passthrough = { members: Members; requires: Capability[] } | { problem: string };
+
+/** Reads the JSON of a request; its bounds are the caller's. */
+export function readPassthrough(json: string): Passthrough {
+  let members: unknown;
+  try {
+    members = JSON.parse(json);
+  } catch {
+    return { problem: "it is no JSON" };
+  }
+  if (!isObject(members)) return { problem: "it is no JSON object" };
+  const requires = new Set<Capability>();
+  for (const name of Object.keys(members)) {
+    if (reserved.has(name)) return { problem: `${name} is a field of the request, or not served` };
+    if (name !== "messages") requires.add(requiredByMember(name));
+  }
+  const { messages } = members;
+  if (messages !== undefined) {
+    if (!Array.isArray(messages) || !messages.every(isObject)) return { problem: "messages is no array of objects" };
+    for (const [index, message] of messages.entries())
+      for (const { path, requires: needed } of beyondText(message)) {
+        if (needed === null) return { problem: `messages[${index}].${path} is not served` };
+        requires.add(needed);
+      }
+  }
+  // Whatever it is, somebody must have said that it may be sent.
+  if (requires.size === 0) requires.add("parameters");
+  return { members, requires: capabilities.filter((one) => requires.has(one)) };
+}

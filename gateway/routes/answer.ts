@@ -1,0 +1,113 @@
+// Asks for an answer as a body says, and gives it in the format of its address, streamed or not.
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Request, Response } from "../../schemas/types.ts";
+import type { Caller } from "../access.ts";
+import type { Ask, AskOptions } from "../ask.ts";
+import type { Chunks } from "../api/chunks.ts";
+import { armsAllowed, armsOfModel, checkCapable, type NamedArm } from "../api/models.ts";
+import type { ChatBody } from "../api/request.ts";
+import { responseHeaders } from "../api/response.ts";
+import { closed } from "../closed.ts";
+import { ApiError, errorOfResponse } from "../errors.ts";
+import { requestIdFor } from "../idempotency.ts";
+import { openStream } from "../stream.ts";
+
+export interface AnswerDependencies {
+  callerOf: (request: FastifyRequest) => Caller;
+  ask: Ask;
+  arms: () => readonly NamedArm[];
+  streams: { heartbeatMs: number; slowReaderMs: number };
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+/** Which request it is about. */
+export interface Named {
+  requestId: string;
+  model: string;
+  /** Seconds since the epoch. */
+  created: number;
+}
+
+/** How an address says it. */
+export interface Format {
+  answer(response: Response, of: Named): object;
+  chunks(of: Named): Chunks;
+}
+
+/** Rejects with ApiError. */
+export async function answerTo(
+  incoming: FastifyRequest,
+  reply: FastifyReply,
+  body: ChatBody,
+  format: Format,
+  dependencies: AnswerDependencies,
+): Promise<FastifyReply> {
+  const { callerOf, arms, clock } = dependencies;
+  const caller = callerOf(incoming);
+  const key = headerOf(incoming, "idempotency-key");
+  const request = requestOf(body, caller, arms(), key);
+  void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
+  const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
+  // Who sends a key may come back for the answer, which would else be that it was cancelled.
+  const options = { signal: closed(reply), keep: key !== undefined };
+  const of: Named = { requestId: request.id, model: body.model, created: Math.floor(clock() / 1_000) };
+  if (body.stream) return streamed(reply, request, format.chunks(of), { ...dependencies, ask, options });
+  const response = await ask(request, options);
+  if (response.status !== "ok") throw withHeaders(reply, response);
+  return reply.headers(responseHeaders(response)).send(format.answer(response, of));
+}
+
+async function streamed(
+  reply: FastifyReply,
+  request: Request & { id: string },
+  chunks: Chunks,
+  { ask, streams, options }: AnswerDependencies & { options: AskOptions },
+): Promise<FastifyReply> {
+  const stream = openStream(reply, { ...streams, chunks });
+  try {
+    const response = await ask({ ...request, deltas: true }, { ...options, onDelta: stream.delta });
+    if (response.status === "ok") stream.finish(response);
+    else throw stream.hasBegun() ? errorOfResponse(response.error) : withHeaders(reply, response);
+  } catch (error) {
+    if (!stream.hasBegun() || !(error instanceof ApiError)) throw error;
+    stream.fail(error);
+  } finally {
+    stream.close();
+  }
+  return reply;
+}
+
+/** The request as it is produced; the tenant is the caller's. */
+function requestOf(
+  { request, model, fields }: Pick<ChatBody, "request" | "model" | "fields">,
+  { tenant, arms: keyArms, domains }: Caller,
+  arms: readonly NamedArm[],
+  idempotencyKey: string | undefined,
+): Request & { id: string } {
+  const allowed = armsAllowed(armsOfModel(model, arms), request.allow.arms, keyArms);
+  checkCapable(allowed, fields, arms);
+  const domain = request.domain === "" ? null : request.domain;
+  if (domains !== null && !domains.includes(domain ?? "default"))
+    throw new ApiError({
+      ...{ status: 403, code: "domain_not_allowed", param: "precedent.domain" },
+      message: `This key may use the domains ${domains.join(", ")}.`,
+    });
+  return {
+    ...request,
+    id: requestIdFor(tenant, idempotencyKey),
+    tenant,
+    domain,
+    allow: { ...request.allow, arms: allowed },
+  };
+}
+
+function withHeaders(reply: FastifyReply, response: Response): ApiError {
+  void reply.headers(responseHeaders(response));
+  return errorOfResponse(response.error);
+}
+
+export const headerOf = ({ headers }: FastifyRequest, name: string): string | undefined => {
+  const value = headers[name];
+  return Array.isArray(value) ? value.join(",") : value;
+};
