@@ -20,8 +20,8 @@ export const canonicalContent = (text: string): string =>
 
 /**
  * sha256 (hex) over everything that influences the answer: the conversation with its system prompt,
- * documents, sampling parameters, passthrough and the limits on arms and cost. Who asks, when and under which id
- * does not count; tenant and domain stand beside it in a cache key.
+ * documents, sampling parameters, passthrough and the limits on arms and cost. Who asks, when and
+ * under which id does not count; tenant and domain stand beside it in a cache key.
  */
 export function canonicalHash(
   request: Pick<Request, "messages" | "documents" | "params" | "allow"> & Partial<Pick<Request, "passthrough">>,

@@ -23,8 +23,8 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * What of a message has no place in ours (role and text): where it stands in the message, and what it
- * requires; null: no arm is given it.
+ * What of a message has no place in ours (role and text): where it stands in the message, and what
+ * it requires; null: no arm is given it.
  */
 export interface Beyond {
   path: string;

@@ -115,8 +115,8 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
 }
 
 /**
- * One for /v1/embeddings, opened when it is first asked for: most gateways never are. One that can't
- * be opened is tried again at the next request.
+ * One for /v1/embeddings, opened when it is first asked for: most gateways never are. One that
+ * can't be opened is tried again at the next request.
  */
 function openEmbedder(config: Config, log: Logger): { open(): Promise<Embedder>; close(): Promise<void> } {
   let opened: Promise<Embedder> | undefined;

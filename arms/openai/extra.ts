@@ -1,6 +1,6 @@
 // What the message of an endpoint has besides its text: calls of tools, log probabilities, whatever
-// else it says. Put together from the pieces of a stream as OpenAI sends them: calls by their index,
-// texts one behind the other, lists joined. Linear in what comes.
+// else it says. Put together from the pieces of a stream as OpenAI sends them: calls by their
+// index, texts one behind the other, lists joined. Linear in what comes.
 type Json = Record<string, unknown>;
 
 export interface Extra {

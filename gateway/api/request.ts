@@ -1,6 +1,6 @@
-// The body of a chat completion as a Request. What we have no field for goes to arms that declare it
-// as it is (passthrough); what no arm declares, and what no answer of ours could follow, is refused
-// by name, never dropped; what says the same as leaving it out passes.
+// The body of a chat completion as a Request. What we have no field for goes to arms that declare
+// it as it is (passthrough); what no arm declares, and what no answer of ours could follow, is
+// refused by name, never dropped; what says the same as leaving it out passes.
 import { z } from "zod";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
@@ -138,7 +138,7 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
       costWeight: allow?.cost_weight ?? null,
     },
     privacy: {
-      // An answer with tools or in a format of its own helps other requests only where that is said.
+      // An answer with tools or in a format of its own helps others only where that is said.
       cache: precedent?.privacy?.cache ?? isPlain,
       share: precedent?.privacy?.share ?? isPlain,
       fresh: precedent?.privacy?.fresh ?? false,
