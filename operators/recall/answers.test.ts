@@ -76,6 +76,7 @@ describe("what is neither kept nor given", () => {
     ["share: false", privacy({ share: false })],
     ["a temperature without a seed", params({ temperature: 0.7 })],
     ["a document that is not there", { documents: ["d1"] }],
+    ["what is passed on as it is", { passthrough: "{}", requires: ["parameters"] }],
   ])("%s", (_what, request) => {
     const { recall, asked, results } = recallWith();
     expect(recall(validated(request), aContext())).toMatchObject({ kind: "ok", value: { keptUnder: undefined } });

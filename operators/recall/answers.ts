@@ -115,8 +115,15 @@ export function createRecallAnswer(dependencies: RecallAnswerDependencies): Reca
   };
 }
 
-/** private: nothing of it is kept, and nothing kept is given. */
-function mayBeKept({ privacy, params }: Pick<Request, "privacy" | "params">, sampled: boolean): boolean {
+/**
+ * private: nothing of it is kept, and nothing kept is given. What is passed on as it is: a kept
+ * answer is text alone, without calls of tools.
+ */
+function mayBeKept(
+  { privacy, params, passthrough }: Pick<Request, "privacy" | "params" | "passthrough">,
+  sampled: boolean,
+): boolean {
+  if (passthrough !== null) return false;
   const isSampled = params.temperature !== null && params.temperature > 0 && params.seed === null;
   return privacy.cache && privacy.share && (sampled || !isSampled);
 }

@@ -63,6 +63,7 @@ export const hitResponse = (
     savedCost: answer.cost,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
     error: null,
+    passthrough: null,
     degraded: [],
     createdAt: now,
   },
