@@ -114,7 +114,8 @@ function mutated(body: unknown, { at, how, value, key }: Change): unknown {
       if (name !== next) return [[name, one] as const];
       return how === "remove" && rest.length === 0 ? [] : [[name, go(one, rest)] as const];
     });
-    return Array.isArray(here) ? entries.map(([, one]) => one) : (Object.fromEntries(entries) as object);
+    if (Array.isArray(here)) return entries.map(([, one]) => one);
+    return Object.fromEntries<unknown>(entries);
   };
   return go(body, path);
 }
