@@ -110,7 +110,7 @@ function mutated(body: unknown, { at, how, value, key }: Change): unknown {
       const isObject = typeof here === "object" && here !== null && !Array.isArray(here);
       return how === "add" && isObject ? Object.fromEntries([...Object.entries(here), [key, value]]) : value;
     }
-    const entries = Object.entries(here as object).flatMap(([name, one]) => {
+    const entries = Object.entries(here as Record<string, unknown>).flatMap(([name, one]) => {
       if (name !== next) return [[name, one] as const];
       return how === "remove" && rest.length === 0 ? [] : [[name, go(one, rest)] as const];
     });
