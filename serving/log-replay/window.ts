@@ -28,6 +28,9 @@ interface RequestRow {
   cache: boolean;
   share: boolean;
   fresh: boolean;
+  /** Empty: none. */
+  passthrough: string;
+  requires: string[];
   may_ask: boolean;
   metadata: Record<string, string>;
   at: number;
@@ -62,8 +65,8 @@ const pageSize = 200;
 
 // By the identity of rows: pages neither overlap nor leave out requests of the same time.
 const selectRequests = `
-  SELECT request_id AS id, tenant, domain, messages, documents, max_tokens, temperature, top_p, seed, stop, allowed_arms,
-    max_cost, deadline_ms, cost_weight, privacy_cache AS cache, privacy_share AS share, privacy_fresh AS fresh, may_ask,
+  SELECT request_id AS id, tenant, domain, messages, documents, max_tokens, temperature, top_p, seed, stop,
+    passthrough, requires, allowed_arms, max_cost, deadline_ms, cost_weight, privacy_cache AS cache, privacy_share AS share, privacy_fresh AS fresh, may_ask,
     metadata, toUnixTimestamp64Milli(created_at) AS at
   FROM requests FINAL
   WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')
@@ -120,6 +123,7 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
     ...{ deadlineMs: row.deadline_ms, costWeight: row.cost_weight },
   },
   privacy: { cache: row.cache, share: row.share, fresh: row.fresh },
+  ...{ passthrough: row.passthrough === "" ? null : row.passthrough, requires: row.requires },
   ...{ mayAsk: row.may_ask, replyPartition: null, deltas: false, metadata: row.metadata, createdAt: row.at },
 });
 

@@ -1,7 +1,8 @@
 // A model behind an OpenAI endpoint on the loopback, for tests: it answers with the last message,
 // word by word where it streams; told to by the message it fails, hangs (at once or after some
-// words), breaks off, takes its time, or breaks off once and answers otherwise, or the same, when
-// it is asked again.
+// words), breaks off, takes its time, waits to be let go on, or breaks off once and answers
+// otherwise, or the same, when it is asked again.
+import { EventEmitter, once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +13,8 @@ export interface TestModel {
   received(): readonly Record<string, unknown>[];
   /** Questions of calls whose connection was closed before they were answered. */
   closed(): readonly string[];
+  /** Lets streams of "held ..." go on behind their second word. */
+  release(): void;
   stop(): Promise<void>;
 }
 
@@ -22,6 +25,11 @@ export async function startModel(): Promise<TestModel> {
   const calls = (question: string): number => {
     counts.set(question, (counts.get(question) ?? 0) + 1);
     return counts.get(question) ?? 0;
+  };
+  const released = new EventEmitter().setMaxListeners(0);
+  let isReleased = false;
+  const whenReleased = async (): Promise<void> => {
+    if (!isReleased) await once(released, "release");
   };
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
@@ -34,7 +42,8 @@ export async function startModel(): Promise<TestModel> {
         if (!response.writableEnded) closed.push(question);
       });
       if (question === "fail") response.writeHead(500).end();
-      else if (!/^hang\b/.test(question)) void answer(response, question, body.stream ?? false, calls(question));
+      else if (!/^hang\b/.test(question))
+        void answer(response, question, { stream: body.stream ?? false, call: calls(question), whenReleased });
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -43,6 +52,10 @@ export async function startModel(): Promise<TestModel> {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     received: () => received,
     closed: () => closed,
+    release() {
+      isReleased = true;
+      released.emit("release");
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -55,7 +68,14 @@ interface Call {
   stream?: boolean;
 }
 
-async function answer(response: ServerResponse, text: string, stream: boolean, call: number): Promise<void> {
+interface Manner {
+  stream: boolean;
+  /** How often it was asked this, this time included. */
+  call: number;
+  whenReleased(): Promise<void>;
+}
+
+async function answer(response: ServerResponse, text: string, { stream, call, whenReleased }: Manner): Promise<void> {
   const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
   const base = { id: "x", model: "mock-1" };
   if (!stream) {
@@ -72,6 +92,7 @@ async function answer(response: ServerResponse, text: string, stream: boolean, c
   for (const [index, content] of words.entries()) {
     response.write(event({ choices: [{ index: 0, delta: { content } }] }));
     if (how === "slowly") await sleep(4);
+    if (how === "held" && index === 1) await whenReleased();
     // What was said is all that it will ever say.
     if (how === "stall" && index === 2) return;
     if (!breaks || index < 2) continue;
