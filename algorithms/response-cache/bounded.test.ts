@@ -11,7 +11,7 @@ const made = [
 ];
 
 it("every policy tells of all that leaves: who follows its decisions holds what it holds", () => {
-  const step = fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 30 }), fc.boolean());
+  const step = fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 70 }), fc.boolean());
   for (const create of made)
     fc.assert(
       fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
@@ -22,6 +22,7 @@ it("every policy tells of all that leaves: who follows its decisions holds what 
           if (!answered) continue;
           const { admitted, evicted } = policy.answered(id, size, 1);
           if (admitted) held.add(id);
+          else held.delete(id);
           for (const gone of evicted) held.delete(gone);
           expect(policy.used()).toBeLessThanOrEqual(60);
         }
@@ -30,6 +31,17 @@ it("every policy tells of all that leaves: who follows its decisions holds what 
       }),
       { numRuns: 40 },
     );
+});
+
+it("does not take up again, when it begins anew, what had grown too large", () => {
+  const policy = createBounded(createLru, 10, { least: 4, outsidePerEntry: 1 });
+  policy.arrive("grown");
+  expect(policy.answered("grown", 5, 1).admitted).toBe(true);
+  policy.arrive("grown");
+  expect(policy.answered("grown", 11, 1).admitted).toBe(false);
+  for (let i = 0; i < 10; i++) policy.arrive(i);
+  expect(policy.count()).toBe(0);
+  expect(policy.used()).toBe(0);
 });
 
 it("forgets ids that it does not hold, and keeps what it holds", () => {

@@ -57,6 +57,7 @@ export function createBounded(
       const { admitted, evicted } = policy.answered(id, size, cost);
       leave(evicted);
       if (admitted && policy.has(id)) held.set(id, { size, cost });
+      else held.delete(id);
       return { admitted, evicted: [...lost, ...evicted] };
     },
     remove(id) {

@@ -11,7 +11,10 @@ export interface Arrival {
   evicted: readonly Id[];
 }
 
-/** Whether an answer is kept, and which entries leave. */
+/**
+ * Whether an answer is kept, and which other entries leave. Where it is not kept, nothing is held
+ * under its id: a former answer that grew too large has left, too.
+ */
 export interface Admission {
   admitted: boolean;
   evicted: readonly Id[];

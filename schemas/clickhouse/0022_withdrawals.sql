@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS {table:withdrawals} {on_cluster}
     first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1))
 )
 ENGINE = {replacing:first_wins}
-ORDER BY withdrawal_id;
+ORDER BY (withdrawal_id);
 
 {distributed:withdrawals:cityHash64(withdrawal_id)};
 
