@@ -1,9 +1,9 @@
 // npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs
 // the unit tests, the integration tests on a real embedded stack, and the tests of faults on
-// servers of their own. Three of these run at a time, since much of it is waiting: the integration
-// tests in two halves, each with a stack of its own. At the end every failure is told once more,
-// for a record that keeps only the end of the output; the last line says how many passed and
-// failed. What is asked for can be narrowed:
+// servers of their own. Two of these run at a time, since much of it is waiting; a third of the
+// integration tests runs beside the rest of them, on a stack of its own, so that both end at about
+// the same time. At the end every failure is told once more, for a record that keeps only the end
+// of the output; the last line says how many passed and failed. What is asked for can be narrowed:
 //   npm test -- checks | unit | integration | faults
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -85,8 +85,8 @@ async function setUp() {
 }
 
 /**
- * What needs only packages, and what needs the models and servers that set-up brings, in three
- * lines that run side by side.
+ * What needs only packages, and what needs the models and servers that set-up brings, in two lines
+ * that run side by side.
  */
 async function all() {
   await ensurePackages();
@@ -99,13 +99,15 @@ async function all() {
     if (wanted("unit"))
       for (const PRECEDENT_UNIT_TESTS of ["together", "apart"])
         await vitest("unit", { more: { PRECEDENT_UNIT_TESTS } });
+    if (wanted("integration")) await third(1);
     if (wanted("faults")) await vitest("faults");
   };
-  const half = async (shard) => {
+  const third = (shard) => vitest("integration", { args: [`--shard=${shard}/3`] });
+  const second = async () => {
     await ready;
-    if (wanted("integration")) await vitest("integration", { args: [`--shard=${shard}/2`] });
+    if (wanted("integration")) for (const shard of [2, 3]) await third(shard);
   };
-  const ended = await Promise.allSettled([first(), half(1), half(2)]);
+  const ended = await Promise.allSettled([first(), second()]);
   const reasons = ended.flatMap(({ status, reason }) => (status === "rejected" ? [reason] : []));
   if (reasons.length > 0) throw reasons[0];
 }
