@@ -100,7 +100,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
           limit: candidatesAtOnce,
           overlapMs,
         }),
-        counts: createRowCounts(clickhouse, candidateTables),
+        counts: createRowCounts(clickhouse, candidateTables, { rewards: "version" }),
         clock,
       }),
       decide: createDecide({

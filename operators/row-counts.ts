@@ -1,22 +1,26 @@
-// How many rows tables have, in one statement that reads no row of them: whoever looks for news
-// every other second asks this first, since looking costs ten times as much. Rejects as the
-// ClickHouse port does.
+// Whether tables have got rows, in one statement that reads hardly anything of them: whoever looks
+// for news every other second asks this first, since looking costs ten times as much. Rejects as
+// the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /**
- * Different from the counts before when rows have come, but for one chance: rows that merging has
- * just taken away may be as many. So whoever skips a look for them looks now and then anyway
- * (lookAnywayMs).
+ * Different from before when rows have come. Of a table whose rows take each other's place it is
+ * the newest version, since merging takes away as many as came. Of the others, which get every row
+ * once, the count: it may be the same by chance, where rows have just become too old; so whoever
+ * skips a look for them looks now and then anyway (lookAnywayMs).
  */
 export type RowCounts<Table extends string> = () => Promise<Readonly<Record<Table, number>>>;
 
 export const lookAnywayMs = 30_000;
 
+/** versions: the column of the version, of tables whose rows take each other's place. */
 export function createRowCounts<Table extends string>(
   clickhouse: Pick<ClickHouse, "query">,
   tables: readonly Table[],
+  versions?: Readonly<Partial<Record<Table, string>>>,
 ): RowCounts<Table> {
-  const sql = `SELECT ${tables.map((table) => `(SELECT count() FROM ${table}) AS ${table}`).join(", ")}`;
+  const measure = (table: Table): string => (versions?.[table] === undefined ? "count()" : `max(${versions[table]})`);
+  const sql = `SELECT ${tables.map((table) => `(SELECT ${measure(table)} FROM ${table}) AS ${table}`).join(", ")}`;
   return async () => {
     const [row] = await clickhouse.query<Record<Table, number>>(sql);
     if (row === undefined) throw new Error(`ClickHouse gave no row for "${sql}"`);
