@@ -34,6 +34,9 @@ export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<P
   };
 }
 
+/** Of a request among all tenants' requests: an id belongs to its tenant. */
+export const requestKey = (tenant: string, id: string): string => JSON.stringify([tenant, id]);
+
 /** Lone surrogates can't be encoded; Avro strings hold none. */
 const escape = (name: string): string => encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\ufffd"));
 

@@ -1,13 +1,13 @@
 // precedent feedback withdraw|restore|withdrawals|sources: who gives feedback, and how all that
 // somebody gave, or all of a time, counts no more. A withdrawal is a record on the topic
 // withdrawals like any other; learn computes rewards, sums and policy anew without that feedback.
-import Table from "cli-table3";
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { nameProblem } from "../algorithms/names.ts";
 import type { Session } from "../assembly/session.ts";
 import type { Withdrawal } from "../schemas/types.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
+import { tableOf } from "./reading.ts";
 import { printWithSession } from "./with-session.ts";
 
 export interface WithdrawInput {
@@ -104,11 +104,8 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
           ...[row.id, row.tenant ?? "any", row.source ?? "any", row.author ?? "any", row.since ?? "", row.until ?? ""],
           ...[row.restored ? "restored" : "in force", row.comment ?? ""],
         ]);
-        return tableOf(
-          ["id", "tenant", "source", "author", "from", "to", "state", "why"],
-          cells,
-          "nothing is withdrawn",
-        );
+        const head = ["id", "tenant", "source", "author", "from", "to", "state", "why"];
+        return cells.length === 0 ? "nothing is withdrawn\n" : tableOf(head, cells);
       });
     });
 
@@ -124,18 +121,10 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
           ...[row.mean === null ? "" : row.mean.toFixed(3), row.first, row.last],
         ]);
         const head = [
-          "tenant",
-          "source",
-          "author",
-          "feedback",
-          "requests",
-          "not counted",
-          "corrections",
-          "mean",
-          "first",
-          "last",
+          ...["tenant", "source", "author", "feedback", "requests", "not counted", "corrections"],
+          ...["mean", "first", "last"],
         ];
-        return tableOf(head, cells, "no feedback is recorded");
+        return cells.length === 0 ? "no feedback is recorded\n" : tableOf(head, cells);
       });
     });
 }
@@ -179,10 +168,3 @@ const selectSources = `
 SELECT tenant, source, author, feedback, requests, withdrawn + source_withdrawn + over_limit AS uncounted, corrections,
   mean_points AS mean, toString(first_at) AS first, toString(last_at) AS last
 FROM feedback_sources WHERE {tenant:String} IN ('', tenant) ORDER BY feedback DESC LIMIT 1000`;
-
-function tableOf(head: string[], rows: readonly (string | number)[][], none: string): string {
-  if (rows.length === 0) return `${none}\n`;
-  const table = new Table({ head, style: { head: [], border: [], compact: true } });
-  for (const row of rows) table.push(row);
-  return `${table.toString()}\n`;
-}

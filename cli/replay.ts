@@ -1,45 +1,18 @@
 // precedent replay log|list|remove: runs a log through the stages again, in topics and databases of
 // its own, under one policy or several.
 import { randomBytes } from "node:crypto";
-import { resolve } from "node:path";
 import { InvalidArgumentError, type Command } from "commander";
-import {
-  beginReplay,
-  goOn,
-  listReplays,
-  removeLogReplay,
-  type LogReplayOptions,
-  type LogReplayPlan,
-} from "../assembly/log-replay.ts";
+import { beginReplay, goOn, listReplays, removeLogReplay } from "../assembly/log-replay.ts";
+import type { LogReplayOptions } from "../assembly/log-replay-lane.ts";
 import type { Config } from "../config/schema.ts";
-import { createClickHouse } from "../connections/clickhouse/client.ts";
-import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createLog } from "../runtime/log.ts";
-import type { LogRow } from "../serving/log-replay/row.ts";
-import { readWindow } from "../serving/log-replay/window.ts";
-import { resolveConnections } from "../stack/resolve.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { describeReplay } from "./describe-replay.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf, parseNames } from "./options.ts";
-import { namedTarget } from "./policy-target.ts";
 import { parseTime } from "./policy-window.ts";
 import { tableOf } from "./reading.ts";
-import { parseColumns, readLogFile } from "./replay-file.ts";
-
-interface LogOptions {
-  from?: number;
-  to?: number;
-  file?: string;
-  columns?: string;
-  speed?: number | null;
-  policy?: string[];
-  liveArms?: string[];
-  seed?: bigint;
-  run?: string;
-  keep?: boolean;
-  json?: boolean;
-}
+import { planOf, sourceOf, unreadable, type LogOptions } from "./replay-source.ts";
 
 export function addReplay(program: Command, io: Io): void {
   const replay = program.command("replay").description("run a log through the stages again; nothing live is touched");
@@ -130,68 +103,6 @@ async function replayLog(options: LogOptions, config: Config, io: Io): Promise<v
   );
   if (options.keep !== true) await removeLogReplay(id, outside);
   else io.note(`kept: precedent replay remove ${id}\n`);
-}
-
-interface Source {
-  name: string;
-  beginning: number;
-  rows(id: string): (live: ClickHouse) => AsyncIterable<readonly LogRow[]>;
-}
-
-/** Undefined: a replay that goes on and whose log was read already. */
-function sourceOf(options: LogOptions, config: Config, io: Io): Source | undefined {
-  const { from, to = Date.now(), file } = options;
-  if (file !== undefined) {
-    if (from !== undefined || options.to !== undefined)
-      throw new UsageError("--file is replayed whole: leave --from and --to out");
-    const columns = options.columns === undefined ? new Map<string, string>() : parseColumns(options.columns);
-    return {
-      ...{ name: file, beginning: Date.now() },
-      rows: (id) => () =>
-        readLogFile({
-          ...{ file: resolve(io.cwd, file), columns, signal: io.signal },
-          folder: resolve(config.stack.folder, "replays", id),
-        }),
-    };
-  }
-  if (from === undefined) {
-    if (options.run !== undefined) return undefined;
-    throw new UsageError("say what is to be replayed: --from TIME [--to TIME], or --file FILE");
-  }
-  if (from >= to)
-    throw new UsageError(`--from ${new Date(from).toISOString()} is not before --to ${new Date(to).toISOString()}`);
-  return {
-    name: `${new Date(from).toISOString()} to ${new Date(to).toISOString()}`,
-    beginning: from,
-    rows: () => (live) => readWindow(live, { from, to }),
-  };
-}
-
-/** It has none to give. */
-async function* unreadable(id: string): AsyncGenerator<never> {
-  throw new CommandError(
-    `the log of replay ${id} was not read to its end: give --from and --to, or --file, once more beside --run`,
-  );
-}
-
-async function planOf(options: LogOptions, source: Source | undefined, config: Config, io: Io): Promise<LogReplayPlan> {
-  if (source === undefined) throw new UsageError("say what is to be replayed: --from TIME [--to TIME], or --file FILE");
-  const connections = await resolveConnections(config, { start: false });
-  const clickhouse = createClickHouse(connections.clickhouse);
-  try {
-    const policies: { policy: string; router: LogReplayPlan["policies"][number]["router"] }[] = [];
-    for (const text of options.policy ?? []) {
-      const { target, record } = await namedTarget(text, { clickhouse, arms: [], cwd: io.cwd });
-      if (target.kind !== "router") throw new UsageError(`--policy ${text}: router@VERSION, or a FILE.json`);
-      policies.push({ policy: target.name, router: record });
-    }
-    return {
-      ...{ source: source.name, beginning: source.beginning, policies },
-      ...{ speed: options.speed ?? null, seed: options.seed ?? 1n, liveArms: options.liveArms ?? [] },
-    };
-  } finally {
-    await clickhouse.close();
-  }
 }
 
 const collect = (text: string, before: readonly string[] = []): string[] => [...before, text];

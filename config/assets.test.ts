@@ -2,13 +2,10 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  cacheFolder,
-  embeddingModelFolder,
-  fetchedLlamaModelFile,
-  llamaModelFile,
-  requantisedLlamaModelFile,
-} from "./assets.ts";
+import { cacheFolder, embeddingModelFolder } from "./assets.ts";
+import { defaultModel, fetchedModelFile, modelFile, namedModel, requantisedModelFile } from "./models.ts";
+
+const small = namedModel(defaultModel)!;
 
 test("PRECEDENT_CACHE wins over XDG_CACHE_HOME, which wins over the home folder", () => {
   expect(cacheFolder({ PRECEDENT_CACHE: "/a", XDG_CACHE_HOME: "/b" })).toBe("/a");
@@ -18,7 +15,7 @@ test("PRECEDENT_CACHE wins over XDG_CACHE_HOME, which wins over the home folder"
 
 test("models lie under the cache folder", () => {
   expect(embeddingModelFolder({ PRECEDENT_CACHE: "/a" })).toBe("/a/models/all-MiniLM-L6-v2");
-  expect(fetchedLlamaModelFile({ PRECEDENT_CACHE: "/a" })).toBe(
+  expect(fetchedModelFile(small, { PRECEDENT_CACHE: "/a" })).toBe(
     "/a/models/SmolLM2-135M-Instruct/SmolLM2-135M-Instruct.Q4_1.gguf",
   );
 });
@@ -26,11 +23,11 @@ test("models lie under the cache folder", () => {
 test("the requantised model is taken as soon as it is there", async () => {
   const environment = { PRECEDENT_CACHE: await mkdtemp(join(tmpdir(), "precedent-assets-")) };
   try {
-    const requantised = requantisedLlamaModelFile(environment);
-    expect(llamaModelFile(environment)).toBe(fetchedLlamaModelFile(environment));
+    const requantised = requantisedModelFile(small, environment)!;
+    expect(modelFile(undefined, environment)).toBe(fetchedModelFile(small, environment));
     await mkdir(dirname(requantised), { recursive: true });
     await writeFile(requantised, "");
-    expect(llamaModelFile(environment)).toBe(requantised);
+    expect(modelFile(undefined, environment)).toBe(requantised);
   } finally {
     await rm(environment.PRECEDENT_CACHE, { recursive: true });
   }

@@ -1,6 +1,5 @@
-// Where set-up (scripts/setup.ts) puts what it fetches and builds. Paths only; whether a file is
-// there is looked up for none but the model that has two forms.
-import { existsSync } from "node:fs";
+// Where set-up (scripts/setup.ts) puts what it fetches and builds. Paths only; those of language
+// models are in models.ts.
 import { homedir } from "node:os";
 import { join } from "node:path";
 
@@ -23,23 +22,4 @@ export const embeddingModelName = "all-MiniLM-L6-v2";
 /** Folder with model.onnx and tokenizer.json. */
 export function embeddingModelFolder(environment: Environment = process.env): string {
   return join(cacheFolder(environment), "models", embeddingModelName);
-}
-
-/**
- * The GGUF of the small arm: the requantised one where set-up could make it, else the one it
- * fetched, there or not.
- */
-export function llamaModelFile(environment: Environment = process.env): string {
-  const requantised = requantisedLlamaModelFile(environment);
-  return existsSync(requantised) ? requantised : fetchedLlamaModelFile(environment);
-}
-
-/** As its package carries it. */
-export function fetchedLlamaModelFile(environment: Environment = process.env): string {
-  return join(cacheFolder(environment), "models", "SmolLM2-135M-Instruct", "SmolLM2-135M-Instruct.Q4_1.gguf");
-}
-
-/** Made of the fetched one: larger, and twice as fast on a CPU. */
-export function requantisedLlamaModelFile(environment: Environment = process.env): string {
-  return join(cacheFolder(environment), "models", "SmolLM2-135M-Instruct", "SmolLM2-135M-Instruct.Q8_0.gguf");
 }

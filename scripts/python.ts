@@ -93,8 +93,9 @@ export async function placeFolder(target: string, fill: (folder: string) => Prom
   }
 }
 
-async function sha256(path: string): Promise<string> {
+/** Of a file, hex. */
+export async function sha256(path: string): Promise<string> {
   const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   return hash.digest("hex");
 }

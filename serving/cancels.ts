@@ -2,6 +2,7 @@
 // call under way is ended, and one that begins later, because its work was queued, is not made. A
 // cancel is remembered for a while and only so many are. Best effort: one that is forgotten or
 // comes late changes nothing, and none is for a request that came after it.
+import { requestKey } from "../algorithms/identity.ts";
 import type { WatchCancels } from "../operators/call/cancel.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import type { Cancel } from "../schemas/types.ts";
@@ -25,8 +26,7 @@ export interface Cancels {
 const keepFor = 10 * 60_000;
 const mostKept = 65_536;
 
-const keyOf = ({ tenant, requestId }: Pick<Cancel, "requestId" | "tenant">): string =>
-  JSON.stringify([tenant, requestId]);
+const keyOf = ({ tenant, requestId }: Pick<Cancel, "requestId" | "tenant">): string => requestKey(tenant, requestId);
 
 export function createCancels({ clock, keepMs = keepFor, most = mostKept }: CancelsOptions): Cancels {
   /** When each was last taken back, the oldest first. */

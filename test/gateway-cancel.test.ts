@@ -8,12 +8,12 @@ import OpenAI from "openai";
 import { v7 as uuid } from "uuid";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../assembly/up.ts";
-import { llamaModelFile } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import { llamaAddonFile } from "../connections/llama/library.ts";
 import { startModel, type TestModel } from "./support/model.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
-const absent = [llamaModelFile(), llamaAddonFile].filter((file) => !existsSync(file));
+const absent = [modelFile(), llamaAddonFile].filter((file) => !existsSync(file));
 const arms = ["mock", "inline"];
 let model: TestModel;
 let system: TestSystem;

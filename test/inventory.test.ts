@@ -11,14 +11,15 @@ import { createCancels } from "../serving/cancels.ts";
 import type { RunningStage } from "../serving/stage.ts";
 import { putDocuments } from "../cli/documents.ts";
 import { importPairs } from "../cli/examples.ts";
-import { embeddingModelFolder, llamaModelFile } from "../config/assets.ts";
+import { embeddingModelFolder } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { llamaAddonFile } from "../connections/llama/library.ts";
 import { exampleHash, type InventoryTable } from "../operators/select/caches.ts";
 import type { Request } from "../schemas/types.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
-const absent = [llamaModelFile(), llamaAddonFile].filter((file) => !existsSync(file));
+const absent = [modelFile(), llamaAddonFile].filter((file) => !existsSync(file));
 const missing = absent.length === 0 ? "" : ` (skipped: no ${absent.join(" and no ")}; run "npm run setup")`;
 const question = "list the newest files";
 const paragraph = (name: string): string =>

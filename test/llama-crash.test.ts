@@ -3,11 +3,11 @@
 // tokens.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { llamaModelFile } from "../config/assets.ts";
+import { modelFile } from "../config/models.ts";
 import type { Request } from "../schemas/types.ts";
 import { eventually, requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
-const model = llamaModelFile();
+const model = modelFile();
 const missing = existsSync(model) ? "" : ` (skipped: no model at ${model}; run "npm run setup")`;
 
 /** The process of the arm: a child of this one. */

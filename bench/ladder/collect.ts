@@ -14,6 +14,7 @@ import { type Client, openClient } from "../../demo/client.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
+import { produceExamples } from "../support/examples.ts";
 import { commit } from "../support/machine.ts";
 import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
 import { onStack, serverPids } from "../support/stack.ts";
@@ -75,20 +76,13 @@ export async function collect(context: BenchContext, given: Collecting): Promise
       kafka: { prefix: `${name}.`, partitions: 1 },
       clickhouse: { database: name },
       selection: { explore: { trials: 0, thresholds: 0 } },
+      // Each request comes to several arms, and to some of them again.
+      cache: { enabled: false },
       arms: [...armsConfig(), { name: noModel, type: "recorded", file: answers, concurrency: inFlight }],
     });
     const session = await openSession(config, { log: createLog({ level: "error" }) });
     try {
-      const producer = session.kafka.plainProducer();
-      for (let i = 0; i < given.pool.length; i += 500)
-        await producer.send(
-          given.pool.slice(i, i + 500).map((example) => ({
-            topic: session.topic("examples"),
-            key: `${example.domain}/${example.id}`,
-            value: session.codec.encode("examples", example),
-          })),
-        );
-      await producer.close();
+      await produceExamples(session, given.pool);
       const stages = await startStages(session, { stages: ["plan", "generate", "record"] });
       const client = await openClient(session, context.signal);
       try {

@@ -3,11 +3,12 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { sharingDomain } from "../../algorithms/identity.ts";
 import { demoDomain, demoTenant } from "../../demo/sample-data.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
+import { importedExample } from "../support/examples.ts";
 import { readLines, shuffled } from "../support/samples.ts";
 
 export interface Item {
@@ -38,22 +39,6 @@ export async function readPool(context: Pick<BenchContext, "folder" | "progress"
     context,
   );
   const domain = sharingDomain(demoTenant, demoDomain);
-  return pairs.map(({ request, response }, i): Example => {
-    const embedding = vectors[i]!;
-    return {
-      id: exampleId(domain, request, response),
-      tenant: demoTenant,
-      domain,
-      request,
-      response,
-      embedding,
-      embeddingModel: model,
-      source: { arm: "import", model: "unknown", requestId: null },
-      quality: 1,
-      bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
-      expiresAt: null,
-      replays: 0,
-      createdAt: 0,
-    };
-  });
+  const of = { tenant: demoTenant, domain, embeddingModel: model, createdAt: 0 };
+  return pairs.map((pair, i) => importedExample(pair, vectors[i]!, of));
 }

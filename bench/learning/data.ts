@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { sharingDomain } from "../../algorithms/identity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
 import { createLlamaArm } from "../../arms/llama/llama.ts";
@@ -16,6 +16,7 @@ import { createLog } from "../../runtime/log.ts";
 import type { Example, Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
+import { importedExample } from "../support/examples.ts";
 
 const tenant = "default";
 const domain = "shell";
@@ -57,24 +58,8 @@ export async function loadLearningData(context: BenchContext, count: number): Pr
     context,
   );
   const id = sharingDomain(tenant, domain);
-  const pool = pairs.map(({ request, response }, i): Example => {
-    const embedding = embedded.vectors[i] ?? Buffer.alloc(0);
-    return {
-      id: exampleId(id, request, response),
-      tenant,
-      domain: id,
-      request,
-      response,
-      embedding,
-      embeddingModel: embedded.model,
-      source: { arm: "import", model: "unknown", requestId: null },
-      quality: 1,
-      bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
-      expiresAt: null,
-      replays: 0,
-      createdAt: 0,
-    };
-  });
+  const of = { tenant, domain: id, embeddingModel: embedded.model, createdAt: 0 };
+  const pool = pairs.map((pair, i) => importedExample(pair, embedded.vectors[i] ?? Buffer.alloc(0), of));
   const vectors = pool.map(({ embedding }) => floats(embedding));
   const shown = dev.map(({ request }, i) => {
     const vector = floats(asked.vectors[i] ?? Buffer.alloc(0));

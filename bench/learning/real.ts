@@ -12,6 +12,7 @@ import { configSchema } from "../../config/schema.ts";
 import { openClient } from "../../demo/client.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Decision, Example } from "../../schemas/types.ts";
+import { produceExamples } from "../support/examples.ts";
 
 export interface RealOptions {
   stackFolder: string;
@@ -63,16 +64,7 @@ export async function runReal(options: RealOptions): Promise<RealRun> {
   });
   const session = await openSession(config, { log: createLog({ level: "error" }) });
   try {
-    const producer = session.kafka.plainProducer();
-    for (let i = 0; i < options.pool.length; i += 500)
-      await producer.send(
-        options.pool.slice(i, i + 500).map((example) => ({
-          topic: session.topic("examples"),
-          key: `${example.domain}/${example.id}`,
-          value: session.codec.encode("examples", example),
-        })),
-      );
-    await producer.close();
+    await produceExamples(session, options.pool);
     const stages = await startStages(session, { stages: ["plan", "generate", "record", "learn"] });
     const client = await openClient(session, signal);
     try {

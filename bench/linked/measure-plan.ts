@@ -1,6 +1,6 @@
 // Measures what a plan says, request by request, each kept when it is done; a plan that is cut
 // short leaves what there is.
-import { llamaModelFile } from "../../config/assets.ts";
+import { modelFile } from "../../config/models.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
 import type { LlamaContext, LlamaModel, LlamaScorer } from "../../connections/llama/port.ts";
@@ -24,7 +24,7 @@ export interface Kept {
 }
 
 export async function measurePlan(context: BenchContext, plan: Plan): Promise<Kept> {
-  const path = llamaModelFile();
+  const path = modelFile();
   const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
   try {
     return await measureAll(context, plan, model, await loadWorkloads(context, createChat(model), model));

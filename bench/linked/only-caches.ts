@@ -3,7 +3,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf } from "../../algorithms/errors.ts";
-import { llamaModelFile } from "../../config/assets.ts";
+import { modelFile } from "../../config/models.ts";
 import { parseConfig } from "../../config/load.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
@@ -30,7 +30,7 @@ const log = createLog({ level: "error" });
 
 export async function runCaches(context: BenchContext): Promise<Measured> {
   const plan = context.quick ? quickCachePlan : fullCachePlan;
-  const path = llamaModelFile();
+  const path = modelFile();
   const arm: Arm = { path, fingerprint: await fingerprintOf(path), contextTokens };
   const prefetch = await prefetchOf(context, plan, arm);
   const bonus = await bonusOf(context, plan, arm);

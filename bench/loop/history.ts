@@ -4,12 +4,13 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
+import { sharingDomain } from "../../algorithms/identity.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
+import { importedExample } from "../support/examples.ts";
 
 export interface Pair {
   request: string;
@@ -68,25 +69,8 @@ export async function loadHistory(context: Pick<BenchContext, "folder" | "progre
     context,
   );
   const domain = sharingDomain("default", null);
-  const now = Date.now();
-  const examples = pairs.map(({ request, response }, i): Example => {
-    const embedding = vectors[i]!;
-    return {
-      id: exampleId(domain, request, response),
-      tenant: "default",
-      domain,
-      request,
-      response,
-      embedding,
-      embeddingModel: model,
-      source: { arm: "import", model: "unknown", requestId: null },
-      quality: 1,
-      bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
-      expiresAt: null,
-      replays: 0,
-      createdAt: now,
-    };
-  });
+  const of = { tenant: "default", domain, embeddingModel: model, createdAt: Date.now() };
+  const examples = pairs.map((pair, i) => importedExample(pair, vectors[i]!, of));
   return {
     examples,
     questions: log.map(({ request }) => request),

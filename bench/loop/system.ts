@@ -11,6 +11,7 @@ import { plainRequest } from "../../schemas/plain-request.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { startChild, type Child } from "./child.ts";
 import type { History } from "./history.ts";
+import { produceExamples } from "../support/examples.ts";
 
 export interface RealLoop {
   /** Each with the stages that it runs for a name; the first serves the figures of all of them. */
@@ -64,18 +65,9 @@ export async function startRealLoop(
   const file = join(folder, `${dispatch}.yaml`);
   await writeFile(file, JSON.stringify(raw)); // JSON is YAML
   const session = await openSession(configSchema.parse(raw), { log: createLog({ level: "warn" }), clientId: "driver" });
-  const { kafka, codec, clickhouse, topic } = session;
+  const { codec, clickhouse } = session;
 
-  const producer = kafka.plainProducer();
-  for (let i = 0; i < history.examples.length; i += 500)
-    await producer.send(
-      history.examples.slice(i, i + 500).map((example) => ({
-        topic: topic("examples"),
-        key: `${example.domain}/${example.id}`,
-        value: codec.encode("examples", example),
-      })),
-    );
-  await producer.close();
+  await produceExamples(session, history.examples);
 
   const started: RealLoop["processes"][number][] = [];
   const stop = async (): Promise<void> => {

@@ -6,7 +6,6 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { llamaModelFile } from "../../config/assets.ts";
 import { modelFile } from "../../config/models.ts";
 import { llamaBackendsFolder, llamaCheckFile, scatteredCheckFile } from "./library.ts";
 import { createTinyModels, llamaIsBuilt, type TinyModels } from "./models.testing.ts";
@@ -80,10 +79,10 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
   // Trained weights, on text whose parts rest on each other: as served, and as float32, where
   // rounding is a hundred times smaller. The second is of another architecture: qwen2 (NEOX
   // rotations, grouped queries, one matrix for input and output).
-  it.skipIf(!existsSync(llamaModelFile()))(
+  it.skipIf(!existsSync(modelFile()))(
     "hold on the small arm's model (npm run setup fetches it)",
     async () => {
-      const said = await equalities(llamaModelFile(), 0, 1, ["--trained", "--cache", "f16"]);
+      const said = await equalities(modelFile(), 0, 1, ["--trained", "--cache", "f16"]);
       expect(said, said).toMatch(/all hold\n$/);
     },
     1_200_000,
@@ -96,12 +95,12 @@ describe.skipIf(!llamaIsBuilt)("equalities of linked prefill (npm run setup buil
     },
     1_200_000,
   );
-  it.skipIf(!existsSync(llamaModelFile()))(
+  it.skipIf(!existsSync(modelFile()))(
     "hold on the small arm's model in float32",
     async () => {
       const file = `${await models.file("tiny")}.f32`;
       try {
-        const given = ["convert", llamaModelFile(), file, "f32", "--backends", llamaBackendsFolder()];
+        const given = ["convert", modelFile(), file, "f32", "--backends", llamaBackendsFolder()];
         await promisify(execFile)(llamaCheckFile, given);
         const said = await equalities(file, 0, 1, ["--trained", "--cache", "f16", "--orders", "2"]);
         expect(said, said).toMatch(/all hold\n$/);

@@ -4,7 +4,8 @@ import type { Response } from "../../schemas/types.ts";
 
 /** The id of a completion names its request. */
 const idPrefix = "chatcmpl-";
-const prefixes = [idPrefix, "resp_"];
+export const responseIdPrefix = "resp_";
+const prefixes = [idPrefix, responseIdPrefix];
 export const completionId = (requestId: string): string => idPrefix + requestId;
 /** Of a completion, of a response, or of the request itself. */
 export const requestIdOf = (id: string): string => id.slice(prefixes.find((one) => id.startsWith(one))?.length ?? 0);

@@ -5,9 +5,7 @@ import { z } from "zod";
 import type { Response } from "../../schemas/types.ts";
 import { badRequest } from "../errors.ts";
 import { chatRequest, invalid, type ChatBody } from "./request.ts";
-import { ownFields, usageOf } from "./response.ts";
-
-const idPrefix = "resp_";
+import { ownFields, responseIdPrefix, usageOf } from "./response.ts";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional() });
 const item = z.looseObject({
@@ -104,7 +102,7 @@ export interface ResponseOf {
 
 /** A response before it is answered, and what all of them have. */
 export const openResponse = ({ requestId, model, created, instructions }: ResponseOf) => ({
-  ...{ id: idPrefix + requestId, object: "response", created_at: created, status: "in_progress" },
+  ...{ id: responseIdPrefix + requestId, object: "response", created_at: created, status: "in_progress" },
   ...{
     error: null,
     incomplete_details: null,

@@ -1,5 +1,6 @@
 // What became of requests that others wait for, found in ClickHouse: record writes every response
 // there, usually within a second. All that are waited for in one statement.
+import { requestKey } from "../../algorithms/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { GivenAnswer } from "./kept-answers.ts";
 
@@ -19,13 +20,11 @@ interface Leader {
 
 export interface LeaderOutcomes {
   /**
-   * By leaderKey(), of those that have ended. Rejects with ClickHouseUnavailable while it can't be
+   * By requestKey(), of those that have ended. Rejects with ClickHouseUnavailable while it can't be
    * asked.
    */
   find(leaders: readonly Leader[], now: number): Promise<ReadonlyMap<string, LeaderOutcome>>;
 }
-
-export const leaderKey = ({ tenant, id }: Pick<Leader, "tenant" | "id">): string => JSON.stringify([tenant, id]);
 
 interface Row extends Omit<GivenAnswer, "arm" | "model"> {
   tenant: string;
@@ -60,7 +59,7 @@ export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">): Lea
       });
       return new Map(
         rows.map(({ tenant, status, createdAt, arm, model, ...answer }) => [
-          leaderKey({ tenant, id: answer.requestId }),
+          requestKey(tenant, answer.requestId),
           {
             answer: status === "ok" ? { ...answer, arm: arm ?? "", model: model ?? "" } : null,
             createdAt: Number(createdAt),

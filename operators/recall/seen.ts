@@ -2,6 +2,7 @@
 // first seen elsewhere is a duplicate; the same position again is the same record, taken up once
 // more after a crash or a rebalance. Bounded a partition, oldest forgotten first; a partition's ids
 // leave with it and come back from ClickHouse (restore.ts).
+import { requestKey } from "../../algorithms/identity.ts";
 import type { Position } from "../../runtime/step.ts";
 
 export const SEEN_FOR_MS = 86_400_000;
@@ -41,7 +42,7 @@ interface Entry {
 export function createSeenIds({ limit = 50_000 } = {}): SeenIds {
   const partitions = new Map<number, Map<string, Entry>>();
   // An id belongs to its tenant: another tenant's use of it must neither see nor disturb it.
-  const keyOf = (tenant: string, id: string): string => JSON.stringify([tenant, id]);
+  const keyOf = requestKey;
 
   function remember(key: string, position: Position, seenAt: number, hash: string | undefined): void {
     const seen = partitions.get(position.partition) ?? new Map<string, Entry>();

@@ -1,6 +1,7 @@
 // One look-up serves all repeats of an id: hundreds of them may wait for the same first response,
 // and each would ask ClickHouse for it.
 import { LRUCache } from "lru-cache";
+import { requestKey } from "../../algorithms/identity.ts";
 import type { FirstResponse, FirstResponses } from "./first-responses.ts";
 
 interface Look {
@@ -19,7 +20,7 @@ export function createSharedResponses(
   const looks = new LRUCache<string, Look>({ max: limit });
   return {
     find(tenant, requestId, now) {
-      const key = JSON.stringify([tenant, requestId]);
+      const key = requestKey(tenant, requestId);
       const last = looks.get(key);
       if (last !== undefined && Math.abs(now - last.at) < freshMs) return last.found;
       const found = responses.find(tenant, requestId, now);

@@ -1,6 +1,7 @@
 import pino from "pino";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { leaderKey, type LeaderOutcome } from "./leader-outcomes.ts";
+import { requestKey } from "../../algorithms/identity.ts";
+import type { LeaderOutcome } from "./leader-outcomes.ts";
 import { createUnderWay, type Asking, type Released } from "./under-way.ts";
 
 const log = pino({ level: "silent" });
@@ -19,7 +20,11 @@ function underWayWith(followers = 10) {
       find(leaders) {
         looks.push(leaders.map(({ id }) => id));
         return Promise.resolve(
-          new Map(leaders.flatMap((one) => (known.has(one.id) ? [[leaderKey(one), known.get(one.id)!] as const] : []))),
+          new Map(
+            leaders.flatMap((one) =>
+              known.has(one.id) ? [[requestKey(one.tenant, one.id), known.get(one.id)!] as const] : [],
+            ),
+          ),
         );
       },
     },

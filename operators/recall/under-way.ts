@@ -6,7 +6,8 @@
 // a killed process had waiting is delivered again to whoever takes its partitions. Everything is
 // bounded; a request that finds no room is answered as if nobody had asked the same.
 import type { Logger } from "pino";
-import { leaderKey, type LeaderOutcome, type LeaderOutcomes } from "./leader-outcomes.ts";
+import { requestKey } from "../../algorithms/identity.ts";
+import type { LeaderOutcome, LeaderOutcomes } from "./leader-outcomes.ts";
 import type { GivenAnswer } from "./kept-answers.ts";
 
 /** What became of a follower: it has an answer, or it leads; gone: its signal was aborted. */
@@ -96,7 +97,7 @@ export function createUnderWay(options: UnderWayOptions): UnderWay {
         clock(),
       );
       for (const [key, flight] of open) {
-        const outcome = found.get(leaderKey(flight.leader));
+        const outcome = found.get(requestKey(flight.leader.tenant, flight.leader.id));
         if (outcome !== undefined) conclude(key, flight, outcome);
       }
     } catch (error) {

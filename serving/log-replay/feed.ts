@@ -3,6 +3,7 @@
 // there is not put there again: the topic has one partition, so what it holds is a beginning of the
 // log.
 import { setTimeout as sleep } from "node:timers/promises";
+import { requestKey } from "../../algorithms/identity.ts";
 import type { RawRecord } from "../../connections/kafka/port.ts";
 import type { Session } from "../session.ts";
 import type { Replayed } from "./row.ts";
@@ -36,7 +37,6 @@ export interface Feed {
 
 /** A request may have a megabyte. */
 const pageSize = 100;
-const keyOf = (tenant: string, id: string): string => JSON.stringify([tenant, id]);
 
 export function createFeed(options: FeedOptions): Feed {
   const { session, total, readPage, inFlight, speed, stalledAfterMs, signal, onProgress } = options;
@@ -57,7 +57,7 @@ export function createFeed(options: FeedOptions): Feed {
       if (value === null) continue;
       const decoded = await codec.decode("responses", value);
       if (!decoded.ok || decoded.value.duplicate) continue;
-      const key = keyOf(decoded.value.tenant, decoded.value.requestId);
+      const key = requestKey(decoded.value.tenant, decoded.value.requestId);
       // Before run() it is not known yet which of them are there.
       if (!open.delete(key) && next === 0) answered.add(key);
       done++;
@@ -73,7 +73,7 @@ export function createFeed(options: FeedOptions): Feed {
     const reader = kafka.readTopic(topic("requests"), async (records) => {
       for (const { value } of records) {
         const decoded = value === null ? undefined : await codec.decode("requests", value);
-        if (decoded?.ok === true) seen.add(keyOf(decoded.value.tenant, decoded.value.id ?? ""));
+        if (decoded?.ok === true) seen.add(requestKey(decoded.value.tenant, decoded.value.id ?? ""));
       }
     });
     await reader.caughtUp;
@@ -98,7 +98,7 @@ export function createFeed(options: FeedOptions): Feed {
   };
 
   const send = async (some: readonly Replayed[]): Promise<void> => {
-    for (const one of some) open.set(keyOf(one.request.tenant, one.request.id), one);
+    for (const one of some) open.set(requestKey(one.request.tenant, one.request.id), one);
     answeredAt = performance.now();
     await producer.send(
       some.map(({ request }) => ({
@@ -108,14 +108,14 @@ export function createFeed(options: FeedOptions): Feed {
   };
 
   return {
-    find: (tenant, id) => open.get(keyOf(tenant, id)),
+    find: (tenant, id) => open.get(requestKey(tenant, id)),
     async prepare() {
       responses = kafka.readTopic(topic("responses"), take);
       await responses.caughtUp;
       const there = await produced();
       for (let from = 0; from < there; from += pageSize)
         for (const one of await readPage(from, Math.min(there, from + pageSize))) {
-          const key = keyOf(one.request.tenant, one.request.id);
+          const key = requestKey(one.request.tenant, one.request.id);
           if (!answered.has(key)) open.set(key, one);
         }
       answered.clear();

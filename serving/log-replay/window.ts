@@ -1,6 +1,7 @@
 // A window of our own log, from ClickHouse: requests with what was decided, answered and thought of
 // the answer, page by page. Nothing is written.
 import { FEATURE_VERSION } from "../../algorithms/features.ts";
+import { requestKey } from "../../algorithms/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { LoggedAnswer, LogRow } from "./row.ts";
 
@@ -83,7 +84,7 @@ const selectDecisions = `
 const selectRewards = `
   SELECT request_id AS id, tenant, reward FROM rewards FINAL WHERE request_id IN {ids:Array(String)} AND weight > 0`;
 
-const keyOf = ({ id, tenant }: { id: string; tenant: string }): string => JSON.stringify([tenant, id]);
+const keyOf = ({ id, tenant }: { id: string; tenant: string }): string => requestKey(tenant, id);
 const byKey = <T extends { id: string; tenant: string }>(rows: readonly T[]): Map<string, T> =>
   new Map(rows.map((row) => [keyOf(row), row]));
 

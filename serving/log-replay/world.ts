@@ -6,6 +6,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { requestKey } from "../../algorithms/identity.ts";
 import { utilisationOf, type Load, type SaturationBias } from "../../algorithms/load-bias.ts";
 import { splitmix64, type Random } from "../../algorithms/random.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
@@ -82,10 +83,7 @@ function identityOf(record: RecordOf[TopicName], beginning: number): { tenant: s
 }
 
 const hashOf = (tenant: string, id: string): bigint =>
-  createHash("sha256")
-    .update(JSON.stringify([tenant, id]))
-    .digest()
-    .readBigUInt64LE();
+  createHash("sha256").update(requestKey(tenant, id)).digest().readBigUInt64LE();
 
 /** As it was: the log has the penalties, and the router wants what leads to them. */
 const loadOf = ({ load, saturation }: Replayed, bias: SaturationBias): Load => ({

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import { planRecompute, tokensIn } from "../../../algorithms/link-plan.ts";
 import { parsePolicy } from "../../../algorithms/link-policy.ts";
-import { llamaModelFile } from "../../../config/assets.ts";
+import { modelFile } from "../../../config/models.ts";
 import { createChat } from "../../../connections/llama/chat.ts";
 import { scatteredAddonFile } from "../../../connections/llama/library.ts";
 import { fingerprintOf, openLlamaModel } from "../../../connections/llama/model.ts";
@@ -72,7 +72,7 @@ async function run(context: BenchContext): Promise<Measured> {
     return { figures: { scattered: null }, reasons: { scattered: why } };
   }
   const { checkpoints, signal, progress } = context;
-  const path = llamaModelFile();
+  const path = modelFile();
   const model = await openLlamaModel({ path, fingerprint: await fingerprintOf(path) });
   const maker = await model.openContext({ contextTokens, sequences: 1 });
   const workers = [start(path, false), start(path, true)] as const;
