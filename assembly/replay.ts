@@ -1,5 +1,10 @@
-// What a replay run needs: the arms that it asks.
+// What a replay run needs: the arms that it asks, and who judges.
+import { resolve } from "node:path";
+import type { Logger } from "pino";
 import { createArm } from "../arms/create.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import { createCompare } from "../operators/judge/compare.ts";
+import { createArmJudge, createReferenceJudge, readReferences, type Judge } from "../operators/replay/judge.ts";
 import type { replay } from "../pipelines/replay.ts";
 import { runReplay, type ReplayRun, type ReplaySummary } from "../serving/replay.ts";
 import type { SessionOf } from "../serving/session.ts";
@@ -7,3 +12,32 @@ import type { SessionOf } from "../serving/session.ts";
 /** Rejects as runReplay does. */
 export const startReplay = (session: SessionOf<typeof replay>, run: ReplayRun): Promise<ReplaySummary> =>
   runReplay(session, (config) => createArm(config, { log: session.log }), run);
+
+/** What names references as judge; anything else is an arm. */
+export const references = "reference:";
+
+export interface OpenJudge {
+  judge: Judge;
+  close(): Promise<void>;
+}
+
+/**
+ * An arm by its name, or reference:FILE, a relative one from `folder`. Rejects when there is no
+ * such arm or file.
+ */
+export async function openJudge(
+  who: string,
+  { arms, folder, log }: { arms: readonly ArmConfig[]; folder: string; log: Logger },
+): Promise<OpenJudge> {
+  if (who.startsWith(references)) {
+    const known = await readReferences(resolve(folder, who.slice(references.length)));
+    return { judge: createReferenceJudge(known), close: () => Promise.resolve() };
+  }
+  const found = arms.find(({ name }) => name === who);
+  if (found === undefined)
+    throw new Error(
+      `there is no judge "${who}": ${references}FILE, or one of ${arms.map(({ name }) => name).join(", ")}`,
+    );
+  const arm = await createArm(found, { log });
+  return { judge: createArmJudge(who, createCompare({ arm, clock: Date.now })), close: () => arm.close() };
+}

@@ -1,18 +1,16 @@
 // precedent examples replay run|show: asks the requests at the top of the ranking again and keeps
 // the better answers, on a budget; what was tried, what it cost, what changed.
-import { resolve } from "node:path";
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { createArm } from "../arms/create.ts";
-import { startReplay } from "../assembly/replay.ts";
+import { openJudge, startReplay } from "../assembly/replay.ts";
 import { openSession } from "../assembly/session.ts";
 import type { Config } from "../config/schema.ts";
-import { createCompare } from "../operators/judge/compare.ts";
-import { createArmJudge, createReferenceJudge, readReferences, type Judge } from "../operators/replay/judge.ts";
+import { messageOf } from "../algorithms/errors.ts";
 import { createLog } from "../runtime/log.ts";
-import { CommandError, UsageError, type Io } from "./io.ts";
+import { addShowingReplays, describeCutOff } from "./examples-replay-show.ts";
+import { UsageError, type Io } from "./io.ts";
 import { configOf, parseCount } from "./options.ts";
-import { oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { oneLine } from "./reading.ts";
 
 interface RunOptions {
   judge: string;
@@ -21,6 +19,7 @@ interface RunOptions {
   budgetTokens?: number;
   budgetCost?: string;
   arm?: string;
+  cutOff?: number;
   run?: string;
   json?: boolean;
 }
@@ -41,12 +40,21 @@ export function addReplayingExamples(examples: Command, io: Io): void {
     .option("--budget-tokens <count>", "tokens of the whole run; curate.replay.budgetTokens by default", parseCount)
     .option("--budget-cost <money>", "in the prices' currency; curate.replay.budgetCost by default, or without a limit")
     .option("-a, --arm <name>", "ask this arm instead of each example's own")
+    .option(
+      "--cut-off <gain>",
+      "the least G(e) that is tried, 0 for any; learnt from past replays by default",
+      parseGain,
+    )
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (options: RunOptions, command: Command) => {
       const { config } = configOf(command, io);
       const budget = budgetOf(options, config);
-      const judge = await judgeOf(options.judge, config, io);
+      const judge = await openJudge(options.judge, {
+        ...{ arms: config.arms, folder: io.cwd, log: createLog({ level: "error" }) },
+      }).catch((error: unknown) => {
+        throw new UsageError(`--judge: ${messageOf(error)}`);
+      });
       const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
       const runId = options.run ?? uuid();
       io.note(`run ${runId}\n`);
@@ -58,65 +66,35 @@ export function addReplayingExamples(examples: Command, io: Io): void {
           samples: options.samples ?? config.curate.replay.samples,
           budget,
           arm: options.arm,
+          cutOff: options.cutOff,
           signal: io.signal,
-          onReplayed: ({ example, gain, result: { outcome, oldQuality, newQuality, tokens } }) => {
+          onReplayed: ({ example, gain, beyond, result: { outcome, oldQuality, newQuality, tokens } }) => {
             const quality = `${oldQuality.toFixed(2)} → ${newQuality === null ? "-" : newQuality.toFixed(2)}`;
+            const trial = beyond ? " (below the cut-off, to learn from)" : "";
             io.note(
-              `${outcome.padEnd(9)} ${quality.padEnd(12)} gain ${gain.toPrecision(2)}, ${tokens} tokens  ${oneLine(example.request)}\n`,
+              `${outcome.padEnd(9)} ${quality.padEnd(12)} gain ${gain.toPrecision(2)}${trial}, ${tokens} tokens  ${oneLine(example.request)}\n`,
             );
           },
         });
-        const { tried, tokens, cost, outcomes, ended } = summary;
+        const { tried, tokens, cost, outcomes, ended, cutOff } = summary;
         const counts = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
         const why = {
           done: "",
+          "cut-off": "; what is left is not worth it",
           budget: "; the budget is used up",
           interrupted: `; interrupted, go on with --run ${runId}`,
         }[ended];
         io.out(
           options.json === true
             ? `${JSON.stringify(summary)}\n`
-            : `${tried} examples tried (${counts.join(", ") || "nothing new"}), ${tokens} tokens, cost ${cost.toPrecision(3)}${why}\n`,
+            : `${tried} examples tried (${counts.join(", ") || "nothing new"}), ${tokens} tokens, cost ${cost.toPrecision(3)}${why}\n${describeCutOff(cutOff)}\n`,
         );
       } finally {
         await Promise.allSettled([judge.close(), session.close()]);
       }
     });
-
-  replay
-    .command("show")
-    .description("the runs, or what one of them did")
-    .argument("[run]", "its id")
-    .option("--json", "one object a line")
-    .action(async (run: string | undefined, { json }: { json?: boolean }, command: Command) => {
-      const rows = await withClickHouse(command, io, (clickhouse) =>
-        clickhouse.query<Record<string, string | number | null>>(run === undefined ? selectRuns : selectRun, {
-          run: run ?? "",
-        }),
-      );
-      if (run !== undefined && rows.length === 0) throw new CommandError(`no replay of a run ${run} is recorded`);
-      const [first] = rows;
-      if (json === true) for (const row of rows) io.out(`${JSON.stringify(row)}\n`);
-      else if (first === undefined) io.out("no replays yet\n");
-      else
-        io.out(
-          tableOf(
-            Object.keys(first),
-            rows.map((row) =>
-              Object.values(row).map((value) => (typeof value === "string" ? oneLine(value) : (value ?? "-"))),
-            ),
-          ),
-        );
-    });
+  addShowingReplays(replay, io);
 }
-
-const selectRuns = `
-  SELECT run_id AS run, toString(min(created_at)) AS began, count() AS tried, countIf(outcome = 'replaced') AS replaced,
-    round(sumIf(new_quality - old_quality, outcome = 'replaced'), 3) AS bettered, sum(tokens) AS tokens, round(sum(cost), 6) AS cost
-  FROM replays FINAL GROUP BY run_id ORDER BY began DESC LIMIT 100`;
-const selectRun = `
-  SELECT example_id AS example, attempt, outcome, round(old_quality, 3) AS old, round(new_quality, 3) AS new, tokens, round(cost, 6) AS cost
-  FROM replays FINAL WHERE run_id = {run:String} ORDER BY created_at, example_id`;
 
 function budgetOf({ budgetTokens, budgetCost }: RunOptions, config: Config): { tokens: number; cost: number } {
   const cost = budgetCost === undefined ? (config.curate.replay.budgetCost ?? Infinity) : Number(budgetCost);
@@ -124,14 +102,8 @@ function budgetOf({ budgetTokens, budgetCost }: RunOptions, config: Config): { t
   return { tokens: budgetTokens ?? config.curate.replay.budgetTokens, cost };
 }
 
-async function judgeOf(who: string, config: Config, io: Io): Promise<{ judge: Judge; close(): Promise<void> }> {
-  if (who.startsWith("reference:")) {
-    const references = await readReferences(resolve(io.cwd, who.slice("reference:".length)));
-    return { judge: createReferenceJudge(references), close: () => Promise.resolve() };
-  }
-  const found = config.arms.find(({ name }) => name === who);
-  if (found === undefined)
-    throw new UsageError(`--judge ${who}: reference:FILE, or one of ${config.arms.map(({ name }) => name).join(", ")}`);
-  const arm = await createArm(found, { log: createLog({ level: "error" }) });
-  return { judge: createArmJudge(who, createCompare({ arm, clock: Date.now })), close: () => arm.close() };
+function parseGain(text: string): number {
+  const gain = Number(text);
+  if (text.trim() === "" || !(gain >= 0)) throw new InvalidArgumentError("A number of at least 0.");
+  return gain;
 }

@@ -6,14 +6,16 @@ import type { Arm } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Judge } from "../operators/replay/judge.ts";
+import { readAgenda, type AgendaItem, type CutOff } from "../operators/replay/agenda.ts";
 import { createRanking, type Spent } from "../operators/replay/ranking.ts";
 import { replayExample, type Replayed, type ReplayOutcome } from "../operators/replay/replay.ts";
 import { replay } from "../pipelines/replay.ts";
 import type { Sent } from "../runtime/declaration.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import type { Topic } from "../schemas/records.ts";
-import type { Example, Replay } from "../schemas/types.ts";
+import type { Replay } from "../schemas/types.ts";
 import { exampleMessages } from "./example-messages.ts";
+import { untilRecorded } from "./replay-recorded.ts";
 import type { SessionOf } from "./session.ts";
 import { groupName } from "./stage.ts";
 
@@ -28,8 +30,10 @@ export interface ReplayRun {
   budget: { tokens: number; cost: number };
   /** Asks this arm whatever the source of an example; absent: each its own. */
   arm?: string | undefined;
+  /** The least gain that is worth a replay; absent: as past replays say. 0: all are. */
+  cutOff?: number | undefined;
   signal: AbortSignal;
-  onReplayed?: (replayed: { example: Example; gain: number; result: Replayed }) => void;
+  onReplayed?: (replayed: AgendaItem & { result: Replayed }) => void;
 }
 
 /** Makes an arm for this run, which closes it. */
@@ -38,11 +42,12 @@ export type OpenArm = (config: ArmConfig) => Promise<Arm>;
 export interface ReplaySummary extends Spent {
   runId: string;
   outcomes: Partial<Record<ReplayOutcome, number>>;
+  cutOff: CutOff;
   /**
-   * Why it ended: the ranking or the wanted number is done, the budget is used up, or it was told
-   * to.
+   * Why it ended: the ranking or the wanted number is done, what is left is not worth it, the
+   * budget is used up, or it was told to.
    */
-  ended: "done" | "budget" | "interrupted";
+  ended: "done" | "cut-off" | "budget" | "interrupted";
 }
 
 const callMs = 120_000;
@@ -105,23 +110,35 @@ async function replayAll(
   const ranking = createRanking(session.clickhouse);
   const signal = AbortSignal.any([run.signal, lease.signal]);
   const arms = openArms(session, openArm);
-  const names = session.arms.configured().map(({ name }) => name);
   const outcomes: ReplaySummary["outcomes"] = {};
-  const spent = await ranking.spent(run.runId);
+  let spent: Spent = { tried: 0, tokens: 0, cost: 0 };
   const affords = (more: { tokens: number; cost: number }): boolean =>
     spent.tokens + more.tokens < run.budget.tokens && spent.cost + more.cost < run.budget.cost;
-  const summary = (ended: ReplaySummary["ended"]): ReplaySummary => ({ runId: run.runId, ...spent, outcomes, ended });
+  let cutOff: CutOff = { gain: 0, from: "prior", replays: 0, cost: 0 };
+  const summary = (ended: ReplaySummary["ended"]): ReplaySummary => ({
+    ...{ runId: run.runId, ...spent, outcomes, cutOff, ended },
+  });
   try {
+    // Whoever held the lock before can publish nothing more from here on.
     await lease.initialise();
-    const top = await ranking.top(run.runId, Math.max(0, run.top - spent.tried), run.arm === undefined ? names : []);
-    for (const { example, gain } of top) {
+    await untilRecorded(session, signal);
+    spent = await ranking.spent(run.runId);
+    const agenda = await readAgenda({
+      clickhouse: session.clickhouse,
+      runId: run.runId,
+      most: Math.max(0, run.top - spent.tried),
+      ...{ samples: run.samples, arm: run.arm, cutOff: run.cutOff },
+      armCosts: new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
+    });
+    cutOff = agenda.cutOff;
+    for (const item of agenda.items) {
       if (!affords({ tokens: 0, cost: 0 })) return summary("budget");
-      const name = run.arm ?? example.source.arm;
+      const { example, gain, arm } = item;
       const result = await replayExample(
         example,
         {
-          arm: await arms.named(name),
-          system: session.arms.configured().find((arm) => arm.name === name)?.system,
+          arm: await arms.named(arm),
+          system: session.arms.configured().find(({ name }) => name === arm)?.system,
           judge: run.judge,
           samples: run.samples,
           temperature: session.config.curate.replay.temperature,
@@ -133,16 +150,23 @@ async function replayAll(
         signal,
       );
       // Evicted or changed meanwhile: the attempt is recorded, the pool is left alone.
-      const changes = (await ranking.stands(example)) ? result.changes : [];
-      const messages = await exampleMessages(session, changes);
-      await lease.publish([...messages, replayMessage(session, run.runId, example, result)]);
+      const stands = await ranking.stands(example);
+      const messages = await exampleMessages(session, stands ? result.changes : []);
+      const relativeCost = agenda.costs.of(result, arm, run.judge.name);
+      const record = replayMessage(session, {
+        ...{ runId: run.runId, tenant: example.tenant, exampleId: example.id, attempt: example.replays + 1 },
+        ...{ newExampleId: stands ? result.newId : null, gain, arm, relativeCost },
+        ...{ oldQuality: result.oldQuality, newQuality: result.newQuality, outcome: result.outcome },
+        ...{ tokens: result.tokens, cost: result.cost, samples: result.samples, createdAt: Date.now() },
+      });
+      await lease.publish([...messages, record]);
       spent.tried++;
       spent.tokens += result.tokens;
       spent.cost += result.cost;
       outcomes[result.outcome] = (outcomes[result.outcome] ?? 0) + 1;
-      run.onReplayed?.({ example, gain, result });
+      run.onReplayed?.({ ...item, result });
     }
-    return summary("done");
+    return summary(agenda.left > 0 ? "cut-off" : "done");
   } catch (error) {
     if (run.signal.aborted) return summary("interrupted");
     throw error;
@@ -173,23 +197,8 @@ function openArms(
   };
 }
 
-function replayMessage(
-  { codec, topic }: SessionOf<object>,
-  runId: string,
-  { id, tenant, replays }: Example,
-  { outcome, oldQuality, newQuality, tokens, cost }: Replayed,
-): OutgoingMessage<Topic<"replays">> {
-  const record: Replay = {
-    runId,
-    tenant,
-    exampleId: id,
-    attempt: replays + 1,
-    oldQuality,
-    newQuality,
-    tokens,
-    cost,
-    outcome,
-    createdAt: Date.now(),
-  };
-  return { topic: topic("replays"), key: id, value: codec.encode("replays", record) };
-}
+const replayMessage = ({ codec, topic }: SessionOf<object>, record: Replay): OutgoingMessage<Topic<"replays">> => ({
+  topic: topic("replays"),
+  key: record.exampleId,
+  value: codec.encode("replays", record),
+});

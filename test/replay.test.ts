@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startReplay } from "../assembly/replay.ts";
+import { examplesOf } from "../operators/place/stored.ts";
 import { createReferenceJudge, readReferences } from "../operators/replay/judge.ts";
 import type { Response } from "../schemas/types.ts";
 import type { ReplayRun } from "../serving/replay.ts";
@@ -118,6 +119,23 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
   expect(new Set(records.map(({ id }) => id)).size).toBe(questions.length);
   expect(records.map(({ outcome }) => outcome)).toEqual(["same", "replaced", "replaced", "replaced"]);
 
+  // What was replaced knows what took its place, and what was predicted and spent.
+  const links = await system.session.clickhouse.query<{
+    request: string;
+    gain: number;
+    spent: number;
+    samples: number;
+  }>(
+    `SELECT example.request AS request, gain, relative_cost AS spent, samples FROM replays AS replay FINAL
+     INNER JOIN (SELECT * FROM examples FINAL WHERE NOT deleted) AS example ON example.example_id = replay.new_example_id`,
+  );
+  expect(links.map(({ request }) => request).sort()).toEqual([...questions].slice(0, -1).sort());
+  for (const link of links) {
+    expect(link.gain).toBeGreaterThan(0);
+    expect(link.spent).toBeGreaterThan(0);
+    expect(link.samples).toBe(2);
+  }
+
   const expected = questions
     .map((request, index) => {
       const bettered = index < questions.length - 1;
@@ -151,4 +169,47 @@ test("a better answer is never given up, and a run that is told to stop says so"
     runOf({ runId: "third", signal: stop.signal, onReplayed: () => stop.abort(new Error("enough")) }),
   );
   await expect(interrupted).resolves.toMatchObject({ ended: "interrupted" });
+});
+
+test("what is below the cut-off is left, but one to learn from", async () => {
+  for (const question of questions) await ask(question);
+  await ranked();
+  const dear = await startReplay(system.session, runOf({ runId: "cut", cutOff: 1_000 }));
+  expect(dear).toMatchObject({ tried: 0, ended: "cut-off", cutOff: { gain: 1_000, from: "given" } });
+  // So many answers asked for that no gain here promises as much.
+  const learnt = await startReplay(
+    system.session,
+    runOf({ runId: "prior", samples: 5_000, budget: { tokens: 1, cost: 1 } }),
+  );
+  expect(learnt.cutOff.from).toBe("prior");
+  expect(learnt).toMatchObject({ tried: 1, ended: "cut-off" });
+});
+
+test("an example is replayed five times, over all runs, and not again when it comes back", async () => {
+  const request = questions.at(-1)!;
+  const attempts = () =>
+    system.session.clickhouse.query<{ run: string; attempt: number }>(
+      `SELECT run_id AS run, attempt FROM replays FINAL
+       WHERE example_id IN (SELECT example_id FROM examples FINAL WHERE request = {request:String}) ORDER BY attempt`,
+      { request },
+    );
+  const runs = async (id: string): Promise<void> => {
+    for (let run = 1; run <= 5; run++) await startReplay(system.session, runOf({ runId: `${id}${run}`, cutOff: 0 }));
+  };
+  await runs("again");
+  expect((await attempts()).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
+  // Imported anew it has the same id, and a count of its own.
+  const { kafka, codec, topic, clickhouse } = system.session;
+  const stored = await examplesOf(clickhouse, ["default/default"]);
+  const example = stored.find((one) => one.example.request === request)?.example;
+  expect(example?.replays).toBe(5);
+  const producer = kafka.plainProducer();
+  const value = codec.encode("examples", { ...example!, replays: 0 });
+  await producer.send([{ topic: topic("examples"), key: `${example!.domain}/${example!.id}`, value }]);
+  await producer.close();
+  await eventually("the example that came back", async () =>
+    (await living()).find((one) => one.request === request)?.replays === 0 ? true : undefined,
+  );
+  await startReplay(system.session, runOf({ runId: "sixth", cutOff: 0 }));
+  expect(await attempts()).toHaveLength(5);
 });

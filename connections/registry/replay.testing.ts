@@ -11,6 +11,11 @@ export const replay: Replay = {
   tokens: 2,
   cost: 0.5,
   outcome: "kept",
+  newExampleId: null,
+  gain: 0.2,
+  arm: "large",
+  samples: 3,
+  relativeCost: 2.5,
   createdAt: 1,
 };
 

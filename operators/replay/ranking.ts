@@ -1,5 +1,7 @@
 // Which examples a replay run tries next: the top of the ranking by G(e), without those that the
-// run has tried or that were replayed often enough. Rejects as the ClickHouse port does.
+// run has tried or that were replayed often enough: by their own count, which goes on with what
+// replaces them, and by the records, which know one that was removed and came back. Rejects as the
+// ClickHouse port does.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -24,6 +26,7 @@ const selectTop = `
   GLOBAL INNER JOIN (SELECT example_id, gain FROM example_gain) AS ranked ON ranked.example_id = example.example_id
   WHERE (example.expires_at IS NULL OR example.expires_at > now64(3))
     AND id NOT IN (SELECT example_id FROM replays WHERE run_id = {run:String})
+    AND id NOT IN (SELECT example_id FROM replays FINAL GROUP BY example_id HAVING count() >= ${mostReplays})
     AND ({arms:Array(String)} = [] OR sourceArm IN {arms:Array(String)})
   ORDER BY gain DESC, id
   LIMIT {limit:UInt32}`;

@@ -21,8 +21,14 @@ export interface Replayed {
   oldQuality: number;
   /** Of the best new answer that was judged; null: none. */
   newQuality: number | null;
+  /** All of them, and those of the judge. */
   tokens: number;
+  judgeTokens: number;
   cost: number;
+  /** Answers asked for. */
+  samples: number;
+  /** Of the example that takes its place; null: it stays. */
+  newId: string | null;
   changes: ExampleChange[];
 }
 
@@ -55,7 +61,7 @@ export async function replayExample(
   signal: AbortSignal,
 ): Promise<Replayed> {
   const { arm, judge, samples, personalData, affords, clock } = dependencies;
-  const spent = { tokens: 0, cost: 0 };
+  const spent = { tokens: 0, judgeTokens: 0, cost: 0, samples: 0 };
   const seen = new Set([example.response]);
   let best = { response: example.response, quality: example.quality, model: example.source.model };
   let oldQuality: number | undefined;
@@ -65,6 +71,7 @@ export async function replayExample(
 
   for (let sample = 0; sample < samples && affords(spent); sample++) {
     signal.throwIfAborted();
+    spent.samples++;
     const answer = await arm.answer(
       {
         requestId: `replay-${example.id}-${example.replays}-${sample}`,
@@ -103,6 +110,7 @@ export async function replayExample(
     if (judgement === null) continue;
     judged++;
     spent.tokens += judgement.tokens;
+    spent.judgeTokens += judgement.tokens;
     spent.cost += judgement.cost;
     oldQuality ??= judgement.storedQuality;
     newQuality = Math.max(newQuality ?? 0, judgement.quality);
@@ -114,7 +122,7 @@ export async function replayExample(
   const { id, domain } = example;
   if (best.response === example.response) {
     const outcome = answers === 0 ? "failed" : seen.size === 1 ? "same" : judged === 0 ? "unjudged" : "kept";
-    return { ...tried, outcome, changes: [{ id, domain, value: { ...example, replays } }] };
+    return { ...tried, outcome, newId: null, changes: [{ id, domain, value: { ...example, replays } }] };
   }
   const newId = exampleId(domain, example.request, best.response);
   const value: Example = {
@@ -130,6 +138,7 @@ export async function replayExample(
   return {
     ...tried,
     outcome: "replaced",
+    newId,
     changes: [
       { id, domain, value: null },
       { id: newId, domain, value },

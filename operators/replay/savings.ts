@@ -1,0 +1,63 @@
+// What past replays saved and cost, from ClickHouse: the curve from which a run's cut-off follows
+// (algorithms/replay-cut-off.ts), and what the next replay will cost. Rejects as the ClickHouse
+// port does.
+import { savingCurve, savingHours, type SavingCurve } from "../../algorithms/replay-cut-off.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Example } from "../../schemas/types.ts";
+import type { Replayed } from "./replay.ts";
+
+/** The newest replays count. */
+const mostPast = 5_000;
+/** What a replay saved is known a day after it at the earliest: demand has its hours. */
+const matureHours = 24;
+/** A sample's cost at an arm is known from so many replays on. */
+const enoughAtArm = 5;
+/** Tokens of an answer with its prompt where none is recorded. */
+const usualTokens = 1_000;
+const charactersAToken = 4;
+
+// A failed call says nothing of the example. What was saved so far is taken on to two weeks.
+const selectPast = `
+  SELECT gain, saved * {savingHours:Float64} / hours AS saved FROM replay_savings
+  WHERE hours >= {matureHours:Float64} AND outcome != 'failed' AND saved IS NOT NULL
+  ORDER BY created_at DESC LIMIT ${mostPast}`;
+const selectCosts = `
+  SELECT arm, sum(ifNull(relative_cost, 0)) / sum(samples) AS cost, count() AS replays FROM replays FINAL
+  WHERE samples > 0 AND gain IS NOT NULL AND outcome != 'failed' AND created_at > now64(3) - INTERVAL 336 HOUR
+  GROUP BY arm`;
+const selectTokens = `
+  SELECT avgOrNull(prompt_tokens + completion_tokens) AS tokens FROM responses FINAL
+  WHERE status = 'ok' AND source = 'generated' AND NOT duplicate AND created_at > now64(3) - INTERVAL 336 HOUR`;
+
+/** Costs are in average answers of an arm of cost 1: the unit of gain. */
+export interface ReplayCosts {
+  /** Of one replay that was done. */
+  of(result: Pick<Replayed, "tokens" | "judgeTokens">, arm: string, judge: string): number;
+  /** Of one that is not; without a judge where no replay at the arm is recorded. */
+  expected(example: Pick<Example, "request" | "response">, arm: string, samples: number): number;
+}
+
+export const readSavingCurve = async (clickhouse: Pick<ClickHouse, "query">): Promise<SavingCurve> =>
+  savingCurve(await clickhouse.query(selectPast, { savingHours, matureHours }));
+
+/** costs: normalised, of each arm; who is none (references as judge) costs nothing. */
+export async function readReplayCosts(
+  clickhouse: Pick<ClickHouse, "query">,
+  costs: ReadonlyMap<string, number>,
+): Promise<ReplayCosts> {
+  const [past, [answers]] = await Promise.all([
+    clickhouse.query<{ arm: string; cost: number; replays: number }>(selectCosts),
+    clickhouse.query<{ tokens: number | null }>(selectTokens),
+  ]);
+  const tokens = Math.max(1, answers?.tokens ?? usualTokens);
+  const known = new Map(past.filter(({ replays }) => replays >= enoughAtArm).map(({ arm, cost }) => [arm, cost]));
+  const costOf = (who: string): number => costs.get(who) ?? 0;
+  return {
+    of: (result, arm, judge) =>
+      ((result.tokens - result.judgeTokens) * costOf(arm) + result.judgeTokens * costOf(judge)) / tokens,
+    expected({ request, response }, arm, samples) {
+      const prior = ((request.length + response.length) / charactersAToken / tokens) * costOf(arm);
+      return samples * (known.get(arm) ?? prior);
+    },
+  };
+}

@@ -1,0 +1,113 @@
+-- What replaced a replayed example, what was predicted and spent, and what it saved since (docs/examples.md, Replay).
+
+{columns:replays:
+    ADD COLUMN IF NOT EXISTS new_example_id Nullable(String) COMMENT 'The example that took its place' CODEC(ZSTD(1)) AFTER example_id,
+    ADD COLUMN IF NOT EXISTS gain Nullable(Float64) COMMENT 'G(e) when it was tried; NULL: tried before it was kept' AFTER outcome,
+    ADD COLUMN IF NOT EXISTS arm LowCardinality(String) COMMENT 'Who was asked' AFTER gain,
+    ADD COLUMN IF NOT EXISTS samples UInt32 COMMENT 'Answers asked for' AFTER arm,
+    ADD COLUMN IF NOT EXISTS relative_cost Nullable(Float64) COMMENT 'In average answers of an arm of cost 1, the unit of gain' AFTER samples
+};
+
+-- Every answered use of an example that was replayed or came of a replay, at any time. gain is g = (1 - q) * c as in example_use_quality, without
+-- regard to which model is current: what happened is compared, nothing is ranked.
+CREATE OR REPLACE VIEW {database}.replayed_example_uses {on_cluster} AS
+SELECT
+    use.example_id AS example_id,
+    use.request_id AS request_id,
+    use.tenant AS tenant,
+    use.arm AS arm,
+    use.arm_cost AS arm_cost,
+    use.created_at AS created_at,
+    toBool(rewarded.weight > 0) AS rated,
+    if(rewarded.weight > 0, rewarded.reward, least(greatest(ifNotFinite(use.arm_mean, 0.5), 0), 1)) AS quality,
+    (1 - quality) * ifNotFinite(use.arm_cost, 0) AS gain
+FROM
+    (
+        SELECT * FROM {database}.example_uses FINAL
+        WHERE example_id GLOBAL IN (SELECT arrayJoin([example_id, ifNull(new_example_id, '')]) FROM {database}.replays WHERE gain IS NOT NULL)
+    ) AS use
+    INNER JOIN
+    (SELECT request_id, tenant FROM {database}.responses FINAL WHERE status = 'ok' AND NOT duplicate AND empty(failed_arms)) AS response
+        ON response.request_id = use.request_id AND response.tenant = use.tenant
+    LEFT JOIN (SELECT request_id, tenant, reward, weight FROM {database}.rewards FINAL) AS rewarded
+        ON rewarded.request_id = use.request_id AND rewarded.tenant = use.tenant
+{colocated};
+
+-- Attempts, and until when their uses count: two weeks after, or until the new example was replaced itself.
+CREATE OR REPLACE VIEW {database}.replay_attempts {on_cluster} AS
+SELECT
+    one.run_id AS run_id,
+    one.tenant AS tenant,
+    one.example_id AS example_id,
+    one.attempt AS attempt,
+    ifNull(one.new_example_id, '') AS new_example_id,
+    one.outcome AS outcome,
+    one.arm AS arm,
+    one.samples AS samples,
+    assumeNotNull(one.gain) AS gain,
+    ifNull(one.relative_cost, 0) AS relative_cost,
+    one.created_at AS created_at,
+    least(now64(3, 'UTC'), one.created_at + INTERVAL 336 HOUR, if(next.at > one.created_at, next.at, now64(3, 'UTC'))) AS counted_until
+FROM
+    (SELECT * FROM {database}.replays FINAL WHERE gain IS NOT NULL) AS one
+    GLOBAL LEFT JOIN
+    (
+        SELECT example_id, tenant, min(created_at) AS at FROM {database}.replays FINAL
+        WHERE outcome = 'replaced' GROUP BY example_id, tenant
+    ) AS next ON next.example_id = ifNull(one.new_example_id, '') AND next.tenant = one.tenant
+{colocated};
+
+-- What each attempt saved: the mean g of a use of the old example in the two weeks before, less that of a use of the new one since, times the uses of
+-- the new one; 0 where nothing was replaced. NULL: the old example had no use to compare with.
+CREATE OR REPLACE VIEW {database}.replay_savings {on_cluster} AS
+SELECT
+    attempt.run_id AS run_id,
+    attempt.tenant AS tenant,
+    attempt.example_id AS example_id,
+    attempt.attempt AS attempt,
+    attempt.new_example_id AS new_example_id,
+    attempt.outcome AS outcome,
+    attempt.arm AS arm,
+    attempt.samples AS samples,
+    attempt.gain AS gain,
+    attempt.relative_cost AS relative_cost,
+    attempt.created_at AS created_at,
+    greatest(dateDiff('second', attempt.created_at, attempt.counted_until), 0) / 3600 AS hours,
+    used.uses_before AS uses_before,
+    used.uses_after AS uses_after,
+    if(used.uses_before > 0, used.gain_before / used.uses_before, NULL) AS use_gain_before,
+    if(used.uses_after > 0, used.gain_after / used.uses_after, NULL) AS use_gain_after,
+    if(used.uses_before > 0, used.cost_before / used.uses_before, NULL) AS use_cost_before,
+    if(used.uses_after > 0, used.cost_after / used.uses_after, NULL) AS use_cost_after,
+    multiIf(
+        attempt.outcome != 'replaced', 0,
+        used.uses_before = 0, NULL,
+        used.uses_after * used.gain_before / used.uses_before - used.gain_after) AS saved
+FROM
+    {database}.replay_attempts AS attempt
+    GLOBAL LEFT JOIN
+    (
+        SELECT
+            side.run_id AS run_id, side.replayed AS replayed, side.tenant AS tenant, side.attempt AS attempt,
+            countIf(NOT side.is_new) AS uses_before,
+            sumIf(use.gain, NOT side.is_new) AS gain_before,
+            sumIf(use.arm_cost, NOT side.is_new) AS cost_before,
+            countIf(side.is_new) AS uses_after,
+            sumIf(use.gain, side.is_new) AS gain_after,
+            sumIf(use.arm_cost, side.is_new) AS cost_after
+        FROM {database}.replayed_example_uses AS use
+            GLOBAL INNER JOIN
+            (
+                SELECT
+                    run_id, example_id AS replayed, tenant, attempt, created_at, counted_until,
+                    which.1 AS used_id, which.2 AS is_new
+                FROM {database}.replay_attempts
+                ARRAY JOIN [(example_id, false), (new_example_id, true)] AS which
+            ) AS side ON side.used_id = use.example_id AND side.tenant = use.tenant
+        WHERE if(side.is_new,
+            use.created_at >= side.created_at AND use.created_at < side.counted_until,
+            use.created_at < side.created_at AND use.created_at >= side.created_at - INTERVAL 336 HOUR)
+        GROUP BY run_id, replayed, tenant, attempt
+    ) AS used
+        ON used.run_id = attempt.run_id AND used.replayed = attempt.example_id AND used.tenant = attempt.tenant AND used.attempt = attempt.attempt
+{colocated};
