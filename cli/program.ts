@@ -12,6 +12,7 @@ import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
 import { addModels } from "./models.ts";
+import { addPlanCapacity } from "./plan-capacity.ts";
 import { addPolicy } from "./policy.ts";
 import { addProxy } from "./proxy.ts";
 import { addReplay } from "./replay.ts";
@@ -36,6 +37,7 @@ export function createProgram(io: Io): Command {
     addFeedback,
     addJudge,
     addPolicy,
+    addPlanCapacity,
     addProxy,
     addExplain,
     addSelect,

@@ -1,0 +1,17 @@
+// Quantiles of numbers, by linear interpolation between neighbours.
+
+/** q in [0, 1]; NaN where there are none. */
+export function quantileOf(sorted: ArrayLike<number>, q: number): number {
+  if (sorted.length === 0) return Number.NaN;
+  const at = q * (sorted.length - 1);
+  const below = sorted[Math.floor(at)]!;
+  return below + (sorted[Math.ceil(at)]! - below) * (at - Math.floor(at));
+}
+
+/** Several of them; the numbers stay as they are. */
+export function quantilesOf(values: ArrayLike<number>, qs: readonly number[]): number[] {
+  const sorted = Float64Array.from(values).sort();
+  return qs.map((q) => quantileOf(sorted, q));
+}
+
+export const medianOf = (values: ArrayLike<number>): number => quantilesOf(values, [0.5])[0]!;
