@@ -108,7 +108,7 @@ async function replay(
     for (const [i, { policy, requests, ms }] of state.lanes.entries()) {
       const lane = databaseOf(config, id, i);
       const seconds = ms / 1000;
-      const report = await policyReport({ clickhouse: log, lane, log: database });
+      const report = await policyReport({ clickhouse: log, live, lane, log: database });
       policies.push({ policy, ...report, seconds, requestsPerS: requests / seconds, database: lane });
     }
     return { id, source: state.source, window, shiftMs: shift, policies };

@@ -51,12 +51,16 @@ export function describeReplay({ id, source, window, shiftMs, policies }: LogRep
         "p50 ms",
         "p99 ms",
         "first token ms",
+        "service p50 ms",
+        "p99 ms",
+        "fitted",
       ],
       policies.flatMap(({ policy, arms }) =>
         arms.map((one) => [
           ...[policy, one.arm, share(one.share), one.requests, one.notRecorded, one.failed, figure(one.quality)],
           one.meanCost === null ? "-" : one.meanCost.toPrecision(3),
           ...[ms(one.p50Ms), ms(one.p99Ms), ms(one.firstTokenP50Ms)],
+          ...[ms(one.service.p50Ms), ms(one.service.p99Ms), one.service.fitted],
         ]),
       ),
     ),

@@ -71,7 +71,7 @@ describe.each(texts)("$file", ({ file, text }) => {
   it("names commands and options that exist", () => {
     for (const line of commandLines(text)) {
       const words = line.replace(/^-c \S+ /, "").split(" ");
-      const end = words.findIndex((word) => !/^[a-z]+$/.test(word));
+      const end = words.findIndex((word) => !/^[a-z]+(?:-[a-z]+)*$/.test(word));
       const path = end < 0 ? words : words.slice(0, end);
       const command = commandOf(createProgram(io), path);
       expect(command, `precedent ${path.join(" ")}`).toBeDefined();

@@ -266,6 +266,12 @@ test("a Parquet and a CSV of another system, across a month and a change of the 
     const one = report.policies[0]!;
     expect(one.refused).toEqual({});
     expect(one.rewarded + one.notRecorded).toBe(60);
+    // What the log holds no answer to would have taken as long as that arm's other calls.
+    expect(one.notRecorded).toBeGreaterThan(0);
+    for (const { requests, notRecorded, service } of one.arms) {
+      expect(service).toMatchObject({ logged: requests - notRecorded, fitted: notRecorded, firstTokenP50Ms: null });
+      expect(service.p50Ms! >= 100 && service.p50Ms! <= service.p99Ms! && service.p99Ms! <= 165).toBe(true);
+    }
     expect(one.estimate.decisions).toBe(60);
     await runCommand(folder, ["replay", "remove", report.id]);
   }

@@ -79,7 +79,7 @@ export function plannable<R extends { arm: number }>(requests: readonly R[], arm
   return requests.filter(({ arm }) => arms[arm]!.model !== undefined);
 }
 
-export const tooFew = ({ arm, requests }: Pick<KnownArm, "arm" | "requests">, share: number): string =>
+const tooFew = ({ arm, requests }: Pick<KnownArm, "arm" | "requests">, share: number): string =>
   `arm ${arm} would get ${(100 * share).toFixed(1)} % of the requests, and the log holds ${requests} calls of it, where ${leastCalls} clean ones are needed: widen --since, or send it some`;
 
 export const placesOf = (arms: readonly KnownArm[], workers?: ReadonlyMap<string, number>): ArmPlaces[] =>

@@ -3,6 +3,7 @@
 // favours arms that the log has much of, and the self-normalised estimate over the logged
 // propensities, which does not (docs/off-policy.md).
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { serviceReports, type ServiceReport } from "./service-times.ts";
 
 export interface ArmReport {
   arm: string;
@@ -21,6 +22,8 @@ export interface ArmReport {
   p50Ms: number | null;
   p99Ms: number | null;
   firstTokenP50Ms: number | null;
+  /** How long its calls take, fitted where the log holds no time of it for a request. */
+  service: ServiceReport;
 }
 
 export interface PolicyReport {
@@ -46,6 +49,8 @@ export interface PolicyReport {
 /** Both databases lie on the same server. */
 export interface ReportSource {
   clickhouse: Pick<ClickHouse, "query">;
+  /** Whose times stand for those that the log lacks; absent: nobody's. */
+  live?: Pick<ClickHouse, "query">;
   /** Database of the policy's replay, and of its log. */
   lane: string;
   log: string;
@@ -91,7 +96,7 @@ export async function policyReport(source: ReportSource): Promise<PolicyReport> 
       avgOrNullIf(cost, status = 'ok') AS mean_cost, sumIf(cost, status = 'ok') AS total_cost,
       hex(groupBitXor(sipHash64(ordinal, arm, arms.arm, arrayMap(p -> toInt64(round(p * 1e9)), arms.probability)))) AS fingerprint
     FROM (${outcome(source)})`);
-  const arms = await query<Omit<ArmReport, "share">>(`
+  const arms = await query<Omit<ArmReport, "share" | "service">>(`
     SELECT arm, count() AS requests, countIf(error_code = 'not_recorded') AS notRecorded,
       countIf(status != 'ok' AND error_code != 'not_recorded') AS failed,
       countIf(${heard}) AS rewarded, avgOrNullIf(reward, ${heard}) AS quality, avgOrNullIf(cost, status = 'ok') AS meanCost,
@@ -107,9 +112,11 @@ export async function policyReport(source: ReportSource): Promise<PolicyReport> 
     INNER JOIN (SELECT request_id, tenant, arm FROM ${lane}.decisions FINAL) AS decision
       ON decision.request_id = asked.request_id AND decision.tenant = asked.tenant`);
   const [estimate] = await query<PolicyReport["estimate"]>(estimateOf(source));
-  const { decided = 0 } = sums ?? {};
+  const { decided = 0, requests = 0 } = sums ?? {};
+  const services = await serviceReports(source, requests);
+  const unknown = { logged: 0, fitted: 0, p50Ms: null, p99Ms: null, firstTokenP50Ms: null };
   return {
-    ...{ requests: sums?.requests ?? 0, decided, notRecorded: sums?.not_recorded ?? 0 },
+    ...{ requests, decided, notRecorded: sums?.not_recorded ?? 0 },
     refused: Object.fromEntries(refusals.map(({ code, count }) => [code, count])),
     ...{ sameArm: finite(known?.same ?? null), degraded: sums?.degraded ?? 0 },
     ...{ rewarded: sums?.rewarded ?? 0, quality: finite(sums?.quality ?? null) },
@@ -118,7 +125,10 @@ export async function policyReport(source: ReportSource): Promise<PolicyReport> 
       ...{ decisions: estimate?.decisions ?? 0, effective: finite(estimate?.effective ?? null) },
     },
     ...{ meanCost: finite(sums?.mean_cost ?? null), totalCost: sums?.total_cost ?? 0 },
-    arms: arms.map((row) => ({ ...row, share: row.requests / Math.max(1, decided) })),
+    arms: arms.map((row) => ({
+      ...{ ...row, share: row.requests / Math.max(1, decided) },
+      service: services.get(row.arm) ?? unknown,
+    })),
     fingerprint: sums?.fingerprint ?? "",
   };
 }
