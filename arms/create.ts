@@ -5,6 +5,7 @@ import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
 import { createOpenAiArm } from "./openai/openai.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
+import { createReuseArm } from "./reuse/reuse.ts";
 
 /**
  * Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not
@@ -23,5 +24,7 @@ function createAnyArm(config: ArmConfig, dependencies: LlamaArmDependencies): Pr
       return createLlamaArm(config, dependencies);
     case "recorded":
       return createRecordedArm(config);
+    case "reuse":
+      return createReuseArm(config);
   }
 }

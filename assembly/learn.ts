@@ -21,6 +21,8 @@ import { watchPasses } from "../runtime/pass-health.ts";
 import { lazily } from "../runtime/lazily.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
+import { reusePass } from "./learn-reuse.ts";
+import { REUSE } from "../policies/reuse.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
 import type { SessionOf } from "../serving/session.ts";
@@ -30,6 +32,8 @@ import { groupName, type RunningStage } from "../serving/stage.ts";
  * So many passes may go by before new decisions and responses are looked at without new feedback.
  */
 const latePasses = 5;
+/** Reused answers are looked at every so many passes. */
+const reusePasses = 5;
 
 export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
@@ -46,7 +50,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       kafka,
       codec,
       topic: topic("policies"),
-      names: [ROUTER, THRESHOLD, PROXY],
+      names: [ROUTER, THRESHOLD, PROXY, REUSE],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
@@ -66,6 +70,8 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
         health: passes.of("threshold"),
       }),
     ];
+    // Not health's business: an arm that nobody watches is off within the hour (policies/reuse.ts).
+    loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
     const producer = kafka.plainProducer();
     if (config.cache.enabled)
       loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));

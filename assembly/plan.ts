@@ -10,6 +10,8 @@ import { tenantWeight } from "../config/tenants.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
 import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createPlacementTable, type PlacementMode } from "../policies/placement.ts";
+import { createReuseTable, REUSE } from "../policies/reuse.ts";
+import { createReuseMetrics } from "../metrics/reuse.ts";
 import { createRecallAnswer } from "../operators/recall/answers.ts";
 import { createFirstResponses } from "../operators/recall/first-responses.ts";
 import { createSeenIds } from "../operators/recall/seen.ts";
@@ -89,6 +91,9 @@ export async function startPlan(
     (problem) => log.error({ problem }, "the examples stay where they are"),
   );
 
+  const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
+  const onReuse = createReuseMetrics(session.metrics);
+
   const policyTable = followTable({
     kafka,
     codec,
@@ -97,11 +102,12 @@ export async function startPlan(
     record: "policies",
     apply: (changes) => {
       for (const { key, value } of changes) {
-        for (const table of [policies, placements])
+        for (const table of [policies, placements, reuse])
           if (value === null) table.remove(key);
           else table.apply(value);
       }
       helpfulness.apply(changes);
+      onReuse.domains(reuse.figures());
       const { policy, problem } = policies.current();
       policyMetrics.version(ROUTER, policy.version);
       policyMetrics.refused(ROUTER, problem !== null);
@@ -162,6 +168,8 @@ export async function startPlan(
     policy: policies.current,
     load: replay?.load ?? load.load,
     health: breakers,
+    reuseBound: reuse.bound,
+    onReuse: onReuse.decided,
     random: replay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
     routing: config.routing,
   });
@@ -198,9 +206,11 @@ export async function startPlan(
 
 function monitoredArms({ arms, config, topic }: SessionOf<object>, calls: SharedCalls): MonitoredArm[] {
   const { prefix } = config.kafka;
-  const costs = new Map(arms.routed().map(({ name, cost }) => [name, cost]));
+  // What reuses answers computes nothing: beside it every arm would be an expensive one.
+  const costs = new Map(arms.routed().flatMap(({ name, cost, reuse }) => (reuse ? [] : [[name, cost] as const])));
   const cheapest = Math.min(...costs.values());
-  return arms.configured().map(({ name, concurrency, dispatch }) => ({
+  const computing = arms.configured().filter(({ type }) => type !== "reuse");
+  return computing.map(({ name, concurrency, dispatch }) => ({
     name,
     ...(dispatch === "inline"
       ? { topic: topic("requests"), group: groupName(prefix, plan.name), calls: () => calls.of(name) }

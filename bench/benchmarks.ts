@@ -16,6 +16,7 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   privacy: async () => (await import("./privacy/privacy.ts")).privacy,
   replay: async () => (await import("./replay/replay.ts")).replay,
   stage: async () => (await import("./stage/stage.ts")).stage,
+  reuse: async () => (await import("./reuse/reuse.ts")).reuse,
   routing: async () => (await import("./routing/routing.ts")).routing,
   selection: async () => (await import("./selection/selection.ts")).selection,
 };

@@ -20,6 +20,7 @@ import type { Check } from "./doctor-check.ts";
 import { isEmbedded } from "./doctor-machine.ts";
 import { checkBreakers } from "./doctor-breakers.ts";
 import { checkInline } from "./doctor-inline.ts";
+import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;
@@ -63,7 +64,10 @@ export async function connectionChecks(config: Config, { repair = false } = {}):
     config.arms.length > 1
       ? [await inTime("breakers", connections.kafka.brokers.join(","), () => lookAtBreakers(config, connections))]
       : [];
-  return [...checks, kafka, transactions, ...inline, ...breakers, registry, clickhouse];
+  const reuse = config.arms.some(({ type }) => type === "reuse")
+    ? [await inTime("reuse", connections.kafka.brokers.join(","), () => lookAtReuse(config, connections))]
+    : [];
+  return [...checks, kafka, transactions, ...inline, ...breakers, ...reuse, registry, clickhouse];
 }
 
 async function lookAtBreakers(config: Config, { kafka, registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
@@ -71,6 +75,16 @@ async function lookAtBreakers(config: Config, { kafka, registry }: ResolvedConne
   try {
     const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(registry) });
     return await checkBreakers(config, client, codec);
+  } finally {
+    await client.close();
+  }
+}
+
+async function lookAtReuse(config: Config, { kafka, registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
+  const client = doctorKafka(config, kafka);
+  try {
+    const codec = createCodec({ prefix: config.kafka.prefix, registry: createRegistry(registry) });
+    return await checkReuse(config, client, codec);
   } finally {
     await client.close();
   }

@@ -59,6 +59,17 @@ const describeBreakers = ({ breakers, arms }: NonNullable<Conversation["decision
     return pc.yellow(`  the breaker of ${arm} was ${state}: ${means}`);
   });
 
+function describeReuse(decision: NonNullable<Conversation["decision"]>): string[] {
+  const { reuseArm = "", reuseExample = "", reuseState, reuseVerifies } = decision;
+  if (reuseArm === "") return [];
+  const { reuseSimilarity = 0, reuseQuality = 0, reuseBound = 1 } = decision;
+  const why = reuseState === "on" ? "it could be chosen" : reuseState === "off" ? "it is off" : "held back, to verify";
+  const compared = reuseVerifies === true ? "; the two answers are compared" : "";
+  return [
+    `  ${reuseArm}: the answer of example ${reuseExample.slice(0, 12)}, similarity ${reuseSimilarity.toFixed(3)}, right with ${reuseQuality.toFixed(2)} by prediction; at most ${reuseBound.toFixed(3)} are wrong: ${why}${compared}`,
+  ];
+}
+
 /** Plan times its own call of an inline arm; what it queues has none. */
 const describeDispatch = (decision: Conversation["decision"]): string =>
   decision?.timings.some(({ operator }) => operator === "call") === true ? " inline (called by plan)" : "";
@@ -100,7 +111,7 @@ function describeConversation({
         ]),
       ).trimEnd(),
     );
-    lines.push(...describeLoad(decision), ...describeBreakers(decision));
+    lines.push(...describeLoad(decision), ...describeBreakers(decision), ...describeReuse(decision));
     const { template, proxyVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;

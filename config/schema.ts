@@ -12,7 +12,7 @@ import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
 
 export { armSchema };
-export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig } from "./sections/arms.ts";
+export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
 
 const limits = z.strictObject({
   /** Of a request's messages, and of its messages and documents together. */
@@ -117,7 +117,13 @@ export const configSchema = z
       refuse(["registry", "password"], "a password without a registry.username");
     if (config.limits.maxDeadlineMs < config.limits.deadlineMs)
       refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
+    const reusing = config.arms.flatMap((arm, index) => (arm.type === "reuse" ? [index] : []));
+    if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
+    if (reusing.length === config.arms.length)
+      refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
     const fallback = config.routing.defaultArm;
+    if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
+      refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);
     if (fallback !== undefined && !names.includes(fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" is no arm; there are ${names.join(", ")}`);
   });

@@ -96,7 +96,7 @@ function checkRows(rows: readonly ProxyRow[]): void {
 }
 
 /** One process at a time makes the environment; the others wait for it. */
-async function trainingPython(say: (line: string) => void): Promise<string> {
+export async function trainingPython(say: (line: string) => void): Promise<string> {
   const packages = readFileSync(requirements, "utf8")
     .split("\n")
     .filter((line) => /^\w/.test(line));

@@ -86,3 +86,14 @@ export interface ChosenThreshold {
   /** By how much its gain is above that of the one in force; 0 when it is the one in force. */
   better: number;
 }
+
+/** A verified case of an arm that reuses answers: was the answer the right one. */
+export interface ReuseCase {
+  /** Of the request. */
+  id: string;
+  /** Sharing domain, tenant/domain. */
+  domain: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+  wrong: boolean;
+}

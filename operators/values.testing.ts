@@ -36,6 +36,7 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     template: "",
     asked: false,
     breakers: {},
+    reuse: null,
     source: "routed",
     cacheKey: null,
     degraded: [],

@@ -1,13 +1,15 @@
 // learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
-// threshold; kept answers that were rated badly are taken back. One process of many
+// threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
+// becomes a version of the policy reuse. One process of many
 // (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off
 // anywhere and be done twice.
 import type { Aggregate } from "../operators/aggregate/aggregate.ts";
-import type { ChosenThreshold, Solved } from "../operators/learnt.ts";
+import type { ChosenThreshold, ReuseCase, Solved } from "../operators/learnt.ts";
 import type { Published } from "../operators/publish/publish.ts";
 import { createSolve, type SolveDependencies } from "../operators/solve/solve.ts";
 import type { Retracted } from "../operators/retract/retract.ts";
+import { createJudgeReuse, type JudgeReuseDependencies, type ReuseDomains } from "../operators/solve/reuse.ts";
 import { createChoose, type ChooseDependencies } from "../operators/solve/threshold.ts";
 import type { Declaration } from "../runtime/declaration.ts";
 import { pass } from "../runtime/pass.ts";
@@ -20,6 +22,11 @@ export interface LearnDependencies extends SolveDependencies {
 
 export interface LearnThresholdDependencies extends ChooseDependencies {
   publish: (chosen: ChosenThreshold) => Promise<Policy | null>;
+}
+
+export interface LearnReuseDependencies extends JudgeReuseDependencies {
+  cases: () => Promise<ReuseCase[]>;
+  publish: (domains: ReuseDomains) => Promise<Policy | null>;
 }
 
 const declaration = {
@@ -48,8 +55,15 @@ export const retractAnswers = pass<{ retract: () => Promise<Retracted> }>()
   .step("retract", ({ retract }) => retract)
   .end();
 
+/** Of the version that was published, if one was. */
+export const learnReuse = pass<LearnReuseDependencies>()
+  .step("reuse-trials", ({ cases }) => async () => ({ cases: await cases() }))
+  .step("judge-reuse", createJudgeReuse)
+  .step("publish-reuse", ({ publish }) => async ({ domains }) => ({ published: await publish(domains) }))
+  .end();
+
 export const learn = {
   ...declaration,
   ...router,
-  operators: [...router.operators, ...learnThreshold.operators, ...retractAnswers.operators],
+  operators: [...router.operators, ...learnThreshold.operators, ...retractAnswers.operators, ...learnReuse.operators],
 } as const;

@@ -119,6 +119,8 @@ export interface Decision {
   asked: boolean;
   /** State of the breakers that are not closed, of arms that the request allows: an open arm could not be chosen, unless all are; a half-open one could, as a probe. */
   breakers: Record<string, string>;
+  /** null: no answer could be reused. */
+  reuse: ReuseTrial | null;
   /** cache: a kept answer, or that of the same request under way, was given; no arm was chosen, and arm is the one that had answered. */
   source: "routed" | "cache";
   /** Hash under which the answer is kept or was found; null: it may not be kept. */
@@ -188,6 +190,25 @@ export interface ExampleTrial {
   helpfulness: number;
   /** Its row of the helpfulness features. */
   features: number[];
+}
+
+/** An example whose answer could be given as it is (docs/arms.md, reuse). */
+export interface ReuseTrial {
+  /** Of type reuse. */
+  arm: string;
+  exampleId: string;
+  /** Cosine, [-1, 1]. */
+  similarity: number;
+  /** Predicted chance that its answer is the right one, [0, 1]. */
+  quality: number;
+  /** Upper bound of the share of wrong answers in the sharing domain, by which the arm was on or off. */
+  bound: number;
+  /** on: the arm could be chosen; off: its bound is above the limit; held_back: another arm answers, for the comparison. */
+  state: "on" | "off" | "held_back";
+  /** The arm would have been chosen, and another answers: the two answers are compared. */
+  verifies: boolean;
+  /** What the answer would have cost at the arm that is best without it, estimated. */
+  savedCost: number;
 }
 
 /** Time one operator took. */

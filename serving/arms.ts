@@ -1,6 +1,7 @@
 // The arms in force in this process. They can change while it runs (SIGHUP): whoever needs them
 // asks each time.
 import { basename } from "node:path";
+import { REUSE_MODEL } from "../algorithms/reuse-quality.ts";
 import { modelFile } from "../config/models.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { routeArms, type RouteArm } from "../operators/route/arms.ts";
@@ -14,6 +15,7 @@ export interface ArmsInForce {
 
 /** Model of an arm as decisions name it. */
 export function modelOf(arm: ArmConfig): string {
+  if (arm.type === "reuse") return REUSE_MODEL;
   return arm.type === "llama" ? basename(modelFile(arm.model), ".gguf") : arm.model;
 }
 

@@ -24,6 +24,15 @@ export interface Conversation {
         arms: ArmScore[];
         /** State by arm of the breakers that were not closed. */
         breakers: Record<string, string>;
+        /** The arm whose answer could be reused; empty, or absent: none. */
+        reuseArm?: string;
+        reuseExample?: string;
+        reuseSimilarity?: number;
+        reuseQuality?: number;
+        reuseBound?: number;
+        /** on, off or held_back. */
+        reuseState?: string;
+        reuseVerifies?: boolean;
         degraded: string[];
         timings: StepTiming[];
       }
@@ -95,7 +104,8 @@ export async function findConversation(
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
   const [recorded, response, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision"> & { saturation: Record<string, number> }>(
-      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, degraded, timings, template, proxy_version AS proxyVersion,
+      `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
+              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, degraded, timings, template, proxy_version AS proxyVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(

@@ -13,7 +13,9 @@ export function fallbackOf(
 ): Fallback {
   return createFallback({
     arms: arms.routed,
-    isWell: (arm) => breakers.state(arm) === "closed",
+    // What reuses answers was not chosen for this request, and has no say where the others fail.
+    isWell: (name) =>
+      breakers.state(name) === "closed" && arms.routed().find((arm) => arm.name === name)?.reuse === undefined,
     isNear: (name) => arms.configured().some((arm) => arm.name === name && isNear(arm)),
     most: config.routing.fallbacks,
     onFallback: createBreakerMetrics(metrics).fallback,

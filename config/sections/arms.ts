@@ -134,9 +134,47 @@ const recordedArm = z.strictObject({
    */
   latencySpreadMs: z.number().min(0).default(0),
 });
-export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm]);
+const reuseArm = z.strictObject({
+  ...armBase,
+  type: z.literal("reuse"),
+  /** inline alone: there is nothing to wait for. */
+  dispatch: z.literal("inline").default("inline"),
+  /** Whose requests it may answer: names, or "*" for all. Nobody's by default. */
+  tenants: z
+    .array(z.union([name, z.literal("*")]))
+    .max(10_000)
+    .default([]),
+  /** Cosine from which an example's answer may be given. */
+  minimumSimilarity: z.number().min(0).max(1).default(0.8),
+  /**
+   * Predicted chance that the answer is the right one, from which it may be given
+   * (algorithms/reuse-quality.ts).
+   */
+  minimumQuality: z.number().min(0).max(1).default(0.85),
+  /** Whether it may answer requests that bring a system message of their own. */
+  systemMessages: z.boolean().default(false),
+  /** Requests that state a temperature above 0 and no seed, too. */
+  sampled: z.boolean().default(false),
+  /**
+   * Share of the requests that it could answer which another arm answers instead, so that both
+   * answers can be compared.
+   */
+  verifyShare: z.number().min(0.001).max(1).default(0.1),
+  /** Share of wrong answers above which it is switched off, per sharing domain. */
+  limit: z.number().min(0.001).max(0.99).default(0.1),
+  /** Confidence with which the true share is below the limit while it is on. */
+  confidence: z.number().min(0.5).max(0.9999).default(0.95),
+  /** Token F1 with the other arm's answer below which the example's answer counts as wrong. */
+  agreement: z.number().min(0).max(1).default(0.5),
+  /** Verified cases older than this don't count. */
+  windowDays: z.number().positive().max(365).default(30),
+  /** Verified cases before this time don't count: set it to begin anew (ISO 8601). */
+  countFrom: z.iso.datetime({ offset: true }).optional(),
+});
+export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm, reuseArm]);
 
 export type ArmConfig = z.infer<typeof armSchema>;
 export type OpenAiArmConfig = Extract<ArmConfig, { type: "openai" }>;
 export type LlamaArmConfig = Extract<ArmConfig, { type: "llama" }>;
+export type ReuseArmConfig = Extract<ArmConfig, { type: "reuse" }>;
 export type RecordedArmConfig = Extract<ArmConfig, { type: "recorded" }>;

@@ -39,6 +39,8 @@ function describeArm(arm: ArmConfig): string {
       return `${modelOf(arm)}, a real model on this CPU, ${examples}${cost}`;
     case "recorded":
       return `a recorded log, ${examples}${cost} ${pc.dim("(OPENAI_BASE_URL and OPENAI_API_KEY: a real endpoint)")}`;
+    case "reuse":
+      return "answers of similar requests, given again as they are";
     case "openai":
       return `${arm.model} at ${new URL(arm.baseUrl).host}, ${examples}${cost}`;
   }

@@ -26,6 +26,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     usage: answer.usage,
     passthrough: answer.passthrough ?? null,
     cost: answer.cost,
+    savedCost: answer.source === "reuse" ? (work.decision.reuse?.savedCost ?? 0) : 0,
     timings: {
       plan: work.planMs,
       queue: waited(work, times) + answer.queueMs,

@@ -12,9 +12,18 @@ import { templates, type TemplateName } from "../templates.ts";
 /** What it reads of a request. */
 type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision" | "keptUnder">;
 
+interface ComposedArm {
+  name: string;
+  examples: boolean;
+  template: TemplateName;
+  system?: string | undefined;
+  /** Of an arm that gives examples' answers as they are; its answers are not kept again. */
+  reuse?: object | undefined;
+}
+
 export interface ComposeDependencies {
   /** The arms as configured now. */
-  arms: () => readonly { name: string; examples: boolean; template: TemplateName; system?: string | undefined }[];
+  arms: () => readonly ComposedArm[];
   documents: Documents;
   limits: { maxPromptBytes: number };
   /** Milliseconds since the epoch. */
@@ -43,7 +52,9 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const degraded = [...routed.decision.degraded, ...missing, ...rough];
     const { keptUnder } = routed;
     // Not what was made of less than there is, nor of documents put anew since it was recalled.
-    const isKept = degraded.length === 0 && keptUnder?.documents === digestOf(found.pieces.map(({ text }) => text));
+    const isOwn = arm?.reuse === undefined;
+    const isKept =
+      isOwn && degraded.length === 0 && keptUnder?.documents === digestOf(found.pieces.map(({ text }) => text));
     const cacheKey = isKept ? keptUnder.hash : null;
     const decision: Decision = {
       ...routed.decision,

@@ -74,6 +74,16 @@ const armColumn = (score: ArmScore): object => ({
   })),
 });
 
+const reuseColumns = (reuse: Decision["reuse"]): object => ({
+  reuse_arm: reuse?.arm ?? "",
+  reuse_example: reuse?.exampleId ?? "",
+  reuse_similarity: double(reuse?.similarity ?? 0),
+  reuse_quality: double(reuse?.quality ?? 0),
+  reuse_bound: double(reuse?.bound ?? 0),
+  reuse_state: reuse?.state ?? "",
+  reuse_verifies: reuse?.verifies ?? false,
+});
+
 export const decisionRow = (record: Decision, place: Place): Row => ({
   request_id: record.requestId,
   tenant: record.tenant,
@@ -97,6 +107,7 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   template: record.template,
   asked: record.asked,
   breakers: record.breakers,
+  ...reuseColumns(record.reuse),
   source: record.source,
   cache_key: record.cacheKey ?? "",
   degraded: record.degraded,

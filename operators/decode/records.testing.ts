@@ -97,6 +97,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     template: "chat-1",
     asked: false,
     breakers: { large: "half-open" },
+    reuse: null,
     source: "routed",
     cacheKey: "5f",
     degraded: ["policy"],

@@ -31,6 +31,7 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
     probability: 1,
     asked: false,
     breakers: {},
+    reuse: null,
     source: "cache",
     cacheKey: hash,
     degraded: [],

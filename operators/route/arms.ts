@@ -3,6 +3,7 @@
 import { capabilities, type Capability } from "../../algorithms/passthrough.ts";
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
+import type { ReuseSettings } from "../reuse-settings.ts";
 import type { TemplateName } from "../templates.ts";
 
 export interface RouteArm {
@@ -28,6 +29,8 @@ export interface RouteArm {
   maxTokens: number;
   /** Per million tokens. */
   prices: { prompt: number; completion: number };
+  /** Of the arm that gives examples' answers as they are (type reuse). */
+  reuse?: ReuseSettings | undefined;
 }
 
 export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) => string): RouteArm[] {
@@ -45,6 +48,7 @@ export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) 
     capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
     maxTokens: arm.maxTokens,
     prices: arm.prices,
+    reuse: arm.type === "reuse" ? arm : undefined,
   }));
 }
 

@@ -7,12 +7,14 @@ import { createFeatures, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } from "../../algorithms/load-bias.ts";
 import { drawIndex, type Random } from "../../algorithms/random.ts";
+import { estimateTokens } from "../../algorithms/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { ArmScore, Decision, ShownExample } from "../../schemas/types.ts";
+import type { ArmScore, Decision, ReuseTrial, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
+import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
 
@@ -50,6 +52,10 @@ export interface RouteDependencies {
   load: () => Load;
   /** The arms' breakers; absent: all are closed. */
   health?: ArmHealth;
+  /** Of an arm that reuses answers; absent: nothing is known, and it is off. */
+  reuseBound?: ReuseBound;
+  /** Told of every request that an answer could be reused for, for metrics. */
+  onReuse?: (trial: ReuseTrial, isChosen: boolean) => void;
   random: Random;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -62,6 +68,7 @@ export interface RouteDependencies {
  */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
   const { policy, arms, load, health = wellArms, random, clock, routing } = dependencies;
+  const { reuseBound = () => 1 } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
@@ -82,6 +89,8 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const allowed = capable.flatMap((arm): Contender[] => {
       if (request.allow.arms !== null && !request.allow.arms.includes(arm.name)) return [];
       const examples = arm.examples ? (selected.examplesByArm.get(arm.name) ?? []).map(shown) : [];
+      // It has nothing to give.
+      if (arm.reuse !== undefined && examples.length === 0) return [];
       const tokens = examples.reduce((sum, example) => sum + example.tokens, 0);
       const atMost = costAtMost(arm, promptCharacters, tokens, request.params.maxTokens);
       if (request.allow.maxCost !== null && atMost > request.allow.maxCost) return [];
@@ -90,36 +99,50 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const context = features({ ...selected, promptCharacters, messages, embedding, examples, cost: arm.cost });
       return [{ arm, examples, trial, context }];
     });
-    if (allowed.length === 0)
-      return refuse("no_arm", "No arm is both in allow.arms and within allow.maxCost: allow more of either.");
-    const { eligible: contenders, breakers, degraded: broken } = standing(allowed, health);
+    const own = allowed.filter(({ arm }) => arm.reuse !== undefined);
+    const {
+      eligible,
+      breakers,
+      degraded: broken,
+    } = standing(
+      allowed.filter(({ arm }) => arm.reuse === undefined),
+      health,
+    );
     degraded.push(...broken);
+    const weighed = weighReuse([...eligible, ...own], { domain: selected.domain, bound: reuseBound, random });
+    const { contenders } = weighed;
+    if (contenders.length === 0)
+      return refuse("no_arm", "No arm is both in allow.arms and within allow.maxCost: allow more of either.");
 
     const { policy: routerPolicy, problem } = policy();
     const currentLoad = load();
     const usable = contenders.every(({ context }) => context.every(Number.isFinite));
     let scored: Scored | null = null;
+    let score: (among: readonly Contender[]) => Scored | null = () => null;
     if (!usable) degraded.push("features");
     else if (routerPolicy.featureVersion === FEATURE_VERSION && (routerPolicy.version > 0 || problem === null)) {
       const biases = { ...overloadBiases(arms(), routing), load: currentLoad };
       const costWeight = request.allow.costWeight ?? costWeights.get(request.tenant) ?? routing.costWeight;
-      try {
-        scored = scoreArms(
-          contenders,
-          routerPolicy,
-          prior,
-          { ...biases, costWeight, explorationFloor: routing.explorationFloor ?? 0 },
-          random,
-        );
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error;
-      }
+      const weights = { ...biases, costWeight, explorationFloor: routing.explorationFloor ?? 0 };
+      score = (among) => {
+        try {
+          return scoreArms(among, routerPolicy, prior, weights, random);
+        } catch (error) {
+          if (!(error instanceof RangeError)) throw error;
+          return null;
+        }
+      };
+      scored = score(contenders);
     }
     if (scored === null && usable) degraded.push("policy");
 
-    const choice = scored ?? bypass(contenders, routing, usable);
+    const others = contenders.filter(({ arm }) => arm.reuse === undefined);
+    const choice = scored ?? bypass(others.length > 0 ? others : contenders, routing, usable);
     const chosen = choice.scores[choice.chosen]!;
     if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
+    const answerTokens = reusedTokens(selected, weighed.trial);
+    const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
+    if (reuse !== null) dependencies.onReuse?.(reuse, chosen.arm === reuse.arm);
     const decision: Decision = {
       requestId: request.id,
       partition: selected.position.partition,
@@ -130,7 +153,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       arms: choice.scores,
       arm: chosen.arm,
       probability: chosen.probability,
-      ...second(scored, random),
+      ...second(scored, random, weighed.trial?.arm),
       threshold: selected.threshold,
       exploredThreshold: selected.exploredThreshold,
       load: Number.isFinite(currentLoad.costlier) ? currentLoad.costlier : 0,
@@ -141,6 +164,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       template: "",
       asked: request.mayAsk && random() < routing.askShare,
       breakers,
+      reuse,
       source: "routed",
       // compose knows whether the answer may be kept.
       cacheKey: null,
@@ -151,6 +175,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     return ok({ ...selected, degraded, decision });
   };
 }
+
+const reusedTokens = ({ examplesByArm }: Pick<Selected, "examplesByArm">, trial: { arm: string } | null): number =>
+  estimateTokens((trial && examplesByArm.get(trial.arm)?.[0]?.response) ?? "");
 
 const serves = ({ capabilities = [] }: RouteArm, requires: readonly string[]): boolean =>
   requires.every((one) => (capabilities as readonly string[]).includes(one));
@@ -163,7 +190,8 @@ function overloadBiases(
   arms: readonly RouteArm[],
   { load, saturation, costWeight }: RouteConfig,
 ): Pick<Biases, "loadBias" | "saturationBias"> {
-  const costs = arms.map((arm) => arm.cost);
+  // What reuses answers is no arm that takes over others' load.
+  const costs = arms.flatMap((arm) => (arm.reuse === undefined ? [arm.cost] : []));
   return {
     loadBias: { ...load, lambda0: load.weight ?? defaultLambda0(costs) },
     saturationBias: { ...saturation, weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight) },
@@ -218,11 +246,17 @@ function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: 
 
 /**
  * When the arms are nearly even: another arm, drawn in proportion to its probability among the
- * rest, whose answer could be compared. Logged only.
+ * rest, whose answer could be compared. Logged only. Never what reuses answers.
  */
-function second(scored: Scored | null, random: Random): Pick<Decision, "secondArm" | "secondProbability"> {
+function second(
+  scored: Scored | null,
+  random: Random,
+  reuse?: string,
+): Pick<Decision, "secondArm" | "secondProbability"> {
   if (scored === null || !undecided(scored.loadFree)) return { secondArm: null, secondProbability: null };
-  const weights = scored.scores.map(({ probability }, i) => (i === scored.chosen ? 0 : probability));
+  const weights = scored.scores.map(({ probability }, i) =>
+    i === scored.chosen || scored.scores[i]!.arm === reuse ? 0 : probability,
+  );
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   if (!(total > 0)) return { secondArm: null, secondProbability: null };
   const index = drawIndex(weights, random);

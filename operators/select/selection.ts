@@ -11,12 +11,14 @@ import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
 import { VectorError } from "../../store/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded } from "../flow.ts";
+import { mayReuse, type ReuseSettings } from "../reuse-settings.ts";
 import { type CachesAtHand, exampleHash } from "./caches.ts";
 import type { Chosen, Rated } from "./choose.ts";
 import { explore } from "./explore.ts";
 import { choosePreferringCached } from "./prefer.ts";
 import { rate, type RatingModel, type Ratings } from "./rate.ts";
 import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
+import { reusable } from "./reuse.ts";
 import { isSafe, unfit, type Unfit } from "./screen.ts";
 
 export interface SelectArm extends RoomyArm {
@@ -26,6 +28,8 @@ export interface SelectArm extends RoomyArm {
   cost: number;
   /** Whether it is shown examples. */
   examples: boolean;
+  /** Of the arm that gives an example's answer as it is (reuse.ts). */
+  reuse?: ReuseSettings | undefined;
 }
 
 export interface SelectionDependencies {
@@ -125,8 +129,10 @@ export function createSelection(dependencies: SelectionDependencies) {
     const current = arms();
     // What goes to the endpoint as it is stays as it is.
     const isPlain = request.passthrough === null;
-    const showing = selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples) : [];
-    const candidates = showing.length === 0 ? [] : await nearest(asked, log);
+    const reusing = current.find(({ reuse }) => reuse !== undefined && mayReuse(request, reuse));
+    const showing =
+      selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
+    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, log);
     const vector = asked.embedding ?? noFeatures;
     const asker = { requestId: request.id, tenant: request.tenant, domain, vector };
     const space = {
@@ -165,6 +171,12 @@ export function createSelection(dependencies: SelectionDependencies) {
       const limits = { ...selection, threshold: exploration.threshold ?? inForce, tokenBudget: rooms[a]! };
       byArm.set(arm.name, choosePreferringCached(rated, limits, exploration.trial));
     });
+    if (reusing?.reuse !== undefined) {
+      // Its own limits hold, not those of a prompt.
+      const readable = screened.flatMap((one) => (unfit(one.candidate, asker, -1) === null ? [one.candidate] : []));
+      const kept = reusable({ request, question }, readable, reusing.reuse);
+      if (kept !== null) byArm.set(reusing.name, { ...noChoice, examples: [kept] });
+    }
     return {
       byArm,
       budgets: new Map(showing.map(({ name }, a) => [name, rooms[a]!])),

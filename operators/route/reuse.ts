@@ -1,0 +1,67 @@
+// Whether an arm of type reuse may be chosen for a request (docs/arms.md, reuse): while the bound
+// of its wrong answers is below its limit, and but for a share of the requests, drawn by chance
+// before anything is known of them, that other arms answer. On these, and on all while it is off,
+// chance says once more what would have been chosen: so the answers that are compared are a fair
+// sample of those that it gives, and the probabilities of the arms that may be chosen stay exact.
+// Pure but for the random source.
+import type { Random } from "../../algorithms/random.ts";
+import type { ReuseTrial } from "../../schemas/types.ts";
+import { costAtMost } from "./arms.ts";
+import type { Contender, Scored } from "./score.ts";
+
+/** How often an arm's answers in a sharing domain are wrong, at the most; 1: nothing is known. */
+export type ReuseBound = (arm: string, domain: string) => number;
+
+export interface Weighed {
+  /** Those that may be chosen. */
+  contenders: readonly Contender[];
+  /** Those that could have been but for the arm's state and chance. */
+  all: readonly Contender[];
+  trial: ReuseTrial | null;
+}
+
+export function weighReuse(
+  all: readonly Contender[],
+  { domain, bound, random }: { domain: string; bound: ReuseBound; random: Random },
+): Weighed {
+  const own = all.find(({ arm }) => arm.reuse !== undefined);
+  const [kept] = own?.examples ?? [];
+  if (own?.arm.reuse === undefined || kept === undefined) return { contenders: all, all, trial: null };
+  const { verifyShare, limit } = own.arm.reuse;
+  const upper = bound(own.arm.name, domain);
+  const others = all.filter((one) => one !== own);
+  const heldBack = random() < verifyShare && others.length > 0;
+  const state = upper <= limit ? (heldBack ? "held_back" : "on") : "off";
+  const trial: ReuseTrial = {
+    ...{ arm: own.arm.name, exampleId: kept.id, similarity: kept.similarity, quality: kept.helpfulness },
+    ...{ bound: upper, state, verifies: false, savedCost: 0 },
+  };
+  return { contenders: state === "on" ? all : others, all, trial };
+}
+
+export interface Settling {
+  /** Chooses among all contenders, with a draw of its own; null: they can't be scored. */
+  score: (contenders: readonly Contender[]) => Scored | null;
+  /** Of the choice that counts; null: it was no draw. */
+  scored: Scored | null;
+  promptCharacters: number;
+  /** Tokens of the example's answer. */
+  answerTokens: number;
+}
+
+/** What is logged: whether the answers are compared, and what the reused one saves. */
+export function settleReuse(
+  { all, trial }: Weighed,
+  { score, scored, promptCharacters, answerTokens }: Settling,
+): ReuseTrial | null {
+  if (trial === null || scored === null) return trial;
+  const shadow = trial.state === "on" ? scored : score(all);
+  const verifies = trial.state !== "on" && shadow?.scores[shadow.chosen]?.arm === trial.arm;
+  const [instead] = (shadow?.scores ?? [])
+    .filter(({ arm }) => arm !== trial.arm)
+    .sort((one, other) => other.mean - other.bias - (one.mean - one.bias));
+  const arm = all.find((one) => one.arm.name === instead?.arm)?.arm;
+  const tokens = instead?.examples.reduce((sum, example) => sum + example.tokens, 0) ?? 0;
+  const savedCost = arm === undefined ? 0 : costAtMost(arm, promptCharacters, tokens, Math.max(1, answerTokens));
+  return { ...trial, verifies, savedCost };
+}

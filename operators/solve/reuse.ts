@@ -1,0 +1,30 @@
+// How often reused answers are wrong in each sharing domain, at the most (algorithms/error-bound.ts):
+// one tenant's bad examples switch the arm off for nobody else. Pure.
+import { watchErrors, type ErrorWatch } from "../../algorithms/error-bound.ts";
+import type { ReuseCase } from "../learnt.ts";
+
+export type ReuseDomains = ReadonlyMap<string, ErrorWatch>;
+
+export interface JudgeReuseDependencies {
+  judging: () => { limit: number; confidence: number };
+}
+
+export function createJudgeReuse({ judging }: JudgeReuseDependencies) {
+  return function judgeReuse({ cases }: { cases: readonly ReuseCase[] }): { domains: ReuseDomains } {
+    return { domains: judgeDomains(cases, judging()) };
+  };
+}
+
+/** cases: in the order of their requests. */
+export function judgeDomains(
+  cases: readonly ReuseCase[],
+  settings: { limit: number; confidence: number },
+): ReuseDomains {
+  const byDomain = new Map<string, ReuseCase[]>();
+  for (const one of cases) {
+    const known = byDomain.get(one.domain);
+    if (known === undefined) byDomain.set(one.domain, [one]);
+    else known.push(one);
+  }
+  return new Map([...byDomain].map(([domain, its]) => [domain, watchErrors(its, settings)]));
+}
