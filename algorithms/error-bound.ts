@@ -60,7 +60,7 @@ export interface ErrorWatch {
   alarms: number;
 }
 
-/** At the limit itself, and worse at no lower rate, an alarm comes once in so many cases at most. */
+/** At the limit itself an alarm comes once in so many cases at most, and less often below it. */
 const casesBetweenAlarms = 200;
 
 export interface WatchSettings {

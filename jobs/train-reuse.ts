@@ -20,7 +20,7 @@ const program = fileURLToPath(new URL("./train-reuse.py", import.meta.url));
 const tolerance = 0.02;
 const longestMs = 600_000;
 
-/** rows: of reuse-features.ts. Rejects when Python can't be had, or the trees give something else. */
+/** rows: of reuse-features.ts. Rejects when Python can't be had, or the trees differ here. */
 export async function trainReuse(
   rows: readonly (readonly number[])[],
   labels: readonly boolean[],

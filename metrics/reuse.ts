@@ -1,6 +1,5 @@
 // Answers of examples given as they are (docs/arms.md, reuse).
 import { Counter } from "prom-client";
-import type { ReuseTrial } from "../schemas/types.ts";
 import { gaugesOf, oncePerRegistry } from "./instruments.ts";
 import type { MetricsRegistry } from "./stage.ts";
 
@@ -8,7 +7,7 @@ export interface ReuseMetrics {
   /** In how many sharing domains the arm is on, and off. */
   domains(count: { on: number; off: number }): void;
   /** A request that an example's answer could be given to. */
-  decided(trial: ReuseTrial, isChosen: boolean): void;
+  decided(trial: { state: string; verifies: boolean; savedCost: number }, isChosen: boolean): void;
 }
 
 export const createReuseMetrics = oncePerRegistry((registry: MetricsRegistry): ReuseMetrics => {

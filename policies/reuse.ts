@@ -1,7 +1,7 @@
 // The policy `reuse`: how often the answers of the arm that reuses them are wrong, at the most, in
-// each sharing domain (docs/arms.md, reuse). learn publishes it, plan goes by it. A process that has
-// heard nothing new for an hour takes the arm as unknown, and so off: nobody watches it then. This
-// file is the codec of its body, and the state of a process that follows it.
+// each sharing domain (docs/arms.md, reuse). learn publishes it, plan goes by it. A process that
+// has heard nothing new for an hour takes the arm as unknown, and so off: nobody watches it then.
+// This file is the codec of its body, and the state of a process that follows it.
 import { z } from "zod";
 import type { Policy } from "../schemas/types.ts";
 import { createNewest } from "./newest.ts";

@@ -34,7 +34,7 @@ export function auc({ order, ends }: Ranked, same: Uint8Array, weights: Float64A
   return above > 0 && other > 0 ? sum / (above * other) : Number.NaN;
 }
 
-/** Largest share of the requests that a threshold serves while at most `wrong` of them are wrong. */
+/** Largest share of the requests that a threshold serves with at most `wrong` of them wrong. */
 export function hitsAt({ order, ends }: Ranked, same: Uint8Array, weights: Float64Array, wrong: number): number {
   let [served, bad, best, total] = [0, 0, 0, 0];
   for (let k = 0; k < order.length; k++) {

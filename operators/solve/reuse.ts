@@ -1,5 +1,5 @@
-// How often reused answers are wrong in each sharing domain, at the most (algorithms/error-bound.ts):
-// one tenant's bad examples switch the arm off for nobody else. Pure.
+// How often reused answers are wrong in each sharing domain, at the most
+// (algorithms/error-bound.ts): one tenant's bad examples switch the arm off for nobody else. Pure.
 import { watchErrors, type ErrorWatch } from "../../algorithms/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
 
