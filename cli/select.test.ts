@@ -35,7 +35,7 @@ const found: Inspected = {
   embeddingModel: "test-8",
   byArm: new Map([
     ["small", chosen],
-    ["large", { examples: [], verdicts: [], trial: null }],
+    ["large", { examples: [], settled: [], open: 0, verdicts: [], trial: null }],
   ]),
   budgets: new Map([["small", 100]]),
   candidates: 7,

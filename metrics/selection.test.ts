@@ -8,9 +8,9 @@ it("counts candidates, examples shown, reasons and explored requests", async () 
   expect(createSelectionMetrics(registry)).toBe(metrics);
   const reasons = (...all: string[]) => all.map((reason) => ({ reason }));
   const atHand = { reason: "shown", candidate: { cached: true } };
-  const small = { examples: [1, 2], verdicts: [atHand, ...reasons("forced_in", "too_many", "too_many")], trial: {} };
+  const small = { examples: [1, 2], settled: [atHand, ...reasons("forced_in")], open: 2, trial: {} };
   metrics.count({ candidates: 4, byArm: new Map([["small", small]]), exploredThreshold: null });
-  const none = { examples: [], verdicts: [], trial: null };
+  const none = { examples: [], settled: [], open: 0, trial: null };
   metrics.count({ candidates: 0, byArm: new Map([["small", none]]), exploredThreshold: 0.4 });
 
   const lines = (await registry.metrics()).split("\n");

@@ -10,7 +10,10 @@ export interface CountedSelection {
     string,
     {
       examples: readonly unknown[];
-      verdicts: readonly { reason: string; candidate?: { cached?: boolean } }[];
+      /** Why they are shown, or why not. */
+      settled: readonly { reason: string; candidate?: { cached?: boolean } }[];
+      /** Candidates besides: there were enough before their turn came. */
+      open: number;
       trial: object | null;
     }
   >;
@@ -39,7 +42,9 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   });
   const verdicts = new Counter({
     name: "precedent_selection_candidates_total",
-    help: "Candidates by what became of them for an arm: shown, or why they were not.",
+    help:
+      "Candidates by what became of them for an arm: shown, or why they were not. too_many: enough were " +
+      "taken before their turn came, near-duplicates of those included.",
     labelNames: ["arm", "reason"],
     registers,
   });
@@ -59,14 +64,15 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   return {
     count({ candidates: found, byArm, exploredThreshold }) {
       candidates.observe(found);
-      for (const [arm, { examples, verdicts: given }] of byArm) {
+      for (const [arm, { examples, settled, open }] of byArm) {
         shown.observe({ arm }, examples.length);
         const reasons = new Map<string, number>();
-        for (const { reason, candidate } of given) {
+        for (const { reason, candidate } of settled) {
           reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
           if (reason === "shown" || reason === "forced_in")
             cached.inc({ arm, cached: candidate?.cached === true ? "yes" : "no" });
         }
+        if (open > 0) reasons.set("too_many", open);
         for (const [reason, count] of reasons) verdicts.inc({ arm, reason }, count);
       }
       if (exploredThreshold !== null) explored.inc({ kind: "threshold" });

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { splitOrigin } from "../../algorithms/origin.ts";
 import { createAssigner } from "./assigner.ts";
+import { createHeartbeats } from "./heartbeats.ts";
 import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";
 import { forgetOutOfRange, listenOutOfRange } from "./kafkajs-out-of-range.ts";
 import { rivalsOf, type Holders } from "./rivals.ts";
@@ -39,6 +40,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
   const { holders } = options;
   const life = randomUUID();
   const heartbeatMs = Math.min(3_000, Math.floor(sessionTimeoutMs / 6));
+  const beatDuring = createHeartbeats(heartbeatMs);
   let owned: TopicPartition[] = [];
   let memberId: string | undefined;
   let stopped = false;
@@ -117,18 +119,12 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
         // rejoin, it has to let go.
         let rejoin = false;
         const isStale = (): boolean => rejoin || stopped || sought();
-        const beat = setInterval(() => {
-          heartbeat().catch(() => (rejoin = true));
-        }, heartbeatMs);
+        const beat = (): void => void heartbeat().catch(() => (rejoin = true));
         const records = batch.messages.map(toRawRecord);
         // Not in kafkajs' types; records below it are left out of messages.
         const { fetchedOffset } = batch as EachBatchPayload["batch"] & { fetchedOffset: string };
         const span = { from: Number(fetchedOffset), next: Number(batch.lastOffset()) + 1 };
-        try {
-          await handlers.onBatch(batch.topic, batch.partition, records, span, isStale);
-        } finally {
-          clearInterval(beat);
-        }
+        await beatDuring(beat, handlers.onBatch(batch.topic, batch.partition, records, span, isStale));
       },
     });
 

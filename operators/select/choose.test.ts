@@ -132,6 +132,27 @@ describe("a trial", () => {
   });
 });
 
+/** The same choice by comparing every open candidate with every taken one: what may be left out is left in. */
+function comparingAll({ verdicts, trial }: Chosen, limits: ChooseLimits): string[] {
+  const forced = verdicts.filter(({ reason }) => reason === "forced_in").map(({ candidate: one }) => one);
+  const choosable = ["shown", "near_duplicate", "over_budget", "too_many"];
+  const open = verdicts
+    .filter(({ reason, candidate: { example } }) => choosable.includes(reason) && example.id !== trial?.id)
+    .map(({ candidate: one }) => one)
+    .sort((a, b) => b.helpfulness - a.helpfulness || (a.example.id < b.example.id ? -1 : 1));
+  const taken = [...forced];
+  while (taken.length < limits.examples) {
+    const nearest = (one: Rated): number => Math.max(0, ...taken.map(({ vector }) => dot(vector, one.vector)));
+    const unlike = open.filter((one) => taken.every(({ vector }) => dot(vector, one.vector) < limits.nearDuplicate));
+    const score = (one: Rated): number => limits.relevance * one.helpfulness - (1 - limits.relevance) * nearest(one);
+    const [best] = [...unlike].sort((a, b) => score(b) - score(a));
+    if (best === undefined) break;
+    open.splice(open.indexOf(best), 1);
+    if (taken.reduce((sum, { tokens }) => sum + tokens, best.tokens) <= limits.tokenBudget) taken.push(best);
+  }
+  return taken.map(({ example }) => example.id);
+}
+
 test("whatever the candidates, the choice keeps every limit, misses nothing that fits, and gives a reason for each", () => {
   const unit = fc.constantFrom([1, 0], [0, 1], [0.6, 0.8], [0.8, 0.6], [-1, 0]);
   const given = fc.record({
@@ -161,6 +182,8 @@ test("whatever the candidates, the choice keeps every limit, misses nothing that
         });
         const chosen = chooseExamples(candidates, within, draw);
         const { examples, verdicts } = chosen;
+        expect(chosen.settled.length + chosen.open).toBe(candidates.length);
+        expect(ids(chosen).sort()).toEqual(comparingAll(chosen, within).sort());
         const total = examples.reduce((sum, one) => sum + one.tokens, 0);
         expect(examples.length).toBeLessThanOrEqual(within.examples);
         expect(total).toBeLessThanOrEqual(within.tokenBudget);

@@ -80,8 +80,28 @@ export interface Chosen {
   /** The most helpful last. */
   examples: SelectedExample[];
   trial: ExampleTrial | null;
-  /** One for each candidate, in their order. */
-  verdicts: Verdict[];
+  /** What became of those on which the choice depended. */
+  readonly settled: readonly Verdict[];
+  /** How many others there are. */
+  readonly open: number;
+  /**
+   * One for each candidate, in their order. Made when it is read, from the comparisons that the
+   * choice did not need: no served request has a use for them.
+   */
+  readonly verdicts: readonly Verdict[];
+}
+
+/**
+ * One that may still be taken. It is compared with the taken ones only when it seems the best: what
+ * it is still to be compared with can only make it less relevant, so the others can wait. Of 30
+ * open ones some five are ever compared.
+ */
+interface Open {
+  candidate: Rated;
+  /** Cosine with the most similar of those it was compared with. */
+  nearest: number;
+  /** With how many of those taken it was compared. */
+  compared: number;
 }
 
 /** By id at last, so that the same candidates always give the same prompt. */
@@ -95,9 +115,9 @@ export function chooseExamples(
   limits: ChooseLimits,
   draw: TrialDraw | null = null,
 ): Chosen {
-  const reasons = new Map<Rated, Omit<Verdict, "candidate">>();
+  const verdicts = new Map<Rated, Verdict>();
   const settle = (candidate: Rated, reason: Reason, of: string | null = null): void => {
-    reasons.set(candidate, { reason, of });
+    verdicts.set(candidate, { candidate, reason, of });
   };
   const possible = candidates.filter((candidate) => {
     const reason = impossible(candidate, limits.tokenBudget);
@@ -110,11 +130,10 @@ export function chooseExamples(
   const tried = draw === null || limits.examples === 0 ? undefined : possible[Math.floor(draw.pick * possible.length)];
   if (tried !== undefined && draw?.shown === false) settle(tried, "kept_out");
 
-  const open = new Map<Rated, number>();
-  for (const candidate of [...possible].sort(mostHelpfulFirst)) {
+  const open: Open[] = [];
+  for (const candidate of possible.sort(mostHelpfulFirst)) {
     if (candidate === tried) continue;
-    // Value: cosine with the most similar of those taken.
-    if (candidate.helpfulness >= limits.threshold) open.set(candidate, 0);
+    if (candidate.helpfulness >= limits.threshold) open.push({ candidate, nearest: 0, compared: 0 });
     else settle(candidate, "below_threshold");
   }
 
@@ -123,42 +142,58 @@ export function chooseExamples(
   const take = (candidate: Rated, reason: Reason): void => {
     taken.push(candidate);
     settle(candidate, reason);
-    open.delete(candidate);
     left -= candidate.tokens;
-    // By the questions alone: two questions with one answer are evidence, and a small model follows
-    // it (docs/measurements.md).
-    for (const [other, nearest] of open) {
-      const cosine = dot(candidate.vector, other.vector);
-      if (cosine < limits.nearDuplicate) open.set(other, Math.max(nearest, cosine));
-      else {
-        settle(other, "near_duplicate", candidate.example.id);
-        open.delete(other);
-      }
-    }
   };
 
   if (tried !== undefined && draw?.shown === true) take(tried, "forced_in");
-  while (taken.length < limits.examples && open.size > 0) {
+  while (taken.length < limits.examples && open.length > 0) {
     const best = mostRelevant(open, limits);
-    if (best.tokens <= left) take(best, "shown");
-    else {
-      settle(best, "over_budget");
-      open.delete(best);
-    }
+    const one = open[best]!;
+    const { candidate } = one;
+    const already = one.compared === taken.length;
+    const twin = already ? null : compare(one, taken, limits.nearDuplicate);
+    if (twin !== null) settle(candidate, "near_duplicate", twin.example.id);
+    else if (!already) continue;
+    else if (candidate.tokens <= left) take(candidate, "shown");
+    else settle(candidate, "over_budget");
+    open.splice(best, 1);
   }
-  for (const [candidate] of open) settle(candidate, "too_many");
 
   return {
-    examples: taken
+    // A copy: those that are open are compared with the taken ones in their order.
+    examples: [...taken]
       .sort(mostHelpfulFirst)
       .reverse()
       .map((candidate) => selectedExample(candidate, candidate === tried, bonusOf(candidate, limits))),
     trial: tried === undefined || draw === null ? null : trialOf(tried, draw),
-    verdicts: candidates.map((candidate) => ({
-      candidate,
-      ...(reasons.get(candidate) ?? { reason: "unusable", of: null }),
-    })),
+    settled: [...verdicts.values()],
+    open: open.length,
+    get verdicts() {
+      for (const one of open.splice(0)) {
+        const twin = compare(one, taken, limits.nearDuplicate);
+        if (twin === null) settle(one.candidate, "too_many");
+        else settle(one.candidate, "near_duplicate", twin.example.id);
+      }
+      return candidates.map(
+        (candidate): Verdict => verdicts.get(candidate) ?? { candidate, reason: "unusable", of: null },
+      );
+    },
   };
+}
+
+/**
+ * Compares with those taken since the last time, in turn, by the questions alone: two questions
+ * with one answer are evidence, and a small model follows it (docs/measurements.md). Gives the
+ * first of which it is a near-duplicate; null: of none.
+ */
+function compare(one: Open, taken: readonly Rated[], nearDuplicate: number): Rated | null {
+  for (; one.compared < taken.length; one.compared++) {
+    const other = taken[one.compared]!;
+    const cosine = dot(other.vector, one.candidate.vector);
+    if (!(cosine < nearDuplicate)) return other;
+    one.nearest = Math.max(one.nearest, cosine);
+  }
+  return null;
 }
 
 function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number): Reason | null {
@@ -171,18 +206,19 @@ function impossible({ unfit, helpfulness, tokens }: Rated, tokenBudget: number):
 const bonusOf = ({ cached = false }: Rated, { cachedBonus = 0 }: ChooseLimits): number => (cached ? cachedBonus : 0);
 
 /**
- * The first of the best by lambda h - (1 - lambda) max cosine, h with the bonus; not called with
- * none.
+ * Where the first of the best by lambda h - (1 - lambda) max cosine stands, h with the bonus; not
+ * called with none.
  */
-function mostRelevant(open: ReadonlyMap<Rated, number>, limits: ChooseLimits): Rated {
+function mostRelevant(open: readonly Open[], limits: ChooseLimits): number {
   const lambda = limits.relevance;
-  let best: Rated | undefined;
+  let best = 0;
   let bestScore = -Infinity;
-  for (const [candidate, nearest] of open) {
+  for (let i = 0; i < open.length; i++) {
+    const { candidate, nearest } = open[i]!;
     const score = lambda * (candidate.helpfulness + bonusOf(candidate, limits)) - (1 - lambda) * nearest;
-    if (score > bestScore) [best, bestScore] = [candidate, score];
+    if (score > bestScore) [best, bestScore] = [i, score];
   }
-  return best!;
+  return best;
 }
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {

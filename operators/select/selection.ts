@@ -98,7 +98,7 @@ interface Screened {
 }
 
 const neutral = 0.5;
-const noChoice: Chosen = { examples: [], trial: null, verdicts: [] };
+const noChoice: Chosen = { examples: [], trial: null, settled: [], open: 0, verdicts: [] };
 const noFeatures = new Float32Array(0);
 
 export function createSelection(dependencies: SelectionDependencies) {
