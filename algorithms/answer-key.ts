@@ -34,7 +34,7 @@ export function answerKey({ request, domain, arms, documents }: Asked): string {
   // Who asks under which id and when, where the answer goes and who hears of it under way; what may
   // be kept is decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [
-    ...(["id", "createdAt", "replyPartition", "deltas", "mayAsk", "privacy"] as const),
+    ...(["id", "createdAt", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy"] as const),
     // In `domain`.
     ...(["tenant", "domain"] as const),
   ]);

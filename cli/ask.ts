@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createLog } from "../runtime/log.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
+import type { RecordOf } from "../schemas/records.ts";
 import type { Decision, Request, Response } from "../schemas/types.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -14,6 +15,8 @@ interface Options {
   tenant: string;
   domain?: string;
   arm?: string[];
+  mayAsk?: boolean;
+  compare?: boolean;
   timeout: number;
   json?: boolean;
 }
@@ -22,6 +25,8 @@ export interface Answered {
   response: Response;
   /** Null where none was made: a repeat of an id, a refusal. */
   decision: Decision | null;
+  /** The second arm's answer; null where it did not come in time. Absent: there is none. */
+  alternative?: Response | null;
 }
 
 export function addAsk(program: Command, io: Io): void {
@@ -32,6 +37,8 @@ export function addAsk(program: Command, io: Io): void {
     .option("-t, --tenant <name>", "owner of the request", "default")
     .option("-d, --domain <name>", "sharing domain inside the tenant")
     .option("-a, --arm <names>", "only these arms may answer, separated by commas", parseNames())
+    .option("--may-ask", "feedback may be asked for: the answer says whether it is")
+    .option("--compare", "a second arm may answer, too, where the arms are nearly even; goes with --may-ask")
     .option("--timeout <time>", "how long to wait: 500ms, 90s, 2m", parseDuration, 120_000)
     .option("--json", "response and decision as JSON")
     .action(async (question: string, options: Options, command: Command) => {
@@ -51,13 +58,15 @@ export function addAsk(program: Command, io: Io): void {
 /** A request of one user turn with a fresh id. */
 export function requestOf(
   question: string,
-  { tenant, domain, arm, timeout }: Pick<Options, "tenant" | "domain" | "arm" | "timeout">,
+  { tenant, domain, arm, timeout, mayAsk, compare }: Omit<Options, "json">,
 ): Request & { id: string } {
   return plainRequest(question, {
     id: uuid(),
     tenant,
     domain: domain ?? null,
     allow: { arms: arm ?? null, maxCost: null, deadlineMs: timeout, costWeight: null },
+    mayAsk: mayAsk === true || compare === true,
+    mayCompare: compare === true,
     metadata: { client: "precedent ask" },
     createdAt: Date.now(),
   });
@@ -76,9 +85,10 @@ async function ask(
   const { prefix } = config.kafka;
   const responses = promised<Response>();
   const decisions = promised<Decision>();
-  const listen = <N extends "responses" | "decisions">(
+  const alternatives = promised<Response>();
+  const listen = <N extends "responses" | "decisions" | "alternatives">(
     topic: N,
-    found: (record: { responses: Response; decisions: Decision }[N]) => void,
+    found: (record: RecordOf[N]) => void,
   ) =>
     kafka.tailTopic(`${prefix}${topic}`, ({ value }) => {
       if (value === null) return;
@@ -86,7 +96,11 @@ async function ask(
         if (decoded.ok && decoded.value.requestId === request.id) found(decoded.value);
       }, responses.reject);
     });
-  const tails = await Promise.all([listen("responses", responses.resolve), listen("decisions", decisions.resolve)]);
+  const tails = await Promise.all([
+    listen("responses", responses.resolve),
+    listen("decisions", decisions.resolve),
+    ...(request.mayCompare ? [listen("alternatives", alternatives.resolve)] : []),
+  ]);
   const producer = kafka.plainProducer();
   try {
     await producer.send([{ topic: `${prefix}requests`, key: request.id, value: codec.encode("requests", request) }]);
@@ -95,7 +109,9 @@ async function ask(
       throw new CommandError(`no response to ${request.id} within ${timeoutMs} ms: do the stages run (precedent up)?`);
     }
     const decided = response.source === "none" ? 200 : decisionWaitMs;
-    return { response, decision: await within(decisions.promise, decided, signal) };
+    const decision = await within(decisions.promise, decided, signal);
+    if (response.alternative === null) return { response, decision };
+    return { response, decision, alternative: await within(alternatives.promise, timeoutMs, signal) };
   } finally {
     await Promise.allSettled([producer.close(), ...tails.map((tail) => tail.stop())]);
   }

@@ -208,6 +208,8 @@ describe("ask", () => {
         error: { code: "unknown_arm", message: "there is no such arm" },
         passthrough: null,
         degraded: ["embedder"],
+        asked: false,
+        alternative: null,
         createdAt: 1,
       },
     });

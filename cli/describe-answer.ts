@@ -2,7 +2,16 @@
 import pc from "picocolors";
 import type { Decision, Response } from "../schemas/types.ts";
 
-export function describeAnswer({ response, decision }: { response: Response; decision: Decision | null }): string {
+/** `alternative`: null where it did not come in time, absent where there is none. */
+export function describeAnswer({
+  response,
+  decision,
+  alternative,
+}: {
+  response: Response;
+  decision: Decision | null;
+  alternative?: Response | null;
+}): string {
   const lines: string[] = [];
   if (response.status === "ok") lines.push(response.text);
   else lines.push(pc.red(`${response.status}: ${response.error?.code ?? ""} ${response.error?.message ?? ""}`.trim()));
@@ -17,8 +26,21 @@ export function describeAnswer({ response, decision }: { response: Response; dec
   for (const { arm, code } of response.failedArms)
     lines.push(pc.yellow(`${arm} failed (${code}): another arm took over`));
   if (response.degraded.length > 0) lines.push(pc.yellow(`degraded: ${response.degraded.join(", ")}`));
-  lines.push(pc.dim(`request ${response.requestId}`));
+  lines.push(...describeAsking(response, alternative), pc.dim(`request ${response.requestId}`));
   return `${lines.join("\n")}\n`;
+}
+
+/** What the client is asked, and the other answer that it is to be compared with. */
+function describeAsking({ asked, requestId, alternative: arm }: Response, other?: Response | null): string[] {
+  if (!asked) return [];
+  if (arm === null) return [`What do you think of it? precedent feedback ${requestId} up`];
+  const text =
+    other?.status === "ok" ? other.text : `none came${other?.error ? `: ${other.error.code} ${other.error.message}` : ""}`;
+  return [
+    pc.bold(`The answer of ${arm}, for comparison`),
+    text,
+    `Is the first one better? precedent feedback ${requestId} better --against ${arm}`,
+  ];
 }
 
 function describeDecision(decision: Decision): string[] {

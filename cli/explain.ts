@@ -70,6 +70,14 @@ function describeReuse(decision: NonNullable<Conversation["decision"]>): string[
   ];
 }
 
+/** Whether feedback was asked for, and why; nothing when it was not. */
+function describeAsking({ asked, askProbability, secondArm }: NonNullable<Conversation["decision"]>): string[] {
+  if (!asked) return [];
+  const share = askProbability === null ? "" : ` (probability ${askProbability.toPrecision(3)})`;
+  const why = secondArm === null ? "drawn at random" : `the arms were nearly even; the second was ${secondArm}`;
+  return [`  feedback asked for${share}: ${why}`];
+}
+
 /** Plan times its own call of an inline arm; what it queues has none. */
 const describeDispatch = (decision: Conversation["decision"]): string =>
   decision?.timings.some(({ operator }) => operator === "call") === true ? " inline (called by plan)" : "";
@@ -80,6 +88,7 @@ function describeConversation({
   examples,
   trial,
   response,
+  alternative,
   feedback,
   reward,
   admission,
@@ -111,7 +120,7 @@ function describeConversation({
         ]),
       ).trimEnd(),
     );
-    lines.push(...describeLoad(decision), ...describeBreakers(decision), ...describeReuse(decision));
+    lines.push(...describeLoad(decision), ...describeBreakers(decision), ...describeReuse(decision), ...describeAsking(decision));
     const { template, proxyVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;
@@ -161,6 +170,19 @@ function describeConversation({
     lines.push(
       pc.dim(
         `  ${arm ?? source} (${model ?? "?"}), ${source}${describeDispatch(decision)}, ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
+      ),
+    );
+  }
+
+  if (alternative !== undefined) {
+    const { status, text, arm, model, totalMs, promptTokens, completionTokens, cost, errorCode, errorMessage } =
+      alternative;
+    lines.push(
+      "",
+      pc.bold("second answer, for comparison"),
+      status === "ok" ? indent(text) : pc.red(`  ${status}: ${errorCode ?? ""} ${errorMessage ?? ""}`),
+      pc.dim(
+        `  ${arm ?? "?"} (${model ?? "?"}), ${totalMs.toFixed(0)} ms, ${promptTokens} + ${completionTokens} tokens, cost ${cost.toPrecision(3)}`,
       ),
     );
   }

@@ -57,6 +57,8 @@ const response: Response = {
   error: null,
   passthrough: null,
   degraded: [],
+  asked: false,
+  alternative: null,
   createdAt: 0,
 };
 const options = {

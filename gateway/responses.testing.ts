@@ -21,6 +21,8 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   error: null,
   passthrough: null,
   degraded: [],
+  asked: false,
+  alternative: null,
   createdAt: 1_700_000_000_123,
   ...change,
 });

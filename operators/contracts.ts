@@ -26,7 +26,7 @@ export function planContract({
   };
 }
 
-export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work", "responses"> {
+export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work", "responses" | "alternatives"> {
   return {
     // Work comes from plan, whose clock is one of ours; it may have waited for long.
     toleranceMs: Infinity,
@@ -37,9 +37,9 @@ export function generateContract({ partitions, clock }: ContractDependencies): S
       const now = clock();
       const failure = { kind: "failure", code, message, attempts: 0, retriable: false } as const;
       const response = { ...failedResponse(record, requestId, failure, { called: now, finished: now }), status };
-      return [
-        { output: "responses", key: requestId, record: response, ...replyPartition(record.request, partitions()) },
-      ];
+      return record.role === "alternative"
+        ? [{ output: "alternatives", key: requestId, record: response }]
+        : [{ output: "responses", key: requestId, record: response, ...replyPartition(record.request, partitions()) }];
     },
   };
 }

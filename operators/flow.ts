@@ -77,7 +77,7 @@ export interface Routed extends Selected {
 /** After compose: what plan hands over to generate. */
 export interface Composed {
   work: Work;
-  /** The work and its decision. */
+  /** The work and its decision; after pair, also the work for the second arm. */
   emits: Emit<"work" | "decisions">[];
 }
 
@@ -95,6 +95,6 @@ export interface Prompt {
 }
 /** After call: answered, failed for good, or another arm's to answer. */
 export interface Called extends Linked {
-  /** The response and what is kept of it, or the work for the other arm. */
-  emits: Emit<"responses" | "work" | "answers">[];
+  /** The response and what is kept of it, the second answer, or the work for the other arm. */
+  emits: Emit<"responses" | "alternatives" | "work" | "answers">[];
 }

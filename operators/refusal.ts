@@ -53,6 +53,8 @@ export function refusedResponse(
     error: { code, message },
     passthrough: null,
     degraded: [],
+    asked: false,
+    alternative: null,
     createdAt: now,
   };
   return { output: "responses", key: request.id, record, ...replyPartition(request, partitions) };

@@ -35,6 +35,8 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     helpfulnessFeatures: 1,
     template: "",
     asked: false,
+    askProbability: 0,
+    alternative: false,
     breakers: {},
     reuse: null,
     source: "routed",

@@ -4,6 +4,7 @@ import { createCallInline } from "../operators/call/inline.ts";
 import { createCompose } from "../operators/compose/compose.ts";
 import { planContract } from "../operators/contracts.ts";
 import { createEmbed } from "../operators/embed/embed.ts";
+import { createPair } from "../operators/pair/pair.ts";
 import { createRecall } from "../operators/recall/recall.ts";
 import { createRoute } from "../operators/route/route.ts";
 import { createSelect } from "../operators/select/select.ts";
@@ -39,5 +40,6 @@ export const plan = pipeline()
   .step("select", createSelect)
   .step("route", createRoute)
   .step("compose", createCompose)
+  .step("pair", createPair)
   .step("call", createCallInline)
   .end();

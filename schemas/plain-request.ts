@@ -13,6 +13,7 @@ export function plainRequest<R extends Partial<Request>>(question: string, more:
     allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null },
     privacy: { cache: true, share: true, fresh: false },
     mayAsk: false,
+    mayCompare: false,
     replyPartition: null,
     deltas: false,
     passthrough: null,

@@ -27,6 +27,7 @@ import type {
 export interface RecordOf {
   requests: Request;
   responses: Response;
+  alternatives: Response;
   deltas: Delta;
   cancels: Cancel;
   feedback: Feedback;
@@ -57,6 +58,7 @@ export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: 
 export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
   responses: "response",
+  alternatives: "response",
   deltas: "delta",
   cancels: "cancel",
   feedback: "feedback",

@@ -101,6 +101,8 @@ export interface Decision {
   probability: number;
   secondArm: string | null;
   secondProbability: number | null;
+  /** The second arm answers, too (topic alternatives). */
+  alternative: boolean;
   /** Helpfulness threshold tau in force. */
   threshold: number;
   /** The tau tried instead on this request. */
@@ -117,6 +119,8 @@ export interface Decision {
   template: string;
   /** Feedback is asked for. */
   asked: boolean;
+  /** Probability with which feedback was to be asked for: 1 where the arms were nearly even, the random share elsewhere; null: not logged. */
+  askProbability: number | null;
   /** State of the breakers that are not closed, of arms that the request allows: an open arm could not be chosen, unless all are; a half-open one could, as a probe. */
   breakers: Record<string, string>;
   /** null: no answer could be reused. */
@@ -352,6 +356,8 @@ export interface Request {
   privacy: Privacy;
   /** The client may be asked for feedback. */
   mayAsk: boolean;
+  /** Another arm may answer, too, and the client be asked which answer is better (topic alternatives); only with mayAsk. */
+  mayCompare: boolean;
   /** Partition of responses that the client reads; null: by key. */
   replyPartition: number | null;
   /** Pieces of the answer under way are wanted, on that partition of deltas. */
@@ -501,6 +507,10 @@ export interface Response {
   /** JSON {message, logprobs}: what the endpoint's message has besides its text (tool_calls, ...), for requests with passthrough. */
   passthrough: string | null;
   degraded: string[];
+  /** Feedback is asked for. */
+  asked: boolean;
+  /** Arm that answers the same request on the topic alternatives, for comparison. */
+  alternative: string | null;
   createdAt: number;
 }
 
@@ -566,6 +576,8 @@ export interface Withdrawal {
 export interface Work {
   request: Request;
   decision: Decision;
+  /** alternative: by the second arm, for the topic alternatives and never for responses. */
+  role: "answer" | "alternative";
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];
   fallback: WorkFallback | null;

@@ -33,6 +33,11 @@ export interface Conversation {
         /** on, off or held_back. */
         reuseState?: string;
         reuseVerifies?: boolean;
+        /** Feedback was asked for; askProbability: null where it was not logged. */
+        asked: boolean;
+        askProbability: number | null;
+        /** Drawn beside the chosen one where the arms were nearly even. */
+        secondArm: string | null;
         degraded: string[];
         timings: StepTiming[];
       }
@@ -56,6 +61,21 @@ export interface Conversation {
         cost: number;
         /** What an answer given from the cache had cost. */
         savedCost?: number;
+        errorCode: string | null;
+        errorMessage: string | null;
+      }
+    | undefined;
+  /** The second arm's answer, for comparison. */
+  alternative?:
+    | {
+        status: string;
+        text: string;
+        arm: string | null;
+        model: string | null;
+        totalMs: number;
+        promptTokens: number;
+        completionTokens: number;
+        cost: number;
         errorCode: string | null;
         errorMessage: string | null;
       }
@@ -102,15 +122,19 @@ export async function findConversation(
   const parameters = { id, tenant: request.tenant };
   const one = async <T>(sql: string): Promise<T | undefined> => (await clickhouse.query<T>(sql, parameters))[0];
   const its = "request_id = {id:String} AND tenant = {tenant:String}";
-  const [recorded, response, feedback, reward, admission, trial] = await Promise.all([
+  const [recorded, response, alternative, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision"> & { saturation: Record<string, number> }>(
       `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
-              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, degraded, timings, template, proxy_version AS proxyVersion,
+              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, second_arm AS secondArm, degraded, timings, template, proxy_version AS proxyVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
       `SELECT status, text, arm, model, failed_arms AS failedArms, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
               cost, saved_cost AS savedCost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
+    ),
+    one<Of<"alternative">>(
+      `SELECT status, text, arm, model, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
+              cost, error_code AS errorCode, error_message AS errorMessage FROM alternatives FINAL WHERE ${its} AND NOT duplicate`,
     ),
     clickhouse.query<Of<"feedback">[number]>(
       `SELECT feedback_id AS id, kind, value, source, against, withdraws, text, comment, toUnixTimestamp64Milli(created_at) AS createdAt
@@ -133,7 +157,7 @@ export async function findConversation(
            WHERE NOT deleted AND domain = {domain:String} AND example_id IN {ids:Array(String)}`,
           { ids, domain: request.domain },
         );
-  return { request, decision, examples, trial, response, feedback, reward, admission };
+  return { request, decision, examples, trial, response, alternative, feedback, reward, admission };
 }
 
 /** In ClickHouse what arms lost for their saturation stands beside them. */

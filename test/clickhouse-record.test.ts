@@ -93,6 +93,26 @@ describe("record on ClickHouse", () => {
     ]);
   });
 
+  it("counts what second answers cost against what was saved, and puts both answers side by side", async () => {
+    const { stage, feed } = await startRecord();
+    await feed("requests", 0, 0, [testingRecords.requests]);
+    await feed("decisions", 0, 0, [testingRecords.decisions]);
+    const own = { ...testingRecords.responses, failedArms: [] };
+    const large = { ...own, requestId: "r0", arm: "large", cost: 1 };
+    await feed("responses", 0, 0, [own, large]);
+    await feed("alternatives", 0, 0, [{ ...testingRecords.alternatives, cost: 0.8 }]);
+    await stage.stop();
+    expect(await clickhouse.query("SELECT alternative_cost, round(saved, 6) AS saved FROM savings")).toEqual([
+      { alternative_cost: 0.8, saved: -0.041 },
+    ]);
+    expect(await clickhouse.query("SELECT arm, text, other_arm, other_text FROM answer_pairs")).toEqual([
+      { arm: "small", text: "ls -a", other_arm: "large", other_text: "ls -la" },
+    ]);
+    expect(await clickhouse.query("SELECT asked, ask_probability, alternative FROM decisions FINAL")).toEqual([
+      { asked: true, ask_probability: 1, alternative: true },
+    ]);
+  });
+
   it("the copy for a repeated id does not stand in for the first response", async () => {
     const { stage, feed } = await startRecord();
     const first = testingRecords.responses;

@@ -86,9 +86,28 @@ export const routing = z.strictObject({
    */
   fallbacks: z.number().int().min(0).max(8).default(1),
   /**
-   * Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback.
+   * Share of the requests, among those whose clients may be asked (mayAsk), that ask for feedback
+   * at random.
    */
   askShare: z.number().min(0).max(1).default(0.01),
+  /**
+   * Feedback is also asked for where the arms are nearly even: where the standard deviation of
+   * their choice probabilities is at most this share of its largest value. 0.2: two arms between
+   * 0.4 and 0.6. 0: never.
+   */
+  askWithin: z.number().min(0).max(1).default(0.2),
+  /**
+   * Second answers for comparison (topic alternatives), where the arms are nearly even and the
+   * request allows it (mayCompare). Each plan process counts its own requests, by the hour.
+   */
+  alternatives: z
+    .strictObject({
+      /** Share of the requests of a tenant that get one; 0: none. */
+      share: z.number().min(0).max(1).default(0.1),
+      /** Second answers that a tenant gets in an hour. */
+      perTenantHour: z.number().int().min(0).default(100),
+    })
+    .prefault({}),
 });
 
 export const learn = z.strictObject({

@@ -38,6 +38,8 @@ const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   requests: { config: limit(16) },
   responses: { config: limit(16) },
+  // For comparison alone; what lasts is in ClickHouse.
+  alternatives: { config: { ...limit(16), "retention.ms": String(2 * day) } },
   // Of no use once the response is there.
   deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   // Few records; whoever calls arms reads them all.

@@ -39,6 +39,7 @@ describe("the body of a chat completion", () => {
         allow: { arms: ["small"], max_cost: 0.1, deadline_ms: 1_000, cost_weight: 2 },
         privacy: { cache: false, share: false, fresh: true },
         may_ask: false,
+        may_compare: true,
       },
     });
     expect({ stream, includeUsage, model }).toEqual({ stream: true, includeUsage: true, model: "small" });
@@ -60,7 +61,7 @@ describe("the body of a chat completion", () => {
       params: { maxTokens: 7, temperature: 0.5, topP: 0.9, seed: 3, stop: ["\n"] },
       allow: { arms: ["small"], maxCost: 0.1, deadlineMs: 1_000, costWeight: 2 },
       privacy: { cache: false, share: false, fresh: true },
-      ...{ mayAsk: false, metadata: { user: "u1", a: "b" }, passthrough: null, requires: [] },
+      ...{ mayAsk: false, mayCompare: true, metadata: { user: "u1", a: "b" }, passthrough: null, requires: [] },
     });
   });
 

@@ -26,6 +26,7 @@ const own = z.strictObject({
     .strictObject({ cache: z.boolean().nullish(), share: z.boolean().nullish(), fresh: z.boolean().nullish() })
     .nullish(),
   may_ask: z.boolean().nullish(),
+  may_compare: z.boolean().nullish(),
 });
 
 const fields = {
@@ -144,6 +145,7 @@ export function chatRequest(body: unknown, served: ReadonlySet<Capability> = new
       fresh: precedent?.privacy?.fresh ?? false,
     },
     mayAsk: precedent?.may_ask ?? true,
+    mayCompare: precedent?.may_compare ?? false,
     passthrough: isPlain ? null : JSON.stringify(Object.fromEntries(members)),
     requires: capabilities.filter((one) => fields.has(one)),
     metadata: { ...(typeof user === "string" ? { user } : {}), ...metadata },

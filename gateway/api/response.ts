@@ -29,6 +29,8 @@ export const ownFields = (response: Response) => ({
   duplicate: response.duplicate,
   examples: response.exampleIds,
   degraded: response.degraded,
+  asked: response.asked,
+  alternative: response.alternative,
   timings: response.timings,
 });
 
@@ -82,6 +84,8 @@ export const responseHeaders = (response: Response): Record<string, string> => (
   ...(response.arm === null ? {} : { "x-precedent-arm": headerValue(response.arm) }),
   "x-precedent-source": response.source,
   "x-precedent-cost": String(response.cost),
+  ...(response.asked ? { "x-precedent-asked": "true" } : {}),
+  ...(response.alternative === null ? {} : { "x-precedent-alternative": headerValue(response.alternative) }),
   ...(response.duplicate ? { "x-precedent-duplicate": "true" } : {}),
 });
 

@@ -3,7 +3,7 @@ import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { Outcome } from "../../runtime/step.ts";
 import type { Request, Work } from "../../schemas/types.ts";
 import type { Called, Linked } from "../flow.ts";
-import { aContext, aRequest, NOW } from "../values.testing.ts";
+import { aContext, aDecision, aRequest, NOW } from "../values.testing.ts";
 import { createCall } from "./call.ts";
 import type { Fallback } from "./fallback.ts";
 import { anAnswer, aTaken } from "./values.testing.ts";
@@ -81,6 +81,8 @@ describe("call", () => {
           error: null,
           passthrough: null,
           degraded: ["embedder"],
+          asked: false,
+          alternative: null,
           createdAt: NOW + 50,
         },
       },
@@ -243,5 +245,51 @@ describe("call, for a request that is taken back", () => {
   it("gives the answer that came all the same, and leaves a lost partition's work to its next owner", async () => {
     expect(emits((await cancelled(false, answer)).outcome)).toMatchObject([{ record: { status: "ok" } }]);
     expect((await cancelled(false, failed("cancelled"), true)).outcome.kind).toBe("retryLater");
+  });
+
+  describe("of a second answer", () => {
+    const decision = aDecision({ asked: true, secondArm: "large", alternative: true });
+    const second: Run = { work: { decision, role: "alternative", cacheKey: "5f" } };
+
+    it("publishes it to alternatives alone, as the second arm's, heard of and kept by nobody", async () => {
+      const request = { replyPartition: 2, deltas: true };
+      const { outcome } = await run({ ...second, request, partitions: 4 });
+      expect(emits(outcome)).toMatchObject([
+        {
+          ...{ output: "alternatives", key: "r1" },
+          record: { arm: "large", status: "ok", asked: false, alternative: null },
+        },
+      ]);
+      expect(emits(outcome)[0]).not.toHaveProperty("partition");
+    });
+
+    it("has no other arm take over, and is late where it is late", async () => {
+      const fallback: Fallback = {
+        next: () => ({ name: "other", examples: true, template: "chat-turns" }),
+        handOver: (work) => work,
+      };
+      const failure = await run({ ...second, fallback, result: failed("endpoint_unavailable") });
+      expect(emits(failure.outcome)).toMatchObject([
+        { output: "alternatives", record: { status: "failed", arm: "large", failedArms: [] } },
+      ]);
+      expect(failure.calls[0]).not.toHaveProperty("replaceable");
+      const late = await run({ ...second, at: [30, 120_001] });
+      expect(emits(late.outcome)).toMatchObject([
+        { output: "alternatives", record: { status: "refused", error: { code: "deadline_exceeded" } } },
+      ]);
+    });
+
+    it("is announced by the first answer, and not by what is none", async () => {
+      const first: Run = { work: { decision } };
+      expect(emits((await run(first)).outcome)).toMatchObject([
+        { output: "responses", record: { asked: true, alternative: "large" } },
+      ]);
+      const without = { ...first, work: { decision: { ...decision, alternative: false } } };
+      expect(emits((await run(without)).outcome)).toMatchObject([{ record: { asked: true, alternative: null } }]);
+      for (const change of [{ result: failed("endpoint_rejected") }, { at: [30, 120_001] as [number, number] }])
+        expect(emits((await run({ ...first, ...change })).outcome)).toMatchObject([
+          { record: { asked: false, alternative: null } },
+        ]);
+    });
   });
 });

@@ -1,5 +1,6 @@
 // Calls the arm and makes the one final response, or the work for another arm where this one failed
-// by its own fault (fallback.ts). Needs link before it. A repeated call may cost twice; response or
+// by its own fault (fallback.ts). Work for the second answer of a pair ends on alternatives and
+// nowhere else: no other arm takes over, nothing is kept, nobody is told of pieces. Needs link before it. A repeated call may cost twice; response or
 // work is published once, for the stage commits it with the work that was taken. It never retries:
 // that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
@@ -62,7 +63,8 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
 
     const { pieces, linkPolicy } = linked.prompt;
     const { params, tenant, passthrough } = request;
-    const next = fallback?.next(work);
+    const isAnswer = work.role === "answer";
+    const next = isAnswer ? fallback?.next(work) : undefined;
     const asked = {
       ...{ requestId, tenant, pieces, params, deadline: notAfter },
       ...(passthrough !== null && { passthrough }),
@@ -71,7 +73,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     };
     const to = replyPartition(request, partitions());
     const { partition } = to;
-    const sink = request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
+    const sink = isAnswer && request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
     // A reader starts over with every attempt: those of arms that failed before count, too.
     const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
     const onText = sink && ((text: string, attempt: number) => sink.text(text, attempt + before));
@@ -109,6 +111,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
+    if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternatives", key: requestId, record: response }] });
     const kept = keep === undefined ? [] : await keep(work, response);
     return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }, ...kept] });
   };

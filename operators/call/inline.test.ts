@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { Outcome } from "../../runtime/step.ts";
-import type { Request } from "../../schemas/types.ts";
+import type { Request, Work } from "../../schemas/types.ts";
 import type { Composed } from "../flow.ts";
 import { aContext, aRequest, NOW } from "../values.testing.ts";
 import { createCallInline } from "./inline.ts";
@@ -14,10 +14,12 @@ interface Options {
   at?: number[];
   inline?: string[];
   request?: Partial<Request>;
+  /** The arm of a second answer. */
+  second?: string;
 }
 
 /** at: milliseconds after NOW at which the arm is called and returns. The work is planned at 10. */
-function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {} }: Options = {}) {
+function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {}, second }: Options = {}) {
   const calls: ArmRequest[] = [];
   const times = at.map((ms) => NOW + ms);
   const refusals: string[] = [];
@@ -33,12 +35,19 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
     clock: () => times.shift() ?? NaN,
     partitions: () => 8,
   });
-  const work = aWork({ request: aRequest(request) });
+  const plain = aWork({ request: aRequest(request) });
+  const work: Work =
+    second === undefined
+      ? plain
+      : { ...plain, decision: { ...plain.decision, asked: true, secondArm: second, alternative: true } };
   const composed: Composed = {
     work,
     emits: [
       { output: "work", arm: "small", key: "r1", record: work },
       { output: "decisions", key: "r1", record: work.decision },
+      ...(second === undefined
+        ? []
+        : [{ output: "work" as const, arm: second, key: "r1", record: { ...work, role: "alternative" as const } }]),
     ],
   };
   return { calls, refusals, composed, outcome: call(composed, aContext()) };
@@ -119,6 +128,21 @@ describe("call of an inline arm", () => {
         ...{ cost: 0.25, attempt: 1, timings: { plan: 10, queue: 0, firstToken: 19, total: 30 } },
       },
     });
+  });
+
+  it("commits the work for a second answer with the first, and none where there is no first", async () => {
+    const { ending } = await elsewhere({ second: "large" });
+    expect(emitsOf(ending)).toMatchObject([
+      { output: "decisions", record: { alternative: true } },
+      { output: "responses", record: { asked: true, alternative: "large" } },
+      { output: "work", arm: "large", record: { role: "alternative" } },
+    ]);
+    const result = { kind: "failure", code: "endpoint_rejected", message: "", attempts: 1, retriable: false } as const;
+    for (const without of [await elsewhere({ second: "large", result }), await elsewhere({ second: "large" }, "full")])
+      expect(emitsOf(without.ending)).toMatchObject([
+        { output: "decisions", record: { alternative: false } },
+        { output: "responses", record: { alternative: null } },
+      ]);
   });
 
   it.each<[string, { result?: ArmResult; at?: number[] }, object]>([

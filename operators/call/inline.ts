@@ -27,6 +27,8 @@ import { refusedWork } from "./response.ts";
 interface Needs extends Pick<Composed, "work"> {
   /** Chosen for each arm; one that takes over is shown its own. */
   examplesByArm?: ReadonlyMap<string, SelectedExample[]>;
+  /** Among them the work for a second answer (pair), which is committed with the first. */
+  emits?: Composed["emits"];
 }
 type Outputs = "decisions" | "responses" | "work" | "answers";
 
@@ -46,7 +48,10 @@ export function createCallInline({
   partitions = () => Infinity,
 }: CallInlineDependencies): Step<Needs, unknown, Outputs> {
   return function callInline<T extends Needs>(composed: T, context: StepContext) {
-    const { examplesByArm } = composed;
+    const { examplesByArm, emits: planned = [] } = composed;
+    const seconds = planned.flatMap((emit) =>
+      emit.output === "work" && emit.record.role === "alternative" ? [emit] : [],
+    );
 
     const refused = (
       arm: InlineArm,
@@ -58,7 +63,7 @@ export function createCallInline({
       const { requestId } = work.decision;
       const record = refusedWork(work, requestId, { code, message }, clock());
       const to = replyPartition(work.request, partitions());
-      return ended(work.decision, timings, [{ output: "responses", key: requestId, record, ...to }]);
+      return ended(work.decision, timings, [{ output: "responses", key: requestId, record, ...to }], []);
     };
 
     /** In the arm's own pool, each arm that takes over included. */
@@ -75,12 +80,13 @@ export function createCallInline({
           const timings = [...before, { operator: "call", ms: performance.now() - began }];
           switch (outcome.kind) {
             case "ok": {
-              const { emits } = outcome.value;
+              // Plan calls for answers alone: second ones are generate's.
+              const emits = outcome.value.emits.flatMap((emit) => (emit.output === "alternatives" ? [] : [emit]));
               const [next] = emits;
               const other = next?.output === "work" ? inline(armOf(next.record)) : undefined;
               return next?.output === "work" && other !== undefined
                 ? callOf(other, next.record, timings)
-                : ended(work.decision, timings, emits);
+                : ended(work.decision, timings, emits, isAnswered(emits) ? seconds : []);
             }
             case "refuse":
               return refused(arm, work, outcome, timings);
@@ -107,13 +113,28 @@ export function createCallInline({
   };
 }
 
+type Ends = readonly Emit<"responses" | "work" | "answers">[];
+
+/** Or will be, by another arm: without an answer there is nothing to compare. */
+const isAnswered = (emits: Ends): boolean =>
+  emits.every(({ output, record }) => output !== "responses" || record.status === "ok");
+
 const ended = (
   decision: Decision,
   timings: StepTiming[],
-  emits: readonly Emit<"responses" | "work" | "answers">[],
+  emits: Ends,
+  seconds: readonly Emit<"work">[],
 ): Finish<Outputs> => ({
   kind: "finish",
-  emits: [{ output: "decisions", key: decision.requestId, record: { ...decision, timings } }, ...emits],
+  emits: [
+    {
+      output: "decisions",
+      key: decision.requestId,
+      record: { ...decision, alternative: seconds.length > 0, timings },
+    },
+    ...emits,
+    ...seconds,
+  ],
 });
 
 /** Of the prompt, which may be many times its request: examples and documents stand in it. */

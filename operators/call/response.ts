@@ -20,6 +20,7 @@ export function answeredResponse(work: Work, requestId: string, answer: ArmAnswe
     attempt: attemptsOf(work, answer),
     status: "ok",
     source: answer.source ?? "generated",
+    ...asking(work),
     text: answer.text,
     finishReason: answer.finishReason,
     model: answer.model,
@@ -74,6 +75,7 @@ export function lateResponse(
     text: "",
     passthrough: null,
     finishReason: null,
+    ...notAsking,
     source: "none",
     error: { code: "deadline_exceeded", message },
   };
@@ -113,10 +115,19 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     },
     error: null,
     passthrough: null,
+    ...notAsking,
     degraded: [...work.decision.degraded, ...(failed.length > 0 ? ["fallback"] : [])],
     createdAt: times.finished,
   };
 }
+
+const notAsking = { asked: false, alternative: null } as const;
+
+/** Only an answer is asked about, and only the one that the client waits for asks. */
+const asking = ({ role, decision }: Work): Pick<Response, "asked" | "alternative"> =>
+  role === "alternative"
+    ? notAsking
+    : { asked: decision.asked, alternative: decision.alternative ? decision.secondArm : null };
 
 /** On the work topic and in this process, until the arm was called. */
 const waited = (work: Work, times: CallTimes): number => Math.max(0, times.called - work.plannedAt);

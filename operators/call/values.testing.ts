@@ -34,6 +34,7 @@ export function aWork(change: Partial<Work> = {}): Work {
       degraded: ["embedder"],
       createdAt: NOW + 5,
     }),
+    role: "answer",
     pieces,
     fallback: null,
     cacheKey: null,

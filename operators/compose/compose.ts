@@ -67,6 +67,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const work: Work = {
       request,
       decision,
+      role: "answer",
       pieces: withDocuments(
         template.pieces({ messages: request.messages, system: arm?.system, examples }),
         found.pieces,

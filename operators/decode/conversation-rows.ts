@@ -106,6 +106,8 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
   proxy_version: record.proxyVersion,
   template: record.template,
   asked: record.asked,
+  ask_probability: doubleOrNull(record.askProbability),
+  alternative: record.alternative,
   breakers: record.breakers,
   ...reuseColumns(record.reuse),
   source: record.source,

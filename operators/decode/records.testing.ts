@@ -17,6 +17,7 @@ const request: RecordOf["requests"] = {
   allow: { arms: null, maxCost: 0.5, deadlineMs: 1_000, costWeight: null },
   privacy: { cache: true, share: false, fresh: false },
   mayAsk: true,
+  mayCompare: true,
   replyPartition: null,
   deltas: false,
   passthrough: '{"response_format":{"type":"json_object"}}',
@@ -45,6 +46,8 @@ const response: RecordOf["responses"] = {
   error: null,
   passthrough: null,
   degraded: [],
+  asked: true,
+  alternative: "large",
   createdAt: createdAt + 50,
 };
 
@@ -73,6 +76,7 @@ const armScore = {
 export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
   requests: request,
   responses: response,
+  alternatives: { ...response, arm: "large", text: "ls -la", asked: false, alternative: null },
   decisions: {
     requestId: "r1",
     partition: 3,
@@ -95,7 +99,9 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     proxyVersion: 0,
     helpfulnessFeatures: 1,
     template: "chat-1",
-    asked: false,
+    asked: true,
+    askProbability: 1,
+    alternative: true,
     breakers: { large: "half-open" },
     reuse: null,
     source: "routed",

@@ -30,6 +30,7 @@ export const tableOf = {
   requests: "requests",
   decisions: "decisions",
   responses: "responses",
+  alternatives: "alternatives",
   feedback: "feedback",
   withdrawals: "withdrawals",
   examples: "examples",
@@ -76,6 +77,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     { table: "decisions", rows: [decisionRow(record, place)] },
   ],
   responses: single("responses", responseRow),
+  alternatives: single("alternatives", responseRow),
   examples: single("examples", exampleRow),
   feedback: single("feedback", (record, place) => ({
     feedback_id: record.id,

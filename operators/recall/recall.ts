@@ -95,6 +95,8 @@ function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs,
     duplicate: true,
     cost: 0,
     savedCost: 0,
+    asked: false,
+    alternative: null,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - timestamp },
     createdAt: now,
   };

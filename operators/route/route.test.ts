@@ -251,7 +251,7 @@ describe("route", () => {
     const chosen = new Map<string, number>();
     let probabilities: number[] = [];
     const random = splitmix64(3);
-    for (let i = 0; i < 2_000; i++) {
+    for (let i = 0; i < 500; i++) {
       const decision = await decide({ policy, random, routing: { ...routing, explorationFloor } });
       chosen.set(decision.arm, (chosen.get(decision.arm) ?? 0) + 1);
       probabilities = decision.arms.map(({ probability }) => probability);
@@ -291,14 +291,33 @@ describe("route", () => {
   });
 
   it("asks only those who may be asked, and logs a second arm when the first is hardly better", async () => {
-    const even = { arms: () => [arm("a", 0), arm("b", 0), arm("c", 0)], routing: { ...routing, askShare: 1 } };
+    const even = { arms: () => [arm("a", 0), arm("b", 0), arm("c", 0)] };
     const decision = await decide(even, {}, { mayAsk: true });
-    expect(decision.asked).toBe(true);
+    expect(decision).toMatchObject({ asked: true, askProbability: 1, alternative: false });
     expect(decision.secondArm).not.toBe(decision.arm);
     expect(decision.secondProbability).toBeCloseTo(0.5, 9);
-    expect((await decide(even)).asked).toBe(false);
+    expect(await decide(even)).toMatchObject({ asked: false, askProbability: 0 });
     const clear = await decide({ policy: () => policyOf({ small: 0.9, large: 0.1 }) });
     expect([clear.secondArm, clear.secondProbability]).toEqual([null, null]);
+  });
+
+  it("asks a random share where the arms are far apart, logs that share, and asks no more where it is told so", async () => {
+    const policy = policyOf({ small: 0.9, large: 0.1 });
+    const random = splitmix64(5);
+    let asked = 0;
+    for (let i = 0; i < 2_000; i++) {
+      const decision = await decide(
+        { policy: () => policy, random, routing: { ...routing, askShare: 0.1 } },
+        {},
+        { mayAsk: true },
+      );
+      expect(decision.askProbability).toBe(0.1);
+      asked += Number(decision.asked);
+    }
+    expect(asked).toBeGreaterThan(25);
+    expect(asked).toBeLessThan(85);
+    const none = { arms: () => [arm("a", 0), arm("b", 0)], routing: { ...routing, askShare: 0, askWithin: 0 } };
+    expect(await decide(none, {}, { mayAsk: true })).toMatchObject({ asked: false, askProbability: 0, secondArm: null });
   });
 
   it("always gives a probability in (0, 1] that belongs to the chosen arm", async () => {

@@ -44,6 +44,8 @@ export interface RouteConfig extends PriorConfig {
   saturation: Pressing & { weight?: number | undefined };
   /** Share of requests, of clients that may be asked, that are asked for feedback at random. */
   askShare: number;
+  /** How even the arms are where all are asked (undecided() of score.ts); 0.2 by default. */
+  askWithin?: number;
 }
 
 export interface RouteDependencies {
@@ -139,6 +141,8 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const others = contenders.filter(({ arm }) => arm.reuse === undefined);
     const choice = scored ?? bypass(others.length > 0 ? others : contenders, routing, usable);
     const chosen = choice.scores[choice.chosen]!;
+    const even = scored !== null && undecided(scored.loadFree, routing.askWithin);
+    const askProbability = !request.mayAsk ? 0 : even ? 1 : routing.askShare;
     if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
@@ -153,7 +157,9 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       arms: choice.scores,
       arm: chosen.arm,
       probability: chosen.probability,
-      ...second(scored, random, weighed.trial?.arm),
+      ...second(even ? scored : null, random, weighed.trial?.arm),
+      // pair knows whether it answers, too.
+      alternative: false,
       threshold: selected.threshold,
       exploredThreshold: selected.exploredThreshold,
       load: Number.isFinite(currentLoad.costlier) ? currentLoad.costlier : 0,
@@ -162,7 +168,8 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION,
       // compose knows its template.
       template: "",
-      asked: request.mayAsk && random() < routing.askShare,
+      asked: request.mayAsk && random() < askProbability,
+      askProbability,
       breakers,
       reuse,
       source: "routed",
@@ -246,14 +253,14 @@ function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: 
 
 /**
  * When the arms are nearly even: another arm, drawn in proportion to its probability among the
- * rest, whose answer could be compared. Logged only. Never what reuses answers.
+ * rest, whose answer could be compared. Never what reuses answers.
  */
 function second(
   scored: Scored | null,
   random: Random,
   reuse?: string,
 ): Pick<Decision, "secondArm" | "secondProbability"> {
-  if (scored === null || !undecided(scored.loadFree)) return { secondArm: null, secondProbability: null };
+  if (scored === null) return { secondArm: null, secondProbability: null };
   const weights = scored.scores.map(({ probability }, i) =>
     i === scored.chosen || scored.scores[i]!.arm === reuse ? 0 : probability,
   );

@@ -120,12 +120,12 @@ function largest(values: readonly number[], random: Random): number {
 }
 
 /**
- * Nearly even choice probabilities: their standard deviation is at most a fifth of its largest
- * value (the paper's 0.1 for two arms).
+ * Nearly even choice probabilities: their standard deviation is at most this share of its largest
+ * value, a fifth by default (the paper's 0.1 for two arms); 0: none are.
  */
-export function undecided(probabilities: readonly number[]): boolean {
+export function undecided(probabilities: readonly number[], within = 0.2): boolean {
   const n = probabilities.length;
-  if (n < 2) return false;
+  if (n < 2 || within <= 0) return false;
   const variance = probabilities.reduce((sum, p) => sum + (p - 1 / n) ** 2, 0) / n;
-  return Math.sqrt(variance) <= 0.2 * Math.sqrt(1 / n - 1 / n ** 2);
+  return Math.sqrt(variance) <= within * Math.sqrt(1 / n - 1 / n ** 2);
 }

@@ -1,0 +1,53 @@
+// How many of an owner's requests may get something extra: at most a share of those that it has
+// made in the hour, and at most so many. The first of an hour may be taken at once. Pure but for
+// its own counts: the time is passed in. Owners beyond the bound get nothing until the next hour.
+
+export interface ShareBudget {
+  /** One more request of the owner. */
+  count(owner: string, now: number): void;
+  /** Takes one, or says false and takes nothing. */
+  take(owner: string, now: number): boolean;
+}
+
+export interface ShareBudgetOptions {
+  /** [0, 1]. */
+  share: number;
+  perHour: number;
+  /** That are counted. */
+  owners?: number;
+}
+
+const hourMs = 3_600_000;
+
+/** Times in milliseconds since the epoch; one that goes back counts to the hour that is open. */
+export function createShareBudget({ share, perHour, owners = 16_384 }: ShareBudgetOptions): ShareBudget {
+  const counts = new Map<string, { requests: number; taken: number }>();
+  let hour = -Infinity;
+
+  const countsOf = (owner: string, now: number): { requests: number; taken: number } | undefined => {
+    const current = Math.floor(now / hourMs);
+    if (current > hour) {
+      counts.clear();
+      hour = current;
+    }
+    const known = counts.get(owner);
+    if (known !== undefined || counts.size >= owners) return known;
+    const fresh = { requests: 0, taken: 0 };
+    counts.set(owner, fresh);
+    return fresh;
+  };
+
+  return {
+    count(owner, now) {
+      const counted = countsOf(owner, now);
+      if (counted !== undefined) counted.requests++;
+    },
+    take(owner, now) {
+      const counted = countsOf(owner, now);
+      const most = share <= 0 ? 0 : Math.min(perHour, Math.max(1, share * (counted?.requests ?? 0)));
+      if (counted === undefined || counted.taken + 1 > most) return false;
+      counted.taken++;
+      return true;
+    },
+  };
+}
