@@ -1,8 +1,8 @@
 // Calls the arm and makes the one final response, or the work for another arm where this one failed
 // by its own fault (fallback.ts). Work for the second answer of a pair ends on alternatives and
-// nowhere else: no other arm takes over, nothing is kept, nobody is told of pieces. Needs link before it. A repeated call may cost twice; response or
-// work is published once, for the stage commits it with the work that was taken. It never retries:
-// that is the arm's own business.
+// nowhere else: no other arm takes over, nothing is kept, nobody is told of pieces. Needs link
+// before it. A repeated call may cost twice; response or work is published once, for the stage
+// commits it with the work that was taken. It never retries: that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
