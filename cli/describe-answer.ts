@@ -35,7 +35,9 @@ function describeAsking({ asked, requestId, alternative: arm }: Response, other?
   if (!asked) return [];
   if (arm === null) return [`What do you think of it? precedent feedback ${requestId} up`];
   const text =
-    other?.status === "ok" ? other.text : `none came${other?.error ? `: ${other.error.code} ${other.error.message}` : ""}`;
+    other?.status === "ok"
+      ? other.text
+      : `none came${other?.error ? `: ${other.error.code} ${other.error.message}` : ""}`;
   return [
     pc.bold(`The answer of ${arm}, for comparison`),
     text,

@@ -120,7 +120,12 @@ function describeConversation({
         ]),
       ).trimEnd(),
     );
-    lines.push(...describeLoad(decision), ...describeBreakers(decision), ...describeReuse(decision), ...describeAsking(decision));
+    lines.push(
+      ...describeLoad(decision),
+      ...describeBreakers(decision),
+      ...describeReuse(decision),
+      ...describeAsking(decision),
+    );
     const { template, proxyVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;

@@ -26,7 +26,10 @@ export function planContract({
   };
 }
 
-export function generateContract({ partitions, clock }: ContractDependencies): SourceContract<"work", "responses" | "alternatives"> {
+export function generateContract({
+  partitions,
+  clock,
+}: ContractDependencies): SourceContract<"work", "responses" | "alternatives"> {
   return {
     // Work comes from plan, whose clock is one of ours; it may have waited for long.
     toleranceMs: Infinity,

@@ -73,7 +73,8 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     };
     const to = replyPartition(request, partitions());
     const { partition } = to;
-    const sink = isAnswer && request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
+    const sink =
+      isAnswer && request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
     // A reader starts over with every attempt: those of arms that failed before count, too.
     const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
     const onText = sink && ((text: string, attempt: number) => sink.text(text, attempt + before));

@@ -317,7 +317,11 @@ describe("route", () => {
     expect(asked).toBeGreaterThan(25);
     expect(asked).toBeLessThan(85);
     const none = { arms: () => [arm("a", 0), arm("b", 0)], routing: { ...routing, askShare: 0, askWithin: 0 } };
-    expect(await decide(none, {}, { mayAsk: true })).toMatchObject({ asked: false, askProbability: 0, secondArm: null });
+    expect(await decide(none, {}, { mayAsk: true })).toMatchObject({
+      asked: false,
+      askProbability: 0,
+      secondArm: null,
+    });
   });
 
   it("always gives a probability in (0, 1] that belongs to the chosen arm", async () => {

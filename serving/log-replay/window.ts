@@ -125,7 +125,14 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
   },
   privacy: { cache: row.cache, share: row.share, fresh: row.fresh },
   ...{ passthrough: row.passthrough === "" ? null : row.passthrough, requires: row.requires },
-  ...{ mayAsk: row.may_ask, mayCompare: false, replyPartition: null, deltas: false, metadata: row.metadata, createdAt: row.at },
+  ...{
+    mayAsk: row.may_ask,
+    mayCompare: false,
+    replyPartition: null,
+    deltas: false,
+    metadata: row.metadata,
+    createdAt: row.at,
+  },
 });
 
 /** Undoes sharingDomain of algorithms/identity.ts. */

@@ -11,7 +11,7 @@
     ADD COLUMN IF NOT EXISTS alternative Bool COMMENT 'second_arm answers, too (table alternatives)' AFTER second_probability
 };
 
--- As in 0016, with what second answers cost. saved is less that cost: it may be below 0.
+-- As in 0025, with what second answers cost. saved is less that cost: it may be below 0.
 CREATE OR REPLACE VIEW {database}.savings {on_cluster} AS
 SELECT
     answer.request_id AS request_id,
@@ -28,19 +28,19 @@ SELECT
 FROM
     (
         SELECT
-            outcome.request_id AS request_id, outcome.tenant AS tenant, outcome.domain AS domain, outcome.created_at AS created_at,
-            outcome.source AS source, outcome.arm AS arm, outcome.cost AS cost,
-            second.cost AS alternative_cost,
-            arrayReverseSort(score -> score.cost, outcome.arms)[1] AS costliest,
+            outcome.request_id AS request_id, outcome.tenant AS tenant, domain, created_at, source, arm, cost, second.alternative_cost AS alternative_cost,
+            arrayReverseSort(score -> score.cost, arms)[1] AS costliest,
             costliest.arm AS most_expensive_arm,
-            arrayFirst(score -> score.arm = outcome.decided_arm, outcome.arms) AS chosen,
+            arrayFirst(score -> score.arm = decided_arm, arms) AS chosen,
             arraySum(arrayMap(example -> toInt64(example.tokens), chosen.examples)) AS shown,
             arraySum(arrayMap(example -> toInt64(example.tokens), costliest.examples)) AS shown_instead,
-            greatest(toInt64(outcome.prompt_tokens) - shown + shown_instead, 0) + outcome.completion_tokens AS tokens,
-            toStartOfMonth(outcome.created_at) AS month
+            if(source = 'reuse', toInt64(ceil(lengthUTF8(question) / 4)), toInt64(prompt_tokens) - shown) AS asked,
+            if(source = 'reuse', toInt64(ceil(lengthUTF8(text) / 4)), toInt64(completion_tokens)) AS answered_tokens,
+            greatest(asked + shown_instead, 0) + answered_tokens AS tokens,
+            toStartOfMonth(created_at) AS month
         FROM
             (SELECT * FROM {database}.outcomes WHERE status = 'ok') AS outcome
-            LEFT JOIN (SELECT request_id, tenant, sum(cost) AS cost FROM {database}.alternatives FINAL GROUP BY request_id, tenant) AS second
+            LEFT JOIN (SELECT request_id, tenant, sum(cost) AS alternative_cost FROM {database}.alternatives FINAL GROUP BY request_id, tenant) AS second
                 ON second.request_id = outcome.request_id AND second.tenant = outcome.tenant
     ) AS answer
     LEFT JOIN
