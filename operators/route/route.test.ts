@@ -251,7 +251,7 @@ describe("route", () => {
     const chosen = new Map<string, number>();
     let probabilities: number[] = [];
     const random = splitmix64(3);
-    for (let i = 0; i < 500; i++) {
+    for (let i = 0; i < 2_000; i++) {
       const decision = await decide({ policy, random, routing: { ...routing, explorationFloor } });
       chosen.set(decision.arm, (chosen.get(decision.arm) ?? 0) + 1);
       probabilities = decision.arms.map(({ probability }) => probability);
@@ -305,7 +305,7 @@ describe("route", () => {
     const policy = policyOf({ small: 0.9, large: 0.1 });
     const random = splitmix64(5);
     let asked = 0;
-    for (let i = 0; i < 2_000; i++) {
+    for (let i = 0; i < 500; i++) {
       const decision = await decide(
         { policy: () => policy, random, routing: { ...routing, askShare: 0.1 } },
         {},
