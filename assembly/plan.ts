@@ -18,6 +18,7 @@ import { createSeenIds } from "../operators/recall/seen.ts";
 import { createSharedResponses } from "../operators/recall/shared-responses.ts";
 import { ROUTER } from "../policies/router.ts";
 import { createPolicyTable } from "../policies/router-table.ts";
+import { createShadowTable } from "../policies/shadow.ts";
 import { plan } from "../pipelines/plan.ts";
 import { createLoadMonitor, type MonitoredArm } from "../serving/load.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
@@ -76,6 +77,7 @@ export async function startPlan(
     metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm)),
   });
   const policies = createPolicyTable();
+  const shadows = createShadowTable();
   const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
   const policyMetrics = createPolicyMetrics(session.metrics);
   const seen = createSeenIds();
@@ -102,7 +104,7 @@ export async function startPlan(
     record: "policies",
     apply: (changes) => {
       for (const { key, value } of changes) {
-        for (const table of [policies, placements, reuse])
+        for (const table of [policies, shadows, placements, reuse])
           if (value === null) table.remove(key);
           else table.apply(value);
       }
@@ -166,6 +168,7 @@ export async function startPlan(
     outcomes: helpfulness.outcomes,
     caches: caches.table,
     policy: policies.current,
+    shadows: shadows.current,
     load: replay?.load ?? load.load,
     health: breakers,
     reuseBound: reuse.bound,

@@ -1,5 +1,5 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
-// evaluate, compare and promote stand in policy-evaluate.ts.
+// evaluate, compare and promote stand in policy-evaluate.ts, shadow in policy-shadow.ts.
 import { InvalidArgumentError, type Command } from "commander";
 import { policiesOf } from "../assembly/policies.ts";
 import type { Session } from "../assembly/session.ts";
@@ -9,6 +9,7 @@ import { ROUTER } from "../policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
 import { addPolicyEvaluation } from "./policy-evaluate.ts";
+import { addPolicyShadow } from "./policy-shadow.ts";
 import { printWithSession } from "./with-session.ts";
 
 export function addPolicy(program: Command, io: Io): void {
@@ -70,6 +71,7 @@ export function addPolicy(program: Command, io: Io): void {
     });
 
   addPolicyEvaluation(policy, io);
+  addPolicyShadow(policy, io);
 }
 
 function parseVersion(text: string): number {

@@ -41,6 +41,7 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     reuse: null,
     source: "routed",
     cacheKey: null,
+    shadows: [],
     degraded: [],
     timings: [],
     createdAt: NOW,

@@ -6,6 +6,7 @@ import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
 import type { PolicyLog } from "./log.ts";
 import { PLACEMENT } from "./placement.ts";
+import { isShadow } from "./shadow.ts";
 
 /** Where policies lie. */
 export interface Policies {
@@ -28,6 +29,8 @@ export async function revertPolicy(
     throw new Error(`${PLACEMENT} says what lies where: an old version would be wrong, not a choice`);
   if (isLinkPolicy(name))
     throw new Error(`${name} says what auto chose by what it measured: set the arm's linked.policy to have another`);
+  if (isShadow(name))
+    throw new Error(`${name} is a policy in shadow and has no way back: precedent policy shadow end ${name}`);
   const old =
     version === undefined
       ? await former(policies.clickhouse, name)

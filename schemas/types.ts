@@ -129,6 +129,8 @@ export interface Decision {
   source: "routed" | "cache";
   /** Hash under which the answer is kept or was found; null: it may not be kept. */
   cacheKey: string | null;
+  /** One for each policy in shadow that could be used: none of them had a part in the choice. */
+  shadows: ShadowChoice[];
   /** What was missing when it was made. */
   degraded: string[];
   /** Milliseconds per operator, in order. */
@@ -196,6 +198,7 @@ export interface ExampleTrial {
   features: number[];
 }
 
+<<<<<<< HEAD
 /** An example whose answer could be given as it is (docs/arms.md, reuse). */
 export interface ReuseTrial {
   /** Of type reuse. */
@@ -213,6 +216,30 @@ export interface ReuseTrial {
   verifies: boolean;
   /** What the answer would have cost at the arm that is best without it, estimated. */
   savedCost: number;
+=======
+/** What a router policy that is held in shadow would have chosen (docs/off-policy.md). */
+export interface ShadowChoice {
+  /** Its name, such as shadow/1. */
+  policy: string;
+  /** Of that name. */
+  version: number;
+  /** Its choice, drawn by its probabilities. */
+  arm: string;
+  /** With which it chooses that arm, (0, 1]. */
+  probability: number;
+  arms: ShadowScore[];
+}
+
+/** How an arm looked to it; context, cost and bias are those of the decision. */
+export interface ShadowScore {
+  arm: string;
+  /** Posterior mean of the quality. */
+  mean: number;
+  /** Posterior standard deviation of the quality. */
+  deviation: number;
+  /** Exact probability with which it would have chosen the arm. */
+  probability: number;
+>>>>>>> f4aa4b7 (Policies in shadow: their choices are logged with every decision, none is served)
 }
 
 /** Time one operator took. */

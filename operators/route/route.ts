@@ -9,12 +9,14 @@ import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } fro
 import { drawIndex, type Random } from "../../algorithms/random.ts";
 import { estimateTokens } from "../../algorithms/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { ArmScore, Decision, ReuseTrial, ShownExample } from "../../schemas/types.ts";
+import type { ArmScore, Decision, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
 import { costAtMost, type RouteArm } from "./arms.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
+import type { Shadow } from "../../policies/shadow.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
+import { shadowChoices } from "./shadow.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
 
@@ -50,6 +52,8 @@ export interface RouteConfig extends PriorConfig {
 
 export interface RouteDependencies {
   policy: () => PolicyState;
+  /** Whose choices are logged and never served; absent: none. */
+  shadows?: () => readonly Shadow[];
   arms: () => readonly RouteArm[];
   load: () => Load;
   /** The arms' breakers; absent: all are closed. */
@@ -69,7 +73,7 @@ export interface RouteDependencies {
  * none that does is both allowed and cheap enough.
  */
 export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> {
-  const { policy, arms, load, health = wellArms, random, clock, routing } = dependencies;
+  const { policy, shadows, arms, load, health = wellArms, random, clock, routing } = dependencies;
   const { reuseBound = () => 1 } = dependencies;
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
@@ -147,6 +151,13 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     const answerTokens = reusedTokens(selected, weighed.trial);
     const reuse = settleReuse(weighed, { score, scored, promptCharacters, answerTokens });
     if (reuse !== null) dependencies.onReuse?.(reuse, chosen.arm === reuse.arm);
+    const inShadow = (scores: readonly ArmScore[]): ShadowChoice[] => {
+      const held = scores.length === 0 ? [] : (shadows?.() ?? []);
+      if (held.length === 0) return [];
+      const { id: requestId, tenant } = request;
+      const { explorationFloor = 0 } = routing;
+      return shadowChoices(held, { requestId, tenant, scores, prior, explorationFloor });
+    };
     const decision: Decision = {
       requestId: request.id,
       partition: selected.position.partition,
@@ -175,6 +186,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       source: "routed",
       // compose knows whether the answer may be kept.
       cacheKey: null,
+      shadows: inShadow(scored?.scores ?? []),
       degraded,
       timings: [],
       createdAt: clock(),

@@ -1,0 +1,54 @@
+// What policies in shadow would have chosen for the same request: of the same contexts, with the
+// same biases, by chance of their own. Nothing of it touches the choice that is served: not its
+// random numbers, and a shadow that fails is left out.
+import { predict, type Posterior } from "../../algorithms/bandit.ts";
+import { bloomHash } from "../../algorithms/bloom.ts";
+import { requestKey } from "../../algorithms/identity.ts";
+import { drawIndex, splitmix64 } from "../../algorithms/random.ts";
+import type { ArmScore, ShadowChoice } from "../../schemas/types.ts";
+import type { Shadow } from "../../policies/shadow.ts";
+import { believed, choiceProbabilities } from "./score.ts";
+
+export interface ShadowedDecision {
+  requestId: string;
+  tenant: string;
+  /** As they were scored for the choice. */
+  scores: readonly ArmScore[];
+  /** Of an arm that a policy does not know. */
+  prior: Posterior;
+  explorationFloor: number;
+}
+
+export function shadowChoices(shadows: readonly Shadow[], decision: ShadowedDecision): ShadowChoice[] {
+  return shadows.flatMap((shadow) => {
+    try {
+      return [choiceOf(shadow, decision)];
+    } catch {
+      return [];
+    }
+  });
+}
+
+function choiceOf(
+  { name, policy }: Shadow,
+  { requestId, tenant, scores, prior, explorationFloor }: ShadowedDecision,
+): ShadowChoice {
+  const looked = scores.map(({ arm, model, context, bias }) => ({
+    ...predict(believed(policy, prior, { name: arm, model }), context),
+    bias,
+  }));
+  const probabilities = choiceProbabilities(looked, explorationFloor);
+  // The same request gets the same choice, in whichever process.
+  const random = splitmix64(bloomHash(`${name} ${requestKey(tenant, requestId)}`)[0]);
+  const chosen = drawIndex(probabilities, random);
+  return {
+    policy: name,
+    version: policy.version,
+    arm: scores[chosen]!.arm,
+    probability: probabilities[chosen]!,
+    arms: scores.map(({ arm }, i) => {
+      const { mean, deviation } = looked[i]!;
+      return { arm, mean, deviation, probability: probabilities[i]! };
+    }),
+  };
+}
