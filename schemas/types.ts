@@ -198,7 +198,6 @@ export interface ExampleTrial {
   features: number[];
 }
 
-<<<<<<< HEAD
 /** An example whose answer could be given as it is (docs/arms.md, reuse). */
 export interface ReuseTrial {
   /** Of type reuse. */
@@ -216,7 +215,8 @@ export interface ReuseTrial {
   verifies: boolean;
   /** What the answer would have cost at the arm that is best without it, estimated. */
   savedCost: number;
-=======
+}
+
 /** What a router policy that is held in shadow would have chosen (docs/off-policy.md). */
 export interface ShadowChoice {
   /** Its name, such as shadow/1. */
@@ -239,7 +239,6 @@ export interface ShadowScore {
   deviation: number;
   /** Exact probability with which it would have chosen the arm. */
   probability: number;
->>>>>>> f4aa4b7 (Policies in shadow: their choices are logged with every decision, none is served)
 }
 
 /** Time one operator took. */

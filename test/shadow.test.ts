@@ -36,7 +36,7 @@ beforeAll(async () => {
   );
   await writeFile(join(folder, "precedent.yaml"), JSON.stringify({ ...system.config, instance: undefined }));
   // A proposal that is sure of the large arm.
-  const arm = (name: string, reward: number) => {
+  const arm = (reward: number) => {
     const statistics = emptyStatistics(FEATURE_COUNT);
     for (let i = 0; i < 300; i++)
       observe(
@@ -44,14 +44,16 @@ beforeAll(async () => {
         Array.from({ length: FEATURE_COUNT }, (_, k) => (k === 0 ? 1 : Math.sin(i * k + k))),
         reward,
       );
-    const { config } = system;
-    const model = config.arms.find((one) => one.name === name)!.model!;
-    return { model, count: 300, ...solvePosterior(statistics, constantPrior(FEATURE_COUNT, 0.5, 0.25, 0.1)) };
+    return {
+      model: "recorded",
+      count: 300,
+      ...solvePosterior(statistics, constantPrior(FEATURE_COUNT, 0.5, 0.25, 0.1)),
+    };
   };
   const body = encodeRouterBody(
     new Map([
-      ["small", arm("small", 0)],
-      ["large", arm("large", 1)],
+      ["small", arm(0)],
+      ["large", arm(1)],
     ]),
   );
   await writeFile(join(folder, "proposal.json"), body);
