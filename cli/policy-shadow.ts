@@ -1,5 +1,5 @@
-// precedent policy shadow: holds a router policy in shadow, lists those that are, and ends one. What a
-// shadow would have chosen is logged with every decision, and nothing of it is served.
+// precedent policy shadow: holds a router policy in shadow, lists those that are, and ends one.
+// What a shadow would have chosen is logged with every decision, and nothing of it is served.
 import type { Command } from "commander";
 import { policiesOf } from "../assembly/policies.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
