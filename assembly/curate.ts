@@ -10,6 +10,7 @@ import { createEvict } from "../operators/evict/evict.ts";
 import { createCurateReport } from "../operators/pass-reports.ts";
 import { createPlace, type PlaceRules } from "../operators/place/place.ts";
 import { PLACEMENT } from "../policies/placement.ts";
+import { createErasedAmong } from "../operators/erased.ts";
 import { createPublishChanges } from "../operators/publish-changes.ts";
 import { createSeen } from "../operators/place/seen.ts";
 import { createRowCounts } from "../operators/row-counts.ts";
@@ -121,6 +122,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
         // on.
         messages: (changes) => exampleMessages(session, changes, place.placesOf),
         pool: () => held.opened()?.then(({ pool }) => pool),
+        erasedAmong: createErasedAmong({ clickhouse, clock }),
       }),
       remember: createRemember({ clickhouse, clock }),
       evictEveryMs: evict.everyMs,

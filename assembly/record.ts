@@ -6,7 +6,9 @@ import { createBatch } from "../operators/batch/batch.ts";
 import { createDecode } from "../operators/decode/decode.ts";
 import { clientTopics, recordedTopicOf, recordedTopics, tableOf } from "../operators/decode/rows.ts";
 import { createUndecodable } from "../operators/decode/undecodable.ts";
+import { createErasedAmong } from "../operators/erased.ts";
 import { createInsert } from "../operators/insert/insert.ts";
+import { createWithoutErased } from "../operators/insert/without-erased.ts";
 import { createRefused } from "../operators/insert/refused.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
@@ -103,7 +105,14 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       return decode(name, raw, { topic: from, partition, offset, timestamp, ...arrived, origin }, signal);
     },
     batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
-    insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
+    insert: createWithoutErased({
+      erasedAmong: createErasedAmong({ clickhouse, clock: Date.now }),
+      insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
+      onErased: (rows) => {
+        for (let i = 0; i < rows; i++) metrics.dropped("erased");
+      },
+      onWaiting: waiting,
+    }),
     async storedOffsets(assigned) {
       partitions = assigned.length;
       return storedOffsets(assigned);

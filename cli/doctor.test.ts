@@ -92,6 +92,7 @@ describe("copies of topics", () => {
     minInsyncReplicas: 2,
     stampedBy: "broker",
     segmentBytes: 1_048_576,
+    keeps: { retentionMs: null, segmentMs: 0, compactionLagMs: null, compacts: false },
   };
 
   it("says nothing where all are as new ones would be, or safer", () => {

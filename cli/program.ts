@@ -7,6 +7,7 @@ import { addDocuments } from "./documents.ts";
 import { addExamples } from "./examples.ts";
 import { addExplain } from "./explain.ts";
 import { addFeedback } from "./feedback.ts";
+import { addForget } from "./forget.ts";
 import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
@@ -45,6 +46,7 @@ export function createProgram(io: Io): Command {
     addExamples,
     addDocuments,
     addKv,
+    addForget,
     addKeys,
     addModels,
     addReplay,

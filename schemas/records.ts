@@ -9,6 +9,7 @@ import type {
   Decision,
   Delta,
   Document,
+  Erasure,
   Example,
   Feedback,
   InlineCalls,
@@ -32,6 +33,7 @@ export interface RecordOf {
   cancels: Cancel;
   feedback: Feedback;
   withdrawals: Withdrawal;
+  erasures: Erasure;
   decisions: Decision;
   work: Work;
   answers: Answer;
@@ -63,6 +65,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   cancels: "cancel",
   feedback: "feedback",
   withdrawals: "withdrawal",
+  erasures: "erasure",
   decisions: "decision",
   work: "work",
   answers: "answer",

@@ -267,6 +267,17 @@ export interface Document {
   createdAt: number;
 }
 
+/** What was erased (precedent forget), as hashes alone: whatever comes of it later is not recorded, and becomes no example. Key: id. */
+export interface Erasure {
+  /** Of the erasure; a large one has several records. */
+  id: string;
+  /** algorithms/erasure.ts: of requests, of places of dead letters, or of a tenant. */
+  hashes: string[];
+  /** Of a tenant: what came before. Null: whatever it is, whenever it comes. */
+  before: number | null;
+  createdAt: number;
+}
+
 /** An answered request kept to help others. */
 export interface Example {
   /** Derived from domain, request and response. */

@@ -33,6 +33,18 @@ export interface TopicSafety extends Durability {
   stampedBy: "broker" | "producer";
   /** Bytes after which a segment may be compacted or removed. */
   segmentBytes: number;
+  keeps: TopicRetention;
+}
+
+/** How long a topic keeps what it has; milliseconds, null: without limit. */
+export interface TopicRetention {
+  /** After the newest record of its segment; null: for good, or until it is compacted. */
+  retentionMs: number | null;
+  /** How long a segment may stand open, and is neither compacted nor removed. */
+  segmentMs: number;
+  /** Until what was replaced is compacted away; null: not compacted, or no limit is set. */
+  compactionLagMs: number | null;
+  compacts: boolean;
 }
 
 /**

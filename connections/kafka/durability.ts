@@ -3,7 +3,7 @@
 // have, for whoever wants to compare.
 import type { Admin, ITopicMetadata } from "kafkajs";
 import { ConfigResourceTypes } from "./kafkajs.ts";
-import type { Durability, TopicSafety } from "./port.ts";
+import type { Durability, TopicRetention, TopicSafety } from "./port.ts";
 
 /** As the configuration has it: what is absent follows from the cluster. */
 export interface DurabilitySettings {
@@ -30,6 +30,27 @@ export function durabilityOf(settings: DurabilitySettings, brokers: number): Dur
 const leastCopies = "min.insync.replicas";
 const stampType = "message.timestamp.type";
 const segmentBytes = "segment.bytes";
+const cleanup = "cleanup.policy";
+const retention = "retention.ms";
+const segmentTime = "segment.ms";
+const compactionLag = "max.compaction.lag.ms";
+/** Kafka's "never". */
+const longest = 9_223_372_036_854_775_000;
+
+function retentionOf(settings: ReadonlyMap<string, string>): TopicRetention {
+  const policy = settings.get(cleanup) ?? "delete";
+  const limited = (name: string): number | null => {
+    const ms = Number(settings.get(name) ?? -1);
+    return ms < 0 || ms >= longest ? null : ms;
+  };
+  const compacts = policy.includes("compact");
+  return {
+    retentionMs: policy.includes("delete") ? limited(retention) : null,
+    segmentMs: Number(settings.get(segmentTime) ?? 0),
+    compactionLagMs: compacts ? limited(compactionLag) : null,
+    compacts,
+  };
+}
 
 /** Of topics that exist. */
 export async function readDurability(admin: Admin, topics: readonly string[]): Promise<Map<string, TopicSafety>> {
@@ -41,7 +62,7 @@ export async function readDurability(admin: Admin, topics: readonly string[]): P
       resources: topics.map((name) => ({
         type: ConfigResourceTypes.TOPIC,
         name,
-        configNames: [leastCopies, stampType, segmentBytes],
+        configNames: [leastCopies, stampType, segmentBytes, cleanup, retention, segmentTime, compactionLag],
       })),
     }),
   ]);
@@ -59,6 +80,7 @@ export async function readDurability(admin: Admin, topics: readonly string[]): P
         minInsyncReplicas: Number(settings.get(name)?.get(leastCopies) ?? 1),
         stampedBy: settings.get(name)?.get(stampType) === "LogAppendTime" ? "broker" : "producer",
         segmentBytes: Number(settings.get(name)?.get(segmentBytes) ?? 0),
+        keeps: retentionOf(settings.get(name) ?? new Map()),
       },
     ]),
   );

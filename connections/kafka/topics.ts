@@ -32,6 +32,8 @@ const compacted = {
   "cleanup.policy": "compact",
   "max.message.bytes": String(16 * mebibyte),
   "segment.ms": String(60 * minute),
+  // What was replaced or removed is gone by then, and not only once much else was, too.
+  "max.compaction.lag.ms": String(day),
 };
 const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * mebibyte) });
 
@@ -47,6 +49,8 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   feedback: { config: limit(16) },
   // Few records, kept for good: what was withdrawn stays so when the tables are made anew.
   withdrawals: { partitions: 1, config: { "retention.ms": "-1" } },
+  // Hashes alone, kept for good: what was erased does not come back when the tables are made anew.
+  erasures: { partitions: 1, config: { "retention.ms": "-1" } },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
   // Retention is that of the longest TTL of a kept answer: what expires needs no tombstone.

@@ -33,6 +33,7 @@ export const tableOf = {
   alternatives: "alternatives",
   feedback: "feedback",
   withdrawals: "withdrawals",
+  erasures: "erasures",
   examples: "examples",
   policies: "policies",
   replays: "replays",
@@ -109,6 +110,18 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     created_at: time(ownTime(record.createdAt, place)),
     ...at(place),
   })),
+  erasures: (record, place) => [
+    {
+      table: tableOf.erasures,
+      rows: record.hashes.map((hash) => ({
+        hash,
+        erasure_id: record.id,
+        before: timeOrNull(record.before),
+        created_at: time(ownTime(record.createdAt, place)),
+        ...at(place),
+      })),
+    },
+  ],
   policies: single("policies", (record, place) => ({
     name: record.name,
     tenant: record.tenant,

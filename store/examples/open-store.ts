@@ -7,6 +7,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
+import { beginAnewIfErased } from "./erased.ts";
 import { reasonAgainstFile } from "./store-file.ts";
 import {
   openLayout,
@@ -50,6 +51,7 @@ const attemptsAllowed = 3;
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { folder, embedder, clusterId, maxAgeMs, clock, log } = options;
+  await beginAnewIfErased(folder, log);
   const attempts = join(folder, "opening");
   const attempt = 1 + Number(await readFile(attempts, "utf8").catch(() => "0"));
   await writeFile(attempts, String(attempt));

@@ -1,0 +1,71 @@
+// Where a request, its answer and what was said of it are kept, and how that is found there: what
+// `precedent forget` searches (docs/privacy.md). A topic or a table that is not listed does not
+// compile, or fails a test.
+import type { TopicName } from "./records.ts";
+
+/**
+ * request: by tenant and id of the request. letter: by what its bytes hold. example: by the request
+ * that its answer came from. document: by tenant. none: nothing of a request is in it; why.
+ */
+export type Kept = "request" | "letter" | "example" | "answer" | "document" | { none: string };
+
+export const personalTopics: Readonly<Record<TopicName, Kept>> = {
+  requests: "request",
+  responses: "request",
+  deltas: "request",
+  cancels: "request",
+  feedback: "request",
+  decisions: "request",
+  work: "request",
+  observations: "request",
+  "prefill-samples": "request",
+  answers: "answer",
+  examples: "example",
+  documents: "document",
+  "dead-letters": "letter",
+  replays: { none: "ids of examples, figures" },
+  withdrawals: { none: "names of sources and authors, as an operator wrote them" },
+  erasures: { none: "hashes" },
+  policies: { none: "numbers, names of arms and of sharing domains" },
+  "kv-inventory": { none: "a Bloom filter of hashes, for minutes" },
+  "inline-calls": { none: "counts" },
+  breakers: { none: "states of arms" },
+  keys: { none: "names of tenants and hashes of keys; precedent keys revoke" },
+};
+
+/** `time`: by which what came to a tenant before its erasure is told from what came later. */
+export type TableKept =
+  | { by: "request"; request: string; time: string | null }
+  | { by: "letter"; time: string }
+  | { by: "replay" }
+  | { none: string };
+
+const byRequest = (time: string | null, request = "request_id"): TableKept => ({ by: "request", request, time });
+
+/** Tables of schemas/clickhouse. Requests come last: by them the rest is found. */
+export const personalTables: Readonly<Record<string, TableKept>> = {
+  request_arrivals: byRequest("created_at"),
+  decisions: byRequest("created_at"),
+  responses: byRequest("created_at"),
+  alternatives: byRequest("created_at"),
+  example_uses: byRequest("created_at"),
+  example_trials: byRequest("created_at"),
+  feedback: byRequest("created_at"),
+  feedback_excess: byRequest("created_at"),
+  rewards: byRequest("newest_at"),
+  admissions: byRequest("decided_at"),
+  policy_terms: byRequest("decided_at"),
+  prefill_samples: byRequest("created_at"),
+  examples: byRequest("created_at", "ifNull(source_request_id, '')"),
+  replays: { by: "replay" },
+  dead_letters: { by: "letter", time: "created_at" },
+  observations: byRequest("created_at"),
+  requests: byRequest("created_at"),
+  withdrawals: { none: "names of sources and authors, as an operator wrote them" },
+  erasures: { none: "hashes" },
+  policies: { none: "numbers, names of arms and of sharing domains" },
+  arm_hours: { none: "sums over requests of an hour" },
+  learn_positions: { none: "positions" },
+  cursors: { none: "positions" },
+  migrations: { none: "names of files" },
+};
