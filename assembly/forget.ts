@@ -4,9 +4,9 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { localTable, onCluster } from "../connections/clickhouse/render.ts";
 import { formatsIn, openDisk } from "../connections/kv/disk.ts";
-import { discardPool } from "../store/examples/erased.ts";
+import { discardPool, erasedFrom } from "../store/examples/erased.ts";
 import { forget, type ForgetOptions, type ForgetReport } from "../serving/forget/forget.ts";
-import type { ForgetFiles } from "../serving/forget/files.ts";
+import type { ForgetFiles, Place } from "../serving/forget/files.ts";
 import { filesWith } from "../serving/forget/search-files.ts";
 import { databaseOf } from "../serving/log-replay/names.ts";
 import type { Scope } from "../serving/forget/subject.ts";
@@ -35,7 +35,7 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
   const [caches, pools] = [join(folder, "kv"), join(folder, "pools")];
   let cachesRemoved = false;
 
-  /** Which request a cache came from is not kept: all go, and are made again when they are needed. */
+  /** Which request a cache came from is not kept: all go, and are made again when needed. */
   async function removeCaches(): Promise<number> {
     if (cachesRemoved) return 0;
     let removed = 0;
@@ -91,14 +91,14 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
 
   return {
     folders: [caches, pools, join(folder, "replays")],
-    async remove(subject, onProgress) {
+    async remove(subject, poolsFrom, onProgress) {
       onProgress("removing caches, pools and replays");
       const removed = await removeCaches();
       const replays = await replaysWith((id, lane) => databaseOf(config, id, lane));
       for (const id of replays) await removeLogReplay(id, { config, log });
       let gone = 0;
       for (const pool of await poolFolders())
-        if ((await filesWith(pool, subject)).length > 0 && (await discardPool(pool)) === "gone") gone++;
+        if ((await filesWith(pool, subject)).length > 0 && (await discardPool(pool, poolsFrom)) === "gone") gone++;
       return { caches: removed, replays, pools: gone };
     },
     async search(subject) {
@@ -106,15 +106,14 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
         place: `replay ${id}`,
         count: 1,
       }));
-      const inUse: typeof found = [];
+      const marked: (Place & { from: number })[] = [];
       for (const pool of await poolFolders()) {
-        const files = await filesWith(pool, subject);
-        if (files.length > 0)
-          (await namesIn(pool)).includes("erased")
-            ? inUse.push({ place: `pool ${pool}`, count: files.length })
-            : found.push({ place: `pool ${pool}`, count: files.length });
+        const place = { place: `pool ${pool}`, count: (await filesWith(pool, subject)).length };
+        const from = await erasedFrom(pool);
+        if (from !== undefined) marked.push({ ...place, from });
+        else if (place.count > 0) found.push(place);
       }
-      return { found, inUse };
+      return { found, pools: marked };
     },
   };
 }

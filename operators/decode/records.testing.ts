@@ -145,7 +145,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     comment: "a script",
     createdAt: createdAt + 2_000,
   },
-  erasures: { id: "f1", hashes: ["00ff", "11ee"], before: createdAt, createdAt: createdAt + 2_500 },
+  erasures: { id: "f1", hashes: ["00ff"], before: createdAt, createdAt: createdAt + 2_500 },
   examples: {
     id: "e1",
     tenant: "acme",

@@ -7,16 +7,20 @@ export interface FilesFound {
   caches: number;
   /** Replays of logs that hold some of it, removed whole. */
   replays: string[];
-  /** Pools of examples of no running process: made anew from the topic when one starts. */
+  /** Pools of examples of no running process. */
   pools: number;
+}
+
+export interface Place {
+  place: string;
+  count: number;
 }
 
 export interface ForgetFiles {
   /** What is searched. */
   folders: string[];
-  remove: (subject: Subject, onProgress: (what: string) => void) => Promise<FilesFound>;
-  /** inUse: folders of running processes, which leave it when they start again. */
-  search: (
-    subject: Subject,
-  ) => Promise<{ found: { place: string; count: number }[]; inUse: { place: string; count: number }[] }>;
+  /** poolsFrom: when the topic of the examples holds nothing of it any more. */
+  remove: (subject: Subject, poolsFrom: number, onProgress: (what: string) => void) => Promise<FilesFound>;
+  /** pools: marked; the first start after their time empties them. */
+  search: (subject: Subject) => Promise<{ found: Place[]; pools: (Place & { from: number })[] }>;
 }

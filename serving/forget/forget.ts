@@ -57,6 +57,8 @@ const rounds = 6;
 const pauseMs = 2_000;
 /** ClickHouse keeps the files that a mutation replaced for this long (old_parts_lifetime). */
 const oldPartsMs = 8 * 60_000;
+/** Where no limit is set, no time is certain. */
+const unlimitedLagMs = 7 * 86_400_000;
 const endOfTime = Date.UTC(2100, 0, 1);
 
 export async function forget(
@@ -87,7 +89,7 @@ export async function forget(
     ...{ found: [], remains: [] },
   };
   const noted = new Set<string>();
-  let inUse: { place: string; count: number }[] = [];
+  let pools: Awaited<ReturnType<ForgetFiles["search"]>>["pools"] = [];
   const note = (hashes: readonly string[]): Promise<void> => remember(hashes, noted);
   const removed = report.removed;
 
@@ -120,7 +122,7 @@ export async function forget(
     removed.answers += found.answers.length;
     removed.examples += found.examples.size;
     removed.documents += found.documents.length;
-    const gone = await files.remove(subject, onProgress);
+    const gone = await files.remove(subject, cleanFrom(found.topics, clock()), onProgress);
     removed.caches += gone.caches;
     removed.replays.push(...gone.replays);
     removed.pools += gone.pools;
@@ -138,7 +140,7 @@ export async function forget(
 
   if (dryRun) {
     report.found = await everywhere(inTopics);
-    report.remains = remaining(inTopics.topics, began, true, inUse);
+    report.remains = remaining(inTopics.topics, began, true, pools);
     return report;
   }
   let found = report.underWay === 0 ? inTopics : await look();
@@ -151,19 +153,19 @@ export async function forget(
     clean = report.found.length === 0 ? clean + 1 : 0;
   }
   report.requests = subject.requests.size;
-  report.remains = remaining(found.topics, clock(), false, inUse);
+  report.remains = remaining(found.topics, clock(), false, pools);
   return report;
 
   /** What is still there, and what leaves with the process that has it open. */
   async function everywhere({ topics: read }: typeof inTopics): Promise<ForgetReport["found"]> {
     onProgress("searching all tables and files");
-    const rows = Object.entries(await tables.count(subject)).map(([name, count]) => ({
+    const rows = Object.entries(await tables.count(subject, !dryRun)).map(([name, count]) => ({
       place: `table ${name}`,
       count,
     }));
     const live = read.map(({ topic, live: count }) => ({ place: `topic ${topic}`, count }));
     const inFiles = await files.search(subject);
-    inUse = inFiles.inUse;
+    pools = inFiles.pools;
     return [...rows, ...live, ...inFiles.found].filter(({ count }) => count > 0);
   }
 }
@@ -175,7 +177,7 @@ function remaining(
   topics: readonly TopicFinding[],
   now: number,
   isDry: boolean,
-  inUse: readonly { place: string; count: number }[],
+  pools: readonly { place: string; count: number; from: number }[],
 ): Remaining[] {
   const at = (ms: number): string => new Date(ms).toISOString();
   const logs = topics
@@ -204,8 +206,15 @@ function remaining(
     until: at(now + oldPartsMs),
     why: "ClickHouse removes them",
   };
-  const held = inUse.map(({ place, count }): Remaining => ({
-    ...{ place, count, until: null, why: "free pages and vectors; until its process starts again" },
-  }));
+  const held = pools.map(({ place, count, from }): Remaining => {
+    const why = "free pages and vectors; until its process starts again after that time";
+    return { place, count, until: at(from), why };
+  });
   return isDry ? logs : [...logs, ...held, parts];
+}
+
+/** When the log of the examples is compacted, with some time for it. */
+function cleanFrom(topics: readonly TopicFinding[], now: number): number {
+  const keeps = topics.find(({ topic }) => topic.endsWith("examples"))?.keeps;
+  return now + (keeps?.compactionLagMs ?? unlimitedLagMs) + 600_000;
 }

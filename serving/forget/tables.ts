@@ -103,10 +103,17 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
 
     lettersOf,
 
-    /** Rows by table, all versions of them. */
-    async count(subject: Subject): Promise<Record<string, number>> {
+    /**
+     * Rows by table, all versions of them. isNoted: the hashes of the requests stand in erasures.
+     */
+    async count(subject: Subject, isNoted = true): Promise<Record<string, number>> {
       const counts: Record<string, number> = {};
-      for (const [name, kept] of byRequest) counts[name] = await countOf(name, erased(subject, kept));
+      for (const [name, kept] of byRequest) {
+        const whole = ofTenant(subject, kept.time);
+        const ids = whole === null ? conditionsOf(subject, kept) : [whole];
+        counts[name] = 0;
+        for (const condition of isNoted ? [erased(subject, kept)] : ids) counts[name] += await countOf(name, condition);
+      }
       counts.replays = await countOf("replays", replaysOf(subject));
       counts.dead_letters = (await lettersOf(subject)).length;
       return counts;
@@ -114,9 +121,6 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
 
     /** The requests themselves last: broken off, the rest is found by them again. */
     async delete(subject: Subject, onTable: (name: string) => void): Promise<void> {
-      const byTenant = new Map<string, string[]>();
-      for (const { tenant, id } of subject.requests.values())
-        byTenant.set(tenant, [...(byTenant.get(tenant) ?? []), id]);
       const letters = await lettersOf(subject);
       for (let i = 0; i < letters.length; i += atOnce)
         await remove(
@@ -132,20 +136,29 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         const whole = ofTenant(subject, kept.time);
         if (whole !== null) await remove(name, whole);
         if ((await countOf(name, erased(subject, kept))) === 0) continue;
-        for (const [tenant, ids] of byTenant)
-          for (let i = 0; i < ids.length; i += atOnce) {
-            const some = ids
-              .slice(i, i + atOnce)
-              .map(quoted)
-              .join(", ");
-            await remove(name, `tenant = ${quoted(tenant)} AND ${kept.request} IN (${some})`);
-          }
+        for (const condition of conditionsOf(subject, kept)) await remove(name, condition);
       }
     },
   };
 }
 
 const bytesOf = (base64: string | null): Buffer | null => (base64 === null ? null : Buffer.from(base64, "base64"));
+
+/** By which the rows of its requests are named, a few hundred in each. */
+function conditionsOf({ requests }: Subject, { request }: ByRequest): string[] {
+  const byTenant = new Map<string, string[]>();
+  for (const { tenant, id } of requests.values()) {
+    const ids = byTenant.get(tenant);
+    if (ids === undefined) byTenant.set(tenant, [id]);
+    else ids.push(id);
+  }
+  return [...byTenant].flatMap(([tenant, ids]) =>
+    Array.from({ length: Math.ceil(ids.length / atOnce) }, (_, i) => {
+      const some = ids.slice(i * atOnce, (i + 1) * atOnce).map(quoted);
+      return `tenant = ${quoted(tenant)} AND ${request} IN (${some.join(", ")})`;
+    }),
+  );
+}
 
 interface LetterRow {
   topic: string;
@@ -163,9 +176,11 @@ const LETTERS = `
     AND created_at < fromUnixTimestamp64Milli({before:Int64}, 'UTC')
   ORDER BY source_topic, source_partition, source_offset LIMIT {limit:UInt32}`;
 
+// What an erasure that was broken off has begun with may have lost its responses already.
 const UNDER_WAY = `
   SELECT tenant, request_id AS id FROM requests
   WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    AND ${erasedRequestSql("tenant", "request_id")} NOT IN (SELECT hash FROM erasures)
     AND (request_id, tenant) NOT IN (
       SELECT request_id, tenant FROM responses WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC'))`;
 

@@ -110,8 +110,8 @@ export function createForgetTopics(session: TopicsSession) {
       const changes = [...examples.values()].map((example) => ({ ...example, value: null }));
       try {
         await producer.send([
-          ...answers.map((key) => ({ topic: topicOf("answers") as string, key, value: null })),
-          ...documents.map((key) => ({ topic: topicOf("documents") as string, key, value: null })),
+          ...answers.map((key) => ({ topic: topicOf("answers"), key, value: null })),
+          ...documents.map((key) => ({ topic: topicOf("documents"), key, value: null })),
           ...(changes.length === 0 ? [] : await exampleMessages(session, changes)),
         ]);
       } finally {

@@ -1,7 +1,9 @@
-// A pool that held what somebody had erased (precedent forget): LMDB leaves bytes of removed records
-// in free pages, and index files hold vectors until they are written again, so the whole folder
-// goes. At once where no process has it; else a mark has the next start begin anew, from the topic.
-import { readdir, rm, writeFile } from "node:fs/promises";
+// A pool that held what somebody had erased (precedent forget): LMDB leaves bytes of removed
+// records in free pages, and index files hold vectors until they are written again, so the whole folder
+// goes. That helps for good only when the topic is compacted: until then a pool that is made anew
+// reads what was removed again. A mark in the folder says from when on that is so; the first start
+// after that begins anew.
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
 import { takeFolder } from "./owner.ts";
@@ -11,29 +13,36 @@ const mark = "erased";
 /** Who has the folder, and how often it was tried to be opened. */
 const stays = /^(owner|opening)/;
 
-const empty = async (folder: string): Promise<void> => {
+async function empty(folder: string): Promise<void> {
   const entries = (await readdir(folder)).filter((name) => !stays.test(name) && name !== mark);
   for (const name of entries) await rm(join(folder, name), { recursive: true, force: true });
-  // Last: broken off, it is done again.
-  await rm(join(folder, mark), { force: true });
-};
-
-/** By the folder's owner, before it opens anything there. */
-export async function beginAnewIfErased(folder: string, log: Logger): Promise<void> {
-  if (!(await readdir(folder)).includes(mark)) return;
-  log.info({ folder }, "something that the pool held was erased: it is made anew from the topic");
-  await empty(folder);
 }
 
-/** "gone", or "marked" where a process has it. */
-export async function discardPool(folder: string): Promise<"gone" | "marked"> {
+/** By the folder's owner, before it opens anything there. now: milliseconds since the epoch. */
+export async function beginAnewIfErased(folder: string, now: number, log: Pick<Logger, "info">): Promise<void> {
+  const from = await readFile(join(folder, mark), "utf8").catch(() => null);
+  if (from === null || Number(from) > now) return;
+  log.info({ folder }, "something that the pool held was erased: it is made anew from the topic");
+  await empty(folder);
+  // Last: broken off, it is done again.
+  await rm(join(folder, mark), { force: true });
+}
+
+/** from: when the topic holds it no more, milliseconds since the epoch. */
+export async function discardPool(folder: string, from: number): Promise<"gone" | "in use"> {
+  await writeFile(join(folder, mark), String(from));
   try {
     const giveBack = await takeFolder(folder);
     await empty(folder).finally(giveBack);
     return "gone";
   } catch (error) {
     if (!(error instanceof PoolError) || error.code !== "folder_in_use") throw error;
-    await writeFile(join(folder, mark), "");
-    return "marked";
+    return "in use";
   }
+}
+
+/** undefined: nothing of it is to be erased any more. */
+export async function erasedFrom(folder: string): Promise<number | undefined> {
+  const from = await readFile(join(folder, mark), "utf8").catch(() => undefined);
+  return from === undefined ? undefined : Number(from);
 }

@@ -51,7 +51,7 @@ const attemptsAllowed = 3;
 
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { folder, embedder, clusterId, maxAgeMs, clock, log } = options;
-  await beginAnewIfErased(folder, log);
+  await beginAnewIfErased(folder, clock(), log);
   const attempts = join(folder, "opening");
   const attempt = 1 + Number(await readFile(attempts, "utf8").catch(() => "0"));
   await writeFile(attempts, String(attempt));
