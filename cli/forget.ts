@@ -18,7 +18,7 @@ interface ForgetInput extends Scope {
 }
 
 /** Throws UsageError. */
-export function scopeOf({ tenant, user, request }: Scope): Scope {
+function scopeOf({ tenant, user, request }: Scope): Scope {
   if (tenant === undefined && user === undefined && request === undefined)
     throw new UsageError("forget whom? --tenant, --user or --request (docs/privacy.md says what each takes along)");
   if (user !== undefined && request !== undefined)

@@ -21,7 +21,7 @@ const waits = { first: 100, limit: 10_000 };
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** By which an erasure knows a row; none: it is nobody's. Pure. */
-export function hashesOf(table: string, row: Row): string[] {
+function hashesOf(table: string, row: Row): string[] {
   const kept = personalTables[table];
   if (kept === undefined || "none" in kept || kept.by === "replay") return [];
   const tenant = textOf(row.tenant);

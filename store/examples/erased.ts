@@ -1,8 +1,8 @@
 // A pool that held what somebody had erased (precedent forget): LMDB leaves bytes of removed
-// records in free pages, and index files hold vectors until they are written again, so the whole folder
-// goes. That helps for good only when the topic is compacted: until then a pool that is made anew
-// reads what was removed again. A mark in the folder says from when on that is so; the first start
-// after that begins anew.
+// records in free pages, and index files hold vectors until they are written again, so the whole
+// folder goes. That helps for good only when the topic is compacted: until then a pool that is
+// made anew reads what was removed again. A mark in the folder says from when on that is so; the
+// first start after that begins anew.
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
