@@ -12,6 +12,7 @@ export type Kept = "request" | "letter" | "example" | "answer" | "document" | { 
 export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   requests: "request",
   responses: "request",
+  alternatives: "request",
   deltas: "request",
   cancels: "request",
   feedback: "request",
