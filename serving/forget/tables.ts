@@ -45,13 +45,14 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     const tenant = ofTenant(subject, time);
     return tenant === null ? hash : `(${hash} OR (${tenant}))`;
   };
-  const replaysOf = ({ wholeTenant, examples }: Subject): string => {
+  /** The length of a statement is bounded. */
+  const replaysOf = ({ wholeTenant, examples }: Subject): string[] => {
+    if (wholeTenant !== null) return [`tenant = ${quoted(wholeTenant)}`];
     const ids = [...examples].map(quoted);
-    const conditions = [
-      ...(ids.length === 0 ? [] : [`example_id IN (${ids.join(", ")})`]),
-      ...(wholeTenant === null ? [] : [`tenant = ${quoted(wholeTenant)}`]),
-    ];
-    return conditions.length === 0 ? "false" : conditions.join(" OR ");
+    return Array.from(
+      { length: Math.ceil(ids.length / atOnce) },
+      (_, i) => `example_id IN (${ids.slice(i * atOnce, (i + 1) * atOnce).join(", ")})`,
+    );
   };
 
   /** Where dead letters stood whose bytes hold one of these requests, and their number. */
@@ -114,7 +115,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         counts[name] = 0;
         for (const condition of isNoted ? [erased(subject, kept)] : ids) counts[name] += await countOf(name, condition);
       }
-      counts.replays = await countOf("replays", replaysOf(subject));
+      counts.replays = 0;
+      for (const condition of replaysOf(subject)) counts.replays += await countOf("replays", condition);
       counts.dead_letters = (await lettersOf(subject)).length;
       return counts;
     },
@@ -130,7 +132,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
             .map(letterCondition)
             .join(" OR "),
         );
-      if ((await countOf("replays", replaysOf(subject))) > 0) await remove("replays", replaysOf(subject));
+      for (const condition of replaysOf(subject))
+        if ((await countOf("replays", condition)) > 0) await remove("replays", condition);
       for (const [name, kept] of byRequest) {
         onTable(name);
         const whole = ofTenant(subject, kept.time);
