@@ -19,7 +19,7 @@ const filesOf = (stage: string): string[] =>
     `pipelines/${stage}.ts`,
     `assembly/${stage}.ts`,
     ...(stage === "learn" ? ["assembly/learn-helpfulness.ts"] : []),
-    ...(stage === "replay" ? ["serving/replay.ts"] : []),
+    ...(stage === "replay" ? ["serving/replay.ts", "serving/replay-run.ts"] : []),
   ].map((file) => root + file);
 
 /** A compiler of the stages whose declarations have been changed. */

@@ -20,7 +20,8 @@ import { ROUTER } from "../policies/router.ts";
 import { createPolicyTable } from "../policies/router-table.ts";
 import { createShadowTable } from "../policies/shadow.ts";
 import { plan } from "../pipelines/plan.ts";
-import { createLoadMonitor, type MonitoredArm } from "../serving/load.ts";
+import { createLoadMonitor } from "../serving/load.ts";
+import { monitoredArms } from "../serving/monitored-arms.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createSelectionMetrics } from "../metrics/selection.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
@@ -37,11 +38,11 @@ import { publishDeltas } from "../serving/deltas.ts";
 import { holdDocuments } from "../serving/documents.ts";
 import { holdHelpfulness } from "../serving/helpfulness.ts";
 import { createInlineArms } from "../serving/inline-arms.ts";
-import { shareCalls, type SharedCalls } from "../serving/inline-calls.ts";
+import { shareCalls } from "../serving/inline-calls.ts";
 import { followInventories } from "../serving/inventory.ts";
 import { followPartitionCount } from "../serving/partition-count.ts";
 import type { SessionOf } from "../serving/session.ts";
-import { groupName, stageName, type RunningStage } from "../serving/stage.ts";
+import { stageName, type RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
 
 /**
@@ -205,20 +206,4 @@ export async function startPlan(
       await answers?.stop();
     },
   };
-}
-
-function monitoredArms({ arms, config, topic }: SessionOf<object>, calls: SharedCalls): MonitoredArm[] {
-  const { prefix } = config.kafka;
-  // What reuses answers computes nothing: beside it every arm would be an expensive one.
-  const costs = new Map(arms.routed().flatMap(({ name, cost, reuse }) => (reuse ? [] : [[name, cost] as const])));
-  const cheapest = Math.min(...costs.values());
-  const computing = arms.configured().filter(({ type }) => type !== "reuse");
-  return computing.map(({ name, concurrency, dispatch }) => ({
-    name,
-    ...(dispatch === "inline"
-      ? { topic: topic("requests"), group: groupName(prefix, plan.name), calls: () => calls.of(name) }
-      : { topic: topic("work", name), group: groupName(prefix, "generate", name) }),
-    concurrency,
-    costlier: (costs.get(name) ?? cheapest) > cheapest,
-  }));
 }

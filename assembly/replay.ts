@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Logger } from "pino";
 import { createArm } from "../arms/create.ts";
 import type { ArmConfig } from "../config/schema.ts";
+import { references } from "../config/sections/curate.ts";
 import { createCompare } from "../operators/judge/compare.ts";
 import { createArmJudge, createReferenceJudge, readReferences, type Judge } from "../operators/replay/judge.ts";
 import type { replay } from "../pipelines/replay.ts";
@@ -12,9 +13,6 @@ import type { SessionOf } from "../serving/session.ts";
 /** Rejects as runReplay does. */
 export const startReplay = (session: SessionOf<typeof replay>, run: ReplayRun): Promise<ReplaySummary> =>
   runReplay(session, (config) => createArm(config, { log: session.log }), run);
-
-/** What names references as judge; anything else is an arm. */
-export const references = "reference:";
 
 export interface OpenJudge {
   judge: Judge;

@@ -12,6 +12,8 @@ import { startGenerate } from "./generate.ts";
 import { startLearn } from "./learn.ts";
 import { startPlan, type RunningPlan } from "./plan.ts";
 import { startRecord } from "./record.ts";
+import { startScheduledReplays } from "./scheduled-replay.ts";
+import { scheduleOf } from "../serving/replay-schedule.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "../serving/stage.ts";
 
@@ -69,8 +71,11 @@ export async function startStages(
     if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf, cancelsOf)));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
     else if (stage === "learn") running.push(await startLearn(session, instance.id));
-    else if (stage === "curate") running.push(await startCurate(session, instance.id));
-    else if (stage === "gateway") {
+    else if (stage === "curate") {
+      running.push(await startCurate(session, instance.id));
+      const schedule = scheduleOf(config);
+      if (schedule !== undefined) running.push(await startScheduledReplays(session, instance.id, schedule));
+    } else if (stage === "gateway") {
       // Loaded where it runs: a process of another stage needs no HTTP server of it.
       const { startGateway } = await import("./gateway.ts");
       running.push((gateway = await startGateway(session, instance.id)));

@@ -7,6 +7,8 @@ import { loadConfig } from "../config/load.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
 import { machineChecks } from "./doctor-machine.ts";
+import { describeNext } from "./examples-replay-show.ts";
+import { scheduleOf } from "../serving/replay-schedule.ts";
 import { CommandError, type Io } from "./io.ts";
 
 export function addDoctor(program: Command, io: Io): void {
@@ -31,7 +33,14 @@ async function examine(file: string | undefined, io: Io, repair: boolean): Promi
       .map(({ name, type, dispatch }) => `${name} (${type}${dispatch === "inline" ? ", inline: called by plan" : ""})`)
       .join(", ");
     const good: Check = { name: "config", state: "fine", detail: `${found ?? "no file, the defaults"}: arms ${arms}` };
-    return [good, ...(await machineChecks(config, io.environment)), ...(await connectionChecks(config, { repair }))];
+    const replay: Check = { name: "replay", state: "fine", detail: describeNext(config, Date.now()) };
+    const schedule = scheduleOf(config) === undefined ? [] : [replay];
+    return [
+      good,
+      ...schedule,
+      ...(await machineChecks(config, io.environment)),
+      ...(await connectionChecks(config, { repair })),
+    ];
   } catch (error) {
     const detail = messageOf(error);
     return [

@@ -1,10 +1,13 @@
 // precedent examples replay show: the runs, or what one of them did, what it cost, and what it
 // saved since.
 import type { Command } from "commander";
-import { savingHours, enoughReplays } from "../algorithms/replay-cut-off.ts";
+import { nextTime } from "../algorithms/daily-times.ts";
+import { enoughReplays, savingHours } from "../algorithms/replay-cut-off.ts";
 import type { CutOff } from "../operators/replay/agenda.ts";
 import { CommandError, type Io } from "./io.ts";
-import { oneLine, tableOf, withClickHouse } from "./reading.ts";
+import { scheduleOf } from "../serving/replay-schedule.ts";
+import { configOf } from "./options.ts";
+import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
 
 export function addShowingReplays(replay: Command, io: Io): void {
   replay
@@ -31,20 +34,44 @@ export function addShowingReplays(replay: Command, io: Io): void {
             ),
           ),
         );
+      // Standard output is the table alone.
+      if (run === undefined) io.note(`${describeNext(configOf(command, io).config, Date.now())}\n`);
     });
 }
 
-// spent and saved are in average answers of an arm of cost 1.
+/** One line. */
+export function describeNext(config: Parameters<typeof scheduleOf>[0], now: number): string {
+  const schedule = scheduleOf(config);
+  if (schedule === undefined) return "no run by itself: curate.replay.schedule is not set";
+  const next = nextTime(schedule, now);
+  return `next run by itself: ${new Date(next).toISOString()}, in ${ago(next - now)} (${schedule.times.join(", ")} ${schedule.timeZone})`;
+}
+
+// spent and saved are in average answers of an arm of cost 1. Runs from before there were records
+// of runs have no state.
 const selectRuns = `
-  SELECT tried.run AS run, began, tried, replaced, bettered, tokens, cost, spent, saved.saved AS saved
+  SELECT run.run_id AS run, run.began AS began,
+    if(run.state IN ('running', 'waiting') AND run.updated_at < now64(3) - INTERVAL 2 MINUTE, 'stopped', run.state) AS state, run.cause AS cause,
+    round(run.waited_ms / 1000) AS waited_s, tried.tried AS tried, tried.replaced AS replaced, tried.bettered AS bettered,
+    tried.tokens AS tokens, tried.cost AS cost, tried.spent AS spent, saved.saved AS saved, run.problem AS problem
   FROM (
-    SELECT run_id AS run, toString(min(created_at)) AS began, count() AS tried, countIf(outcome = 'replaced') AS replaced,
+    SELECT one.run_id AS run_id, toString(min(one.began_at)) AS began, argMax(one.state, one.updated_at) AS state,
+      argMax(one.cause, one.updated_at) AS cause, argMax(one.waited_ms, one.updated_at) AS waited_ms,
+      argMax(one.problem, one.updated_at) AS problem, max(one.updated_at) AS updated_at
+    FROM (
+      SELECT run_id, began_at, state, cause, waited_ms, problem, updated_at FROM replay_runs FINAL
+      UNION ALL
+      SELECT run_id, min(created_at), '-', 'hand', 0, '', toDateTime64(0, 3, 'UTC') FROM replays GROUP BY run_id
+    ) AS one GROUP BY run_id
+  ) AS run
+  GLOBAL LEFT JOIN (
+    SELECT run_id, count() AS tried, countIf(outcome = 'replaced') AS replaced,
       round(sumIf(new_quality - old_quality, outcome = 'replaced'), 3) AS bettered, sum(tokens) AS tokens, round(sum(cost), 6) AS cost,
       round(sum(relative_cost), 2) AS spent
-    FROM replays FINAL GROUP BY run_id ORDER BY began DESC LIMIT 100
-  ) AS tried
-  GLOBAL LEFT JOIN (SELECT run_id, round(sum(saved), 2) AS saved FROM replay_savings GROUP BY run_id) AS saved ON saved.run_id = tried.run
-  ORDER BY began DESC`;
+    FROM replays FINAL GROUP BY run_id
+  ) AS tried ON tried.run_id = run.run_id
+  GLOBAL LEFT JOIN (SELECT run_id, round(sum(saved), 2) AS saved FROM replay_savings GROUP BY run_id) AS saved ON saved.run_id = run.run_id
+  ORDER BY began DESC LIMIT 100`;
 const selectRun = `
   SELECT tried.example AS example, attempt, outcome, old, new, gain, tokens, cost, spent, replaced_by, uses_before, uses_after, saved
   FROM (

@@ -7,19 +7,22 @@ import { openSession } from "../assembly/session.ts";
 import type { Config } from "../config/schema.ts";
 import { messageOf } from "../algorithms/errors.ts";
 import { createLog } from "../runtime/log.ts";
+import { showAgenda } from "./examples-replay-agenda.ts";
 import { addShowingReplays, describeCutOff } from "./examples-replay-show.ts";
 import { UsageError, type Io } from "./io.ts";
 import { configOf, parseCount } from "./options.ts";
-import { oneLine } from "./reading.ts";
+import { ago, oneLine } from "./reading.ts";
 
 interface RunOptions {
-  judge: string;
+  judge?: string;
   top?: number;
   samples?: number;
   budgetTokens?: number;
   budgetCost?: string;
   arm?: string;
   cutOff?: number;
+  anyLoad?: boolean;
+  dryRun?: boolean;
   run?: string;
   json?: boolean;
 }
@@ -31,9 +34,9 @@ export function addReplayingExamples(examples: Command, io: Io): void {
   replay
     .command("run")
     .description("one run over the top of the ranking (precedent examples rank); stopped, it goes on with --run")
-    .requiredOption(
+    .option(
       "-j, --judge <who>",
-      "an arm that compares both orders, or reference:FILE (JSONL of request and response): token F1",
+      "an arm that compares both orders, or reference:FILE (JSONL of request and response): token F1; curate.replay.judge by default",
     )
     .option("-n, --top <count>", "examples tried at most; curate.replay.top by default", parseCount)
     .option("--samples <count>", "answers asked for each; curate.replay.samples by default", parseCount)
@@ -45,12 +48,20 @@ export function addReplayingExamples(examples: Command, io: Io): void {
       "the least G(e) that is tried, 0 for any; learnt from past replays by default",
       parseGain,
     )
+    .option("--any-load", "do not wait while the arms are busy (curate.replay.offPeak)")
+    .option("--dry-run", "say what would be asked, with its gain, expected saving and cost; ask nobody, write nothing")
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (options: RunOptions, command: Command) => {
       const { config } = configOf(command, io);
       const budget = budgetOf(options, config);
-      const judge = await openJudge(options.judge, {
+      if (options.dryRun === true) {
+        await showAgenda(options, command, io);
+        return;
+      }
+      const who = options.judge ?? config.curate.replay.judge;
+      if (who === undefined) throw new UsageError("--judge WHO, or curate.replay.judge in the configuration");
+      const judge = await openJudge(who, {
         ...{ arms: config.arms, folder: io.cwd, log: createLog({ level: "error" }) },
       }).catch((error: unknown) => {
         throw new UsageError(`--judge: ${messageOf(error)}`);
@@ -67,12 +78,21 @@ export function addReplayingExamples(examples: Command, io: Io): void {
           budget,
           arm: options.arm,
           cutOff: options.cutOff,
+          anyLoad: options.anyLoad,
           signal: io.signal,
           onReplayed: ({ example, gain, beyond, result: { outcome, oldQuality, newQuality, tokens } }) => {
             const quality = `${oldQuality.toFixed(2)} → ${newQuality === null ? "-" : newQuality.toFixed(2)}`;
             const trial = beyond ? " (below the cut-off, to learn from)" : "";
             io.note(
               `${outcome.padEnd(9)} ${quality.padEnd(12)} gain ${gain.toPrecision(2)}${trial}, ${tokens} tokens  ${oneLine(example.request)}\n`,
+            );
+          },
+          onWait: ({ waits, load, waitedMs }) => {
+            const most = config.curate.replay.offPeak;
+            io.note(
+              waits
+                ? `waits: the busiest arm has a load of ${load.toFixed(2)}, above ${most.load} (--any-load)\n`
+                : `goes on, load ${load.toFixed(2)}, after ${ago(waitedMs)} of at most ${ago(most.waitMs)}\n`,
             );
           },
         });
@@ -82,6 +102,7 @@ export function addReplayingExamples(examples: Command, io: Io): void {
           done: "",
           "cut-off": "; what is left is not worth it",
           budget: "; the budget is used up",
+          load: `; the load stayed high, go on with --run ${runId}`,
           interrupted: `; interrupted, go on with --run ${runId}`,
         }[ended];
         io.out(

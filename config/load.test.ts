@@ -71,6 +71,17 @@ describe("configuration", () => {
     );
   });
 
+  it("takes a schedule of replays with times, a zone and a judge that there are", () => {
+    const of = (replay: string): readonly string[] =>
+      problemsIn(`curate: { replay: ${replay} }\narms: [{ name: a, type: llama }]`);
+    const schedule = 'schedule: { times: ["03:00"], days: [sunday], timeZone: Europe/Berlin }';
+    expect(of(`{ judge: a, ${schedule} }`)).toEqual([]);
+    expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.replay.schedule: nobody judges/);
+    expect(of("{ judge: b }")[0]).toMatch(/curate.replay.judge: "b" is no arm; reference:FILE, or one of a/);
+    expect(of('{ judge: a, schedule: { times: ["3:00"] } }')[0]).toMatch(/times\[0\].*HH:MM/);
+    expect(of('{ judge: a, schedule: { times: ["03:00"], timeZone: Here } }')[0]).toMatch(/timeZone: no time zone/);
+  });
+
   it("lets arms that wait be inline, and no llama arm; queued is the default of all", () => {
     const endpoint = "type: openai, baseUrl: 'http://h', model: m";
     const text = `arms: [{ name: a, ${endpoint}, dispatch: inline }, { name: b, type: recorded, file: f, dispatch: inline }]`;
@@ -151,13 +162,14 @@ describe("configuration file", () => {
   it("resolves paths against the file's folder", () => {
     writeFileSync(
       join(folder, "mine.yaml"),
-      "embedder: { model: models/x }\narms: [{ name: large, type: recorded, file: ../log.jsonl }]",
+      "embedder: { model: models/x }\narms: [{ name: large, type: recorded, file: ../log.jsonl }]\ncurate: { replay: { judge: 'reference:known.jsonl' } }",
     );
     const { config, file } = loadConfig({ file: join(folder, "mine.yaml"), cwd: "/", environment: {} });
     expect(file).toBe(join(folder, "mine.yaml"));
     expect(config.stack.folder).toBe(join(folder, ".precedent"));
     expect(config.embedder.model).toBe(join(folder, "models/x"));
     expect(config.arms[0]).toMatchObject({ file: resolve(folder, "../log.jsonl") });
+    expect(config.curate.replay.judge).toBe(`reference:${join(folder, "known.jsonl")}`);
   });
 
   it("does without a file, with the small arm alone, but not without one that was named", () => {

@@ -6,6 +6,7 @@ import { LineCounter, isMap, isNode, isScalar, isSeq, parseDocument, type Docume
 import { namedModel } from "./models.ts";
 import { pathText, problemsOf, type Problem } from "./problems.ts";
 import { configSchema, type ArmConfig, type Config } from "./schema.ts";
+import { references } from "./sections/curate.ts";
 
 const defaultFile = "precedent.yaml";
 
@@ -161,8 +162,13 @@ function resolvePaths(config: Config, folder: string): Config {
     return arm;
   });
   const { model } = config.embedder;
+  const { replay } = config.curate;
+  const judge = replay.judge?.startsWith(references)
+    ? `${references}${absolute(replay.judge.slice(references.length))}`
+    : replay.judge;
   return {
     ...config,
+    curate: { ...config.curate, replay: { ...replay, ...(judge === undefined ? {} : { judge }) } },
     arms,
     stack: { folder: absolute(config.stack.folder) },
     embedder: { ...config.embedder, ...(model === undefined ? {} : { model: absolute(model) }) },

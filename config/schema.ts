@@ -5,7 +5,7 @@ import { mostMetadataBytes } from "../algorithms/names.ts";
 import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
 import { milliseconds, name } from "./sections/common.ts";
-import { curate } from "./sections/curate.ts";
+import { curate, references } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
@@ -121,6 +121,11 @@ export const configSchema = z
     if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
     if (reusing.length === config.arms.length)
       refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
+    const { judge, schedule } = config.curate.replay;
+    if (schedule !== undefined && judge === undefined)
+      refuse(["curate", "replay", "schedule"], "nobody judges: set curate.replay.judge as well");
+    if (judge !== undefined && !judge.startsWith(references) && !names.includes(judge))
+      refuse(["curate", "replay", "judge"], `"${judge}" is no arm; ${references}FILE, or one of ${names.join(", ")}`);
     const fallback = config.routing.defaultArm;
     if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);

@@ -2,6 +2,7 @@
 // process-rows.ts). What load.ts reads off the work topic of a queued arm. Best effort: what is
 // missing makes an arm look idler than it is.
 import type { InlineCalls } from "../schemas/types.ts";
+import { followTable } from "../runtime/table.ts";
 import { createRowTable, shareRows, voidMs, type RowSession, type RowTable } from "./process-rows.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -46,4 +47,22 @@ export function shareCalls(
     ...{ instance, log },
   });
   return { of: (arm) => (own().get(arm) ?? 0) + sum(rows.others(arm)), stop: rows.stop };
+}
+
+/** The same for who calls nobody: it says nothing. Before it has caught up nothing is known. */
+export function followCalls(
+  { kafka, codec, topic }: Pick<SessionOf<{ tables: ["inline-calls"] }>, "kafka" | "codec" | "topic">,
+  log: SessionOf<object>["log"],
+): SharedCalls & { caughtUp: Promise<void> } {
+  const table = createCallTable(Date.now);
+  const reader = followTable({
+    ...{ kafka, codec, log, topic: topic("inline-calls"), record: "inline-calls" as const },
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (value === null) table.remove(key);
+        else table.apply(key, value);
+      }
+    },
+  });
+  return { of: (arm) => table.others(arm, ""), caughtUp: reader.caughtUp, stop: () => reader.stop() };
 }

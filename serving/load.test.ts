@@ -42,6 +42,17 @@ function watch(
   return { ...monitor, after: (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1_000) };
 }
 
+it("begins with the first reading as it is where that is asked for", async () => {
+  const kafka = {
+    lag: () => Promise.resolve([{ partition: 0, end: 9, committed: 1, metadata: "" }]),
+    members: () => Promise.resolve(1),
+  };
+  const options = { kafka, arms: () => [arm("small")], now: Date.now, log: pino({ level: "silent" }) };
+  monitor = createLoadMonitor({ ...options, onRead: (load) => readings.push(load), fromFirst: true });
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(readings[0]?.byArm.get("small")).toBe(4);
+});
+
 describe("load monitor", () => {
   it("takes what is unfinished over what an arm takes at a time, with a half-life of 10 s; L is the mean of the more expensive arms", async () => {
     const topics = new Map<string, Partition[]>([

@@ -36,6 +36,8 @@ export interface LoadMonitorOptions {
   now: () => number;
   /** After every reading. */
   onRead: (load: Load) => void;
+  /** The first reading stands as it is, for who begins now; else an arm begins idle. */
+  fromFirst?: boolean;
   log: Logger;
 }
 
@@ -44,7 +46,14 @@ const halfLifeMs = 10_000;
 /** Processes come and go rarely, and asking for them takes two requests. */
 const countEveryMs = 10_000;
 
-export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitorOptions): LoadMonitor {
+export function createLoadMonitor({
+  kafka,
+  arms,
+  now,
+  onRead,
+  fromFirst = false,
+  log,
+}: LoadMonitorOptions): LoadMonitor {
   const averages = new Map<string, { value: number; at: number }>();
   const counts = new Map<string, { members: number; at: number }>();
   let load: Load = { costlier: 0, byArm: new Map() };
@@ -67,11 +76,10 @@ export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitor
   };
 
   const read = async (arm: MonitoredArm): Promise<void> => {
-    // An arm begins idle.
-    if (!averages.has(arm.name)) averages.set(arm.name, { value: 0, at: now() });
+    if (!averages.has(arm.name) && !fromFirst) averages.set(arm.name, { value: 0, at: now() });
     try {
       const current = await utilisation(arm);
-      const { value, at } = averages.get(arm.name)!;
+      const { value, at } = averages.get(arm.name) ?? { value: current, at: now() };
       averages.set(arm.name, { value: current + (value - current) * 2 ** (-(now() - at) / halfLifeMs), at: now() });
     } catch (error) {
       log.debug({ err: error, arm: arm.name }, "the load could not be read; the last average stands");
@@ -87,7 +95,7 @@ export function createLoadMonitor({ kafka, arms, now, onRead, log }: LoadMonitor
     for (const name of averages.keys()) if (!names.has(name)) averages.delete(name);
     const groups = new Set(monitored.map(({ group }) => group));
     for (const group of counts.keys()) if (!groups.has(group)) counts.delete(group);
-    const costlier = monitored.flatMap((arm) => (arm.costlier ? [averages.get(arm.name)!.value] : []));
+    const costlier = monitored.flatMap((arm) => (arm.costlier ? [averages.get(arm.name)?.value ?? 0] : []));
     load = {
       costlier: costlier.reduce((sum, value) => sum + value, 0) / Math.max(1, costlier.length),
       byArm: new Map([...averages].map(([name, { value }]) => [name, value])),

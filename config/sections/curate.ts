@@ -1,6 +1,10 @@
 // Which answers become examples, for how long, and which are tried again.
 import { z } from "zod";
+import { isTimeZone, timeOfDay, weekdays } from "../../algorithms/daily-times.ts";
 import { milliseconds } from "./common.ts";
+
+/** What names references as the judge of replays; anything else is an arm. */
+export const references = "reference:";
 
 export const curate = z.strictObject({
   /** Time between two looks at what is new. */
@@ -46,6 +50,34 @@ export const curate = z.strictObject({
       /** Tokens and money (in the prices' currency) that a run may use. */
       budgetTokens: z.number().int().positive().default(100_000),
       budgetCost: z.number().nonnegative().optional(),
+      /**
+       * Who compares answers: an arm, or reference:FILE (JSONL of request and response). A schedule
+       * needs it; runs by hand may name another.
+       */
+      judge: z.string().min(1).optional(),
+      /** Runs wait while the arms have requests to answer. */
+      offPeak: z
+        .strictObject({
+          /**
+           * Of the busiest arm: unfinished requests over what its processes take at a time. Above
+           * it nothing is asked.
+           */
+          load: z.number().min(0).default(0.5),
+          /** A run that has waited so long in all ends. */
+          waitMs: milliseconds.default(3_600_000),
+        })
+        .prefault({}),
+      /** When runs begin by themselves, where the stage curate runs; absent: never. */
+      schedule: z
+        .strictObject({
+          /** HH:MM, 24 hours. */
+          times: z.array(z.string().regex(timeOfDay, "HH:MM, from 00:00 to 23:59")).min(1).max(96),
+          /** Absent: every day. */
+          days: z.array(z.enum(weekdays)).min(1).optional(),
+          /** IANA name, such as Europe/Berlin. */
+          timeZone: z.string().refine(isTimeZone, "no time zone: an IANA name such as Europe/Berlin").default("UTC"),
+        })
+        .optional(),
     })
     .prefault({}),
   personalData: z

@@ -45,6 +45,7 @@ function setUp(answers: ArmResult[], change: Partial<ReplayDependencies> = {}) {
     temperature: 0.8,
     personalData: {},
     affords: () => true,
+    mayAsk: () => Promise.resolve(true),
     callMs: 1_000,
     clock: () => NOW,
     ...change,
@@ -102,6 +103,18 @@ describe("a replay", () => {
     });
     expect((await replay()).tokens).toBe(30);
     expect(asked).toHaveLength(2);
+  });
+
+  it("stops where no more may be asked, and keeps what it has", async () => {
+    let looks = 0;
+    const { asked, replay } = setUp([answered("ls -a"), answered("b")], {
+      mayAsk: () => Promise.resolve(looks++ < 1),
+    });
+    expect(await replay()).toMatchObject({ outcome: "replaced", samples: 1 });
+    expect(asked).toHaveLength(1);
+    const never = setUp([answered("a")], { mayAsk: () => Promise.resolve(false) });
+    expect((await never.replay()).samples).toBe(0);
+    expect(never.asked).toHaveLength(0);
   });
 
   it("keeps no personal data that a new answer brings", async () => {

@@ -42,6 +42,8 @@ export interface ReplayDependencies {
   personalData: PersonalDataOptions;
   /** Whether one more call may be made, after so much has been spent on this example. */
   affords: (spent: { tokens: number; cost: number }) => boolean;
+  /** Asked before every call, and waited for; false: no more calls. */
+  mayAsk: (signal: AbortSignal) => Promise<boolean>;
   /** Milliseconds for one call. */
   callMs: number;
   /** Milliseconds since the epoch. */
@@ -60,7 +62,7 @@ export async function replayExample(
   dependencies: ReplayDependencies,
   signal: AbortSignal,
 ): Promise<Replayed> {
-  const { arm, judge, samples, personalData, affords, clock } = dependencies;
+  const { arm, judge, samples, personalData, affords, mayAsk, clock } = dependencies;
   const spent = { tokens: 0, judgeTokens: 0, cost: 0, samples: 0 };
   const seen = new Set([example.response]);
   let best = { response: example.response, quality: example.quality, model: example.source.model };
@@ -70,6 +72,7 @@ export async function replayExample(
   let judged = 0;
 
   for (let sample = 0; sample < samples && affords(spent); sample++) {
+    if (!(await mayAsk(signal))) break;
     signal.throwIfAborted();
     spent.samples++;
     const answer = await arm.answer(
