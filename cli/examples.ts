@@ -75,7 +75,7 @@ export function addExamples(program: Command, io: Io): void {
     });
 }
 
-const embedderOptions = (config: Config, io: Io) => ({
+export const embedderOptions = (config: Config, io: Io) => ({
   folder: config.embedder.model ?? embeddingModelFolder(io.environment),
   threads: config.embedder.threads,
   // An import has nothing else to do: a worker a core.

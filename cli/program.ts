@@ -8,6 +8,7 @@ import { addExamples } from "./examples.ts";
 import { addExplain } from "./explain.ts";
 import { addFeedback } from "./feedback.ts";
 import { addForget } from "./forget.ts";
+import { addImport } from "./import.ts";
 import type { Io } from "./io.ts";
 import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
@@ -44,6 +45,7 @@ export function createProgram(io: Io): Command {
     addSelect,
     addSql,
     addExamples,
+    addImport,
     addDocuments,
     addKv,
     addForget,

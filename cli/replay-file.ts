@@ -96,13 +96,21 @@ export function timeOf(value: string | number): number {
 export interface FileOptions {
   file: string;
   columns: ReadonlyMap<string, string>;
+  /** Of an export: the row in our columns; null: a row that is no request. */
+  preset?: (row: Record<string, unknown>) => Record<string, unknown> | null;
   /** Where what is converted may lie meanwhile. */
   folder: string;
   signal: AbortSignal;
 }
 
 /** Rejects with file and row on the first one that can't be a request. */
-export async function* readLogFile({ file, columns: named, folder, signal }: FileOptions): AsyncGenerator<LogRow[]> {
+export async function* readLogFile({
+  file,
+  columns: named,
+  preset,
+  folder,
+  signal,
+}: FileOptions): AsyncGenerator<LogRow[]> {
   const format = formats[extname(file).toLowerCase()];
   if (format === undefined)
     throw new UsageError(`--file ${file}: its name must end in ${Object.keys(formats).join(", ")}`);
@@ -120,7 +128,9 @@ export async function* readLogFile({ file, columns: named, folder, signal }: Fil
   for await (const line of createInterface({ input: createReadStream(lines), crlfDelay: Infinity })) {
     place++;
     if (line.trim() === "") continue;
-    rows.push(rowOf(line, { where: `${file}, row ${place}`, place, named, name: basename(file) }));
+    const row = rowOf(line, { where: `${file}, row ${place}`, place, named, name: basename(file), preset });
+    if (row === null) continue;
+    rows.push(row);
     characters += line.length;
     if (rows.length < batch.rows && characters < batch.characters) continue;
     yield rows;
@@ -135,11 +145,14 @@ interface Row {
   named: ReadonlyMap<string, string>;
   /** Of the file: ids are made of it. */
   name: string;
+  preset: FileOptions["preset"];
 }
 
-function rowOf(line: string, { where, place, named, name }: Row): LogRow {
-  const json = objectOf(line);
-  if (json === undefined) throw new CommandError(`${where}: one JSON object a line is expected`);
+function rowOf(line: string, { where, place, named, name, preset }: Row): LogRow | null {
+  const read = objectOf(line);
+  if (read === undefined) throw new CommandError(`${where}: one JSON object a line is expected`);
+  const json = preset === undefined ? read : preset(read);
+  if (json === null) return null;
   const given = Object.fromEntries(columns.map((column) => [column, json[named.get(column) ?? column]]));
   const parsed = rowSchema.safeParse(given);
   if (!parsed.success) {

@@ -125,8 +125,8 @@ export interface Decision {
   breakers: Record<string, string>;
   /** null: no answer could be reused. */
   reuse: ReuseTrial | null;
-  /** cache: a kept answer, or that of the same request under way, was given; no arm was chosen, and arm is the one that had answered. */
-  source: "routed" | "cache";
+  /** cache: a kept answer, or that of the same request under way, was given; no arm was chosen, and arm is the one that had answered. imported: from the log of another system (docs/import.md). */
+  source: "routed" | "cache" | "imported";
   /** Hash under which the answer is kept or was found; null: it may not be kept. */
   cacheKey: string | null;
   /** One for each policy in shadow that could be used: none of them had a part in the choice. */
@@ -528,8 +528,8 @@ export interface Response {
   model: string | null;
   /** Arms in whose place `arm` answered, in order: the first is the decision's. */
   failedArms: FailedArm[];
-  /** cache: kept, or made for the same request under way; none: no answer stands behind it. */
-  source: "generated" | "cache" | "reuse" | "replayed" | "none";
+  /** cache: kept, or made for the same request under way; imported: from the log of another system; none: no answer stands behind it. */
+  source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   /** Shown to the model. */
   exampleIds: string[];
   usage: Usage;

@@ -8,6 +8,8 @@ import { fetchedModelFile, type ModelPart, type NamedModel, requantisedModelFile
 import { writeAtomically } from "../connections/process/lock.ts";
 import { withLock } from "./lock.ts";
 import { download, run, sha256 } from "./python.ts";
+
+export { sha256 } from "./python.ts";
 import { requantise, type Requantised } from "./requantise.ts";
 
 type Say = (line: string) => void;
