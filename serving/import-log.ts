@@ -47,7 +47,7 @@ const lastUserTurn = (messages: readonly Message[]): string =>
 const importPartition = 1_000_000_000;
 const topic = "import";
 
-/** Takes the rows of a batch; place: of the first of them in the file. Rejects as ClickHouse does. */
+/** Takes the rows of a batch; first: the place of its first in the file. Rejects as ClickHouse. */
 export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, file, priorMean }: ImportDependencies) {
   const features = createFeatures();
   const origin = originOf(file);

@@ -77,7 +77,7 @@ const counts = async () => {
 const whole = { requests: 60, decisions: 60, responses: 60, feedback: 60 };
 
 test("an import that ends in the middle goes on, and one that is done again adds nothing", async () => {
-  // Killed behind the decisions of its only batch: the feedback is missing, and what says that it is done.
+  // Killed behind the decisions of its only batch: feedback is missing, and what says it is done.
   const { clickhouse } = system.session;
   const dying = {
     ...clickhouse,
