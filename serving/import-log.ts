@@ -79,7 +79,8 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
     probability: row.answer!.propensity ?? 0,
     ...{ secondArm: null, secondProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
     ...{ policyVersion: 0, proxyVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
-    ...{ asked: false, breakers: {}, reuse: null, source: "imported", cacheKey: null },
+    ...{ asked: false, askProbability: null, alternative: false },
+    ...{ breakers: {}, reuse: null, source: "imported", cacheKey: null },
     degraded: row.answer!.propensity === null ? ["propensity"] : [],
     ...{ timings: [], createdAt: row.request.createdAt },
   });
@@ -133,6 +134,7 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
   return {
     ...{ requestId: request.id, tenant: request.tenant, attempt: 1, status: "ok", text: answer.text ?? "" },
     ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
+    ...{ asked: false, alternative: null },
     ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion } },
     ...{ duplicate: false, cost: answer.cost, savedCost: 0, error: null, passthrough: null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },
