@@ -132,7 +132,7 @@ describe("a trial", () => {
   });
 });
 
-/** The same choice by comparing every open candidate with every taken one: what may be left out is left in. */
+/** The same choice, comparing every open candidate with every taken one. */
 function comparingAll({ verdicts, trial }: Chosen, limits: ChooseLimits): string[] {
   const forced = verdicts.filter(({ reason }) => reason === "forced_in").map(({ candidate: one }) => one);
   const choosable = ["shown", "near_duplicate", "over_budget", "too_many"];
