@@ -119,7 +119,7 @@ export const configSchema = z
       refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
     const reusing = config.arms.flatMap((arm, index) => (arm.type === "reuse" ? [index] : []));
     if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
-    if (reusing.length === config.arms.length)
+    if (reusing.length > 0 && reusing.length === config.arms.length)
       refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
     const { judge, schedule } = config.curate.replay;
     if (schedule !== undefined && judge === undefined)

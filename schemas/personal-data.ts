@@ -59,6 +59,7 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   prefill_samples: byRequest("created_at"),
   examples: byRequest("created_at", "ifNull(source_request_id, '')"),
   replays: { by: "replay" },
+  replay_runs: { none: "when replays of examples ran, figures, why one failed" },
   dead_letters: { by: "letter", time: "created_at" },
   observations: byRequest("created_at"),
   requests: byRequest("created_at"),

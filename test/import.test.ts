@@ -12,7 +12,6 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { decodeRouterPolicy } from "../policies/router.ts";
-import type { Policy } from "../schemas/types.ts";
 import { policyHistory } from "../policies/history.ts";
 import { startSystem, type TestSystem } from "./support/system.ts";
 
@@ -83,7 +82,7 @@ test("an import that ends in the middle goes on, and one that is done again adds
     ...clickhouse,
     query: clickhouse.query.bind(clickhouse),
     insert: (table: string, some: readonly object[]) =>
-      table === "feedback" ? Promise.reject(new Error("killed")) : clickhouse.insert(table, some as never),
+      table === "feedback" ? Promise.reject(new Error("killed")) : clickhouse.insert(table, some),
   };
   const session = { ...system.session, clickhouse: dying as never };
   await expect(bring({ session })).rejects.toThrow("killed");
@@ -111,7 +110,7 @@ test("the policy is the one that is fitted to the same rows in memory", async ()
     const [newest] = await policyHistory(system.session.clickhouse, "router", { limit: 1 });
     return newest?.metrics["rewards"] === rows.length ? newest : undefined;
   });
-  const learnt = decodeRouterPolicy(policy as Policy);
+  const learnt = decodeRouterPolicy(policy);
   if ("problem" in learnt) throw new Error(learnt.problem);
   const vectors = await embedder.embedAll(rows.map(({ request }) => request));
   const features = createFeatures();
