@@ -1,6 +1,7 @@
 // bench -- replay: how fast a log is replayed beside the live loop that made it, in the same
 // process on the same broker, and whether two replays decide alike. The live loop has 64 requests
-// in flight, its questions are all different, and both sides embed every one of them.
+// in flight, its questions are all different, and both sides embed every one of them. Then what
+// replays of examples regain, by the order in which they are taken (example-replay.ts).
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,13 +17,19 @@ import { readWindow } from "../../serving/log-replay/window.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { createDriver } from "../loop/driver.ts";
 import { onStack } from "../support/stack.ts";
+import { measureExampleReplay } from "./example-replay.ts";
 
 const inFlight = 64;
 
 export const replay: Benchmark = {
   name: "replay",
-  about: "log replay at max speed beside the live loop, and whether two replays decide alike",
-  run: (context) => onStack(context, join(context.folder, "..", "stack"), ({ folder }) => measure(context, folder)),
+  about: "log replay at max speed beside the live loop; what replays of examples regain, by their order",
+  async run(context) {
+    const stack = join(context.folder, "..", "stack");
+    const ofLogs = await onStack(context, stack, ({ folder }) => measure(context, folder));
+    const { figures, reasons = {} } = await measureExampleReplay(context);
+    return { figures: { ...ofLogs.figures, ...figures }, reasons };
+  },
 };
 
 async function measure(context: BenchContext, stackFolder: string): Promise<Measured> {
@@ -58,9 +65,7 @@ async function measure(context: BenchContext, stackFolder: string): Promise<Meas
         log_replay_ratio: Math.round((Math.max(...rates) / livePerS) * 100) / 100,
         same_decisions: first.fingerprint === second.fingerprint,
         not_recorded_share: first.notRecorded / requests,
-        quality_per_replay: null,
       },
-      reasons: { quality_per_replay: "replay of examples is not measured yet" },
     };
   } finally {
     await session.clickhouse.command(`DROP DATABASE IF EXISTS ${name}`);
