@@ -1,7 +1,7 @@
 // One round of the comparison of orders in which examples are replayed: a pool of which a part has
-// wrong answers, traffic that uses it, and then as many replays in each order. What is replayed goes
-// through the product's own code (replayExample, a judge with references); what an answer is worth
-// with the examples shown is simulated. Pure but for that; the random source is passed in.
+// wrong answers, traffic that uses it, and then as many replays in each order. What is replayed
+// goes through the product's own code (replayExample, a judge with references); what an answer is
+// worth with the examples shown is simulated. Pure but for that; the random source is passed in.
 import { decayedGain, useGain } from "../../algorithms/gain.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
 import type { Random } from "../../algorithms/random.ts";
