@@ -51,22 +51,23 @@ export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }
 
   /** Rejects only when the signal aborts. */
   return async function insertWithoutErased(tables: readonly TableEntries[], signal: AbortSignal): Promise<void> {
-    const keyed = tables.map(({ table, entries }) => ({
-      table,
-      entries: entries.map((entry) => ({ entry, hashes: hashesOf(table, entry.row) })),
-    }));
-    const erased = await find(
-      keyed.flatMap(({ entries }) => entries.flatMap(({ hashes }) => hashes)),
-      signal,
-    );
+    // Made only if they are looked at: nearly everywhere nothing was ever erased.
+    const all: Iterable<string> = {
+      *[Symbol.iterator]() {
+        for (const { table, entries } of tables) for (const { row } of entries) yield* hashesOf(table, row);
+      },
+    };
+    const erased = await find(all, signal);
     if (erased.size === 0) return insert(tables, signal);
-    const isErased = ({ row }: { row: Row }, hashes: readonly string[]): boolean =>
+    const isErased = (table: string, row: Row): boolean =>
       // A tombstone of an example says nothing but that it is gone.
       row.deleted !== true &&
-      hashes.some((hash) => Date.parse(`${row.created_at.replace(" ", "T")}Z`) < (erased.get(hash) ?? -Infinity));
-    const left = keyed.map(({ table, entries }) => ({
+      hashesOf(table, row).some(
+        (hash) => Date.parse(`${row.created_at.replace(" ", "T")}Z`) < (erased.get(hash) ?? -Infinity),
+      );
+    const left = tables.map(({ table, entries }) => ({
       table,
-      entries: entries.flatMap(({ entry, hashes }) => (isErased(entry, hashes) ? [] : [entry])),
+      entries: entries.filter(({ row }) => !isErased(table, row)),
     }));
     const count = (of: readonly TableEntries[]): number => of.reduce((sum, { entries }) => sum + entries.length, 0);
     onErased?.(count(tables) - count(left));
