@@ -11,8 +11,14 @@ export const erasedRequest = (tenant: string, requestId: string): string =>
   hashOf(`request ${counted(tenant)}${requestId}`);
 /** Of everything of a tenant. */
 export const erasedTenant = (tenant: string): string => hashOf(`tenant ${tenant}`);
+/** Where the record of a dead letter stood. */
+export interface LetterPlace {
+  topic: string;
+  partition: number;
+  offset: number;
+}
 /** Of a dead letter, which may be in no state to say whose it is, by where its record stood. */
-export const erasedLetter = (topic: string, partition: number, offset: number): string =>
+export const erasedLetter = ({ topic, partition, offset }: LetterPlace): string =>
   hashOf(`letter ${counted(topic)}${partition} ${offset}`);
 
 /** erasedRequest of two columns or expressions. */

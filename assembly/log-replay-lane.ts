@@ -8,6 +8,7 @@ import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
+import { computing } from "../operators/route/arms.ts";
 import { createArms, modelOf } from "../serving/arms.ts";
 import { createFeed, type Feed } from "../serving/log-replay/feed.ts";
 import { databaseOf, folderOf, prefixOf } from "../serving/log-replay/names.ts";
@@ -65,7 +66,7 @@ export async function runLane(
         weight:
           routing.saturation.weight ??
           defaultSaturationWeight(
-            arms.routed().map(({ cost }) => cost),
+            computing(arms.routed()).map(({ cost }) => cost),
             routing.costWeight,
           ),
       }),

@@ -3,7 +3,7 @@
 import { learn } from "../pipelines/learn.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../policies/log.ts";
-import type { Policies } from "../policies/revert.ts";
+import type { Policies } from "../policies/append.ts";
 import type { Session } from "./session.ts";
 import { groupName } from "../serving/stage.ts";
 

@@ -108,9 +108,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     insert: createWithoutErased({
       erasedAmong: createErasedAmong({ clickhouse, clock: Date.now }),
       insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
-      onErased: (rows) => {
-        for (let i = 0; i < rows; i++) metrics.dropped("erased");
-      },
+      onErased: (rows) => metrics.dropped("erased", rows),
       onWaiting: waiting,
     }),
     async storedOffsets(assigned) {

@@ -1,6 +1,7 @@
 // precedent examples replay run --dry-run: what a run would ask, with what it is expected to save
 // and to cost. Reads ClickHouse, asks nobody, writes nothing.
 import type { Command } from "commander";
+import { computing } from "../operators/route/arms.ts";
 import { createArms } from "../serving/arms.ts";
 import { readAgenda, type Agenda } from "../operators/replay/agenda.ts";
 import { describeCutOff } from "./examples-replay-show.ts";
@@ -27,11 +28,7 @@ export async function showAgenda(options: AgendaRequest, command: Command, io: I
     readAgenda({
       ...{ clickhouse, runId: options.run ?? "", most: options.top ?? replay.top },
       ...{ samples: options.samples ?? replay.samples, arm: options.arm, cutOff: options.cutOff },
-      armCosts: new Map(
-        createArms(config.arms)
-          .routed()
-          .map(({ name, cost }) => [name, cost]),
-      ),
+      armCosts: new Map(computing(createArms(config.arms).routed()).map(({ name, cost }) => [name, cost])),
     }),
   );
   io.out(options.json === true ? asJson(agenda) : describeAgenda(agenda));

@@ -2,7 +2,7 @@
 // learner would replace it at the next reward. It refuses when another version was published since
 // the choice was made.
 import type { Policy } from "../schemas/types.ts";
-import type { Policies } from "./revert.ts";
+import { appendOnce, type Policies } from "./append.ts";
 import { ROUTER } from "./router.ts";
 
 export interface Promotion {
@@ -16,18 +16,13 @@ export interface Promotion {
 
 /** The record that was published. A proposal is marked as the repetition of itself. */
 export async function promotePolicy(policies: Policies, { policy, against, now }: Promotion): Promise<Policy> {
-  const log = policies.open(ROUTER);
-  try {
-    return await log.append((version) => {
-      const newest = log.newest()?.version ?? 0;
-      if (newest !== against)
-        throw new Error(
-          `${ROUTER} ${newest} was published meanwhile, and the comparison was with ${against}: compare again`,
-        );
-      const revertOf = policy.version === 0 ? version : policy.version;
-      return { ...policy, name: ROUTER, version, revertOf, createdAt: now };
-    });
-  } finally {
-    await log.close();
-  }
+  return appendOnce(policies, ROUTER, (version, current) => {
+    const newest = current?.version ?? 0;
+    if (newest !== against)
+      throw new Error(
+        `${ROUTER} ${newest} was published meanwhile, and the comparison was with ${against}: compare again`,
+      );
+    const revertOf = policy.version === 0 ? version : policy.version;
+    return { ...policy, name: ROUTER, version, revertOf, createdAt: now };
+  });
 }

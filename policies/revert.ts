@@ -2,18 +2,11 @@
 // on: what `precedent policy` does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Policy } from "../schemas/types.ts";
+import { appendOnce, type Policies } from "./append.ts";
 import { policyHistory } from "./history.ts";
 import { isLinkPolicy } from "./link.ts";
-import type { PolicyLog } from "./log.ts";
 import { PLACEMENT } from "./placement.ts";
 import { isShadow } from "./shadow.ts";
-
-/** Where policies lie. */
-export interface Policies {
-  clickhouse: Pick<ClickHouse, "query">;
-  /** Becomes the writer of a policy beside the learner. */
-  open(name: string): PolicyLog;
-}
 
 /**
  * Publishes the body of `version`, by default of the one before the newest that says something
@@ -39,7 +32,7 @@ export async function revertPolicy(
     throw new Error(
       `there is no ${version === undefined ? "former version" : `version ${version}`} of ${name}: precedent policy history ${name}`,
     );
-  return append(policies, name, (next) => ({ ...old, version: next, revertOf: old.version, createdAt: now }));
+  return appendOnce(policies, name, (next) => ({ ...old, version: next, revertOf: old.version, createdAt: now }));
 }
 
 /** What was in force before the newest; of a revert, before what it repeats. */
@@ -51,22 +44,9 @@ async function former(clickhouse: Pick<ClickHouse, "query">, name: string): Prom
 
 /** Publishes the newest body once more, no longer as a revert: learning goes on from there. */
 export async function resumePolicy(policies: Policies, name: string, now: number): Promise<Policy> {
-  return append(policies, name, (next, newest) => {
+  return appendOnce(policies, name, (next, newest) => {
     if (newest === null) throw new Error(`no version of ${name} is published`);
     if (newest.revertOf === null) throw new Error(`${name} is not paused: version ${newest.version} is no revert`);
     return { ...newest, version: next, revertOf: null, createdAt: now };
   });
-}
-
-async function append(
-  policies: Policies,
-  name: string,
-  make: (version: number, newest: Policy | null) => Policy,
-): Promise<Policy> {
-  const log = policies.open(name);
-  try {
-    return await log.append((version) => make(version, log.newest()));
-  } finally {
-    await log.close();
-  }
 }

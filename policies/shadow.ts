@@ -5,7 +5,7 @@
 import type { Policy } from "../schemas/types.ts";
 import type { InForce } from "./newest.ts";
 import { policyRecord } from "./record.ts";
-import type { Policies } from "./revert.ts";
+import { appendOnce, type Policies } from "./append.ts";
 import { decodeRouterPolicy, type RouterPolicy } from "./router.ts";
 
 /** Every one of them costs each decision what the router itself does. */
@@ -60,7 +60,7 @@ export async function holdInShadow(
   { policy, now }: { policy: Policy; now: number },
 ): Promise<Policy> {
   for (const name of shadowNames) {
-    const made = await append(policies, name, (version, newest) =>
+    const made = await appendOnce(policies, name, (version, newest) =>
       newest !== null && newest.kind !== ENDED_KIND
         ? null
         : policyRecord({ ...policy, name, version, revertOf: null, createdAt: now }),
@@ -74,24 +74,11 @@ export async function holdInShadow(
 
 /** Rejects where the slot holds no policy. */
 export async function endShadow(policies: Pick<Policies, "open">, name: string, now: number): Promise<Policy> {
-  const made = await append(policies, name, (version, newest) =>
+  const made = await appendOnce(policies, name, (version, newest) =>
     newest === null || newest.kind === ENDED_KIND
       ? null
       : policyRecord({ name, version, kind: ENDED_KIND, body: "{}", createdAt: now }),
   );
   if (made === null) throw new Error(`${name} holds no policy: precedent policy shadow list`);
   return made;
-}
-
-async function append(
-  policies: Pick<Policies, "open">,
-  name: string,
-  make: (version: number, newest: Policy | null) => Policy | null,
-): Promise<Policy | null> {
-  const log = policies.open(name);
-  try {
-    return await log.append((version) => make(version, log.newest()));
-  } finally {
-    await log.close();
-  }
 }

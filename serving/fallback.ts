@@ -2,6 +2,7 @@
 import type { ArmConfig } from "../config/schema.ts";
 import { createBreakerMetrics } from "../metrics/breakers.ts";
 import { createFallback, type Fallback } from "../operators/call/fallback.ts";
+import { computing } from "../operators/route/arms.ts";
 import type { Breakers } from "./breakers.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -12,10 +13,8 @@ export function fallbackOf(
   isNear: (arm: ArmConfig) => boolean = () => true,
 ): Fallback {
   return createFallback({
-    arms: arms.routed,
-    // What reuses answers was not chosen for this request, and has no say where the others fail.
-    isWell: (name) =>
-      breakers.state(name) === "closed" && arms.routed().find((arm) => arm.name === name)?.reuse === undefined,
+    arms: () => computing(arms.routed()),
+    isWell: (arm) => breakers.state(arm) === "closed",
     isNear: (name) => arms.configured().some((arm) => arm.name === name && isNear(arm)),
     most: config.routing.fallbacks,
     onFallback: createBreakerMetrics(metrics).fallback,

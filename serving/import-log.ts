@@ -11,9 +11,10 @@ import { originText, type Origin } from "../algorithms/origin.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { rowsOf } from "../operators/decode/rows.ts";
-import type { RouteArm } from "../operators/route/arms.ts";
+import { computing, type RouteArm } from "../operators/route/arms.ts";
+import { lastUserTurn } from "../operators/validate/validate.ts";
 import type { TableRows } from "../runtime/rows.ts";
-import type { ArmScore, Decision, Feedback, Message, Response } from "../schemas/types.ts";
+import type { ArmScore, Decision, Feedback, Response } from "../schemas/types.ts";
 import type { LogRow } from "./log-replay/row.ts";
 
 export interface ImportDependencies {
@@ -39,10 +40,6 @@ const originOf = (file: string): Origin => ({ cluster: "import", topicId: file }
 /** As it stands in the column kafka_origin. */
 export const importOrigin = (file: string): string => originText(originOf(file));
 
-/** As plan takes it. */
-const lastUserTurn = (messages: readonly Message[]): string =>
-  messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
-
 /** No topic has so many partitions: positions of imports are nobody else's. */
 const importPartition = 1_000_000_000;
 const topic = "import";
@@ -51,7 +48,7 @@ const topic = "import";
 export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, file, priorMean }: ImportDependencies) {
   const features = createFeatures();
   const origin = originOf(file);
-  const candidates = arms.filter(({ reuse }) => reuse === undefined);
+  const candidates = computing(arms);
 
   /** Of every arm that could have been chosen; what is not logged has probability 0. */
   const scoresOf = ({ request, answer }: LogRow, embedding: Float32Array): ArmScore[] =>

@@ -1,6 +1,7 @@
 // The arms as the load monitor reads them: of a queued one its work topic, of an inline one the
 // calls that plan processes say they have under way.
 import { plan } from "../pipelines/plan.ts";
+import { computing } from "../operators/route/arms.ts";
 import type { MonitoredArm } from "./load.ts";
 import type { SharedCalls } from "./inline-calls.ts";
 import type { SessionOf } from "./session.ts";
@@ -11,16 +12,16 @@ export function monitoredArms(
   calls: Pick<SharedCalls, "of">,
 ): MonitoredArm[] {
   const { prefix } = config.kafka;
-  // What reuses answers computes nothing: beside it every arm would be an expensive one.
-  const costs = new Map(arms.routed().flatMap(({ name, cost, reuse }) => (reuse ? [] : [[name, cost] as const])));
+  // Beside what reuses answers every arm would be an expensive one.
+  const costs = new Map(computing(arms.routed()).map(({ name, cost }) => [name, cost]));
   const cheapest = Math.min(...costs.values());
-  const computing = arms.configured().filter(({ type }) => type !== "reuse");
-  return computing.map(({ name, concurrency, dispatch }) => ({
+  const monitored = arms.configured().filter(({ name }) => costs.has(name));
+  return monitored.map(({ name, concurrency, dispatch }) => ({
     name,
     ...(dispatch === "inline"
       ? { topic: topic("requests"), group: groupName(prefix, plan.name), calls: () => calls.of(name) }
       : { topic: topic("work", name), group: groupName(prefix, "generate", name) }),
     concurrency,
-    costlier: (costs.get(name) ?? cheapest) > cheapest,
+    costlier: costs.get(name)! > cheapest,
   }));
 }

@@ -8,6 +8,7 @@ import type { Judge } from "../operators/replay/judge.ts";
 import { readAgenda, type Agenda, type AgendaItem, type CutOff } from "../operators/replay/agenda.ts";
 import { createRanking, type Spent } from "../operators/replay/ranking.ts";
 import { replayExample, type Replayed, type ReplayOutcome } from "../operators/replay/replay.ts";
+import { computing } from "../operators/route/arms.ts";
 import type { replay } from "../pipelines/replay.ts";
 import type { Sent } from "../runtime/declaration.ts";
 import type { Lease } from "../runtime/singleton.ts";
@@ -131,9 +132,7 @@ export async function replayAll(
     const agenda = await readAgenda({
       ...{ clickhouse, runId: run.runId, most: Math.max(0, run.top - total.tried) },
       ...{ samples: run.samples, arm: run.arm, cutOff: run.cutOff },
-      armCosts: new Map(
-        session.arms.routed().flatMap(({ name, cost, reuse }) => (reuse ? [] : [[name, cost] as const])),
-      ),
+      armCosts: new Map(computing(session.arms.routed()).map(({ name, cost }) => [name, cost])),
     });
     cutOff = agenda.cutOff;
     await record?.set({ cutOff });

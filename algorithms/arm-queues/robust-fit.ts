@@ -2,7 +2,7 @@
 // calls that took ten times as long do not bend it. Iterated least squares with Huber's weights on
 // relative errors, for times spread in proportion to their length. Linear in the rows.
 import { addOuter, cholesky, packedLength, solveCholesky } from "../matrix.ts";
-import { medianOf } from "./quantile.ts";
+import { medianOf } from "../quantile.ts";
 
 export interface Line {
   constant: number;

@@ -2,7 +2,7 @@
 // and taken from a cache), decode milliseconds a token, a constant, and how far calls lie beside
 // that. Waiting for a place is not in it.
 import { fitLine, predicted, type Line } from "./robust-fit.ts";
-import { quantilesOf } from "./quantile.ts";
+import { quantilesOf } from "../quantile.ts";
 
 /** What a call is about. */
 export interface CallSize {

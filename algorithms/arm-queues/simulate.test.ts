@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { splitmix64, type Random } from "../random.ts";
 import { attainment, goodput } from "./goodput.ts";
-import { quantilesOf } from "./quantile.ts";
+import { quantilesOf } from "../quantile.ts";
 import { simulateArms, type ArmPlaces, type Workload } from "./simulate.ts";
 
 const requests = 200_000;

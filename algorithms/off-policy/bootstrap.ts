@@ -3,6 +3,7 @@
 // done in any order. The weight depends on the seed, the draw and the decision's place alone, so
 // policies that are compared on the same decisions get the same weights.
 import type { Interval, Terms } from "./ratio.ts";
+import { quantileOf } from "../quantile.ts";
 
 export interface BootstrapOptions {
   seed: number;
@@ -60,7 +61,7 @@ export function bootstrapInterval(
   if (!values.every(Number.isFinite)) return null;
   values.sort();
   const tail = (1 - confidence) / 2;
-  return { low: quantile(values, tail), high: quantile(values, 1 - tail) };
+  return { low: quantileOf(values, tail), high: quantileOf(values, 1 - tail) };
 }
 
 function resampled({ numerator, denominator }: Terms, key: number): number {
@@ -72,11 +73,4 @@ function resampled({ numerator, denominator }: Terms, key: number): number {
     bottom += weight * (denominator === null ? 1 : denominator[i]!);
   }
   return top / bottom;
-}
-
-/** By linear interpolation between sorted values. */
-function quantile(sorted: Float64Array, q: number): number {
-  const at = q * (sorted.length - 1);
-  const below = sorted[Math.floor(at)]!;
-  return below + (sorted[Math.ceil(at)]! - below) * (at - Math.floor(at));
 }

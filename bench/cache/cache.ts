@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { mostCalls } from "../../algorithms/response-cache/vsocb.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { median, significant } from "../support/statistics.ts";
-import { dataFolder, fixtureErrors, fixtureVsocb, readFixture } from "./fixture.ts";
+import { fixtureErrors, fixtureVsocb, readFixture } from "./fixture.ts";
+import { dataFolder } from "../support/data-file.ts";
 import { defaultPolicy, policies } from "./policies.ts";
 import { runServed } from "./served.ts";
 import { realSettings, syntheticSettings, type Setting } from "./settings.ts";
@@ -30,7 +31,7 @@ async function run(context: BenchContext): Promise<Measured> {
   if (context.only === "served") return runServed(context);
   const { quick, data, signal } = context;
   const reasons: Record<string, string> = {};
-  const real = data ?? join(dataFolder, "gsm8k-two-models-a.jsonl");
+  const real = data ?? join(dataFolder(), "gsm8k-two-models-a.jsonl");
   const settings = [...syntheticSettings, ...(existsSync(real) ? await realSettings(real) : [])];
   if (!existsSync(real)) context.note(`${real} is not there: the settings with real lengths are left out`);
 

@@ -2,8 +2,7 @@
 // paper's stream, seed by seed. The oracle is exact and flushes, as the fixture's does.
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import { createGdsf, createLec1, createLecm, createLru } from "../../algorithms/response-cache/baselines.ts";
 import { costRadius } from "../../algorithms/response-cache/bounds.ts";
@@ -13,13 +12,12 @@ import { createStaticOptimum } from "../../algorithms/response-cache/static.ts";
 import { createVsocb, type Vsocb, type VsocbOptions } from "../../algorithms/response-cache/vsocb.ts";
 import { play, type Stream } from "./stream.ts";
 import { fixtureStream } from "./synthetic.ts";
+import { dataFolder } from "../support/data-file.ts";
 
 /** One seed of the fixture: totals by policy. */
 type FixtureRun = { seed: number } & Record<string, number>;
 
-export const dataFolder =
-  process.env.PRECEDENT_DATA ?? resolve(fileURLToPath(new URL("../..", import.meta.url)), "../shared/data");
-const file = join(dataFolder, "cache-fixture.json");
+const file = join(dataFolder(), "cache-fixture.json");
 
 /** Null: the data is not there. */
 export async function readFixture(): Promise<FixtureRun[] | null> {

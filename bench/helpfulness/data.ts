@@ -2,12 +2,12 @@
 // training requests that the helpfulness model learns from, a fixed random sample of development
 // requests that everything is measured on, and the nearest candidates of both.
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { dot } from "../../algorithms/embedding.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { readLines, shuffled } from "../support/samples.ts";
+import { dataFolder } from "../support/data-file.ts";
 
 export interface Pair {
   request: string;
@@ -49,7 +49,6 @@ export interface HelpfulnessData {
 /** k1 of the specification. */
 export const candidateCount = 32;
 const seed = 20_261_121;
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
  * The first `train` and `dev` of the samples, and `unseen` (none) more of the training set; throws
@@ -59,7 +58,7 @@ export async function loadHelpfulnessData(
   context: Pick<BenchContext, "folder" | "progress" | "data">,
   count: { train: number; dev: number; unseen?: number },
 ): Promise<HelpfulnessData> {
-  const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
+  const folder = dataFolder();
   const files = { dev: context.data ?? join(folder, "nl2bash-dev.jsonl"), train: join(folder, "nl2bash-train.jsonl") };
   for (const needed of Object.values(files))
     if (!existsSync(needed))

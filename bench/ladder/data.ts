@@ -1,8 +1,7 @@
 // nl2bash for the ladder: a fixed random sample of the development requests, and the training pairs
 // as the pool of examples. Embeddings are computed once and kept.
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { sharingDomain } from "../../algorithms/identity.ts";
 import { demoDomain, demoTenant } from "../../demo/sample-data.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -10,17 +9,17 @@ import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { importedExample } from "../support/examples.ts";
 import { readLines, shuffled } from "../support/samples.ts";
+import { dataFolder } from "../support/data-file.ts";
 
 export interface Item {
   request: string;
   references: string[];
 }
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const seed = 20_261_121;
 
 const files = (data: string | undefined) => {
-  const folder = process.env["PRECEDENT_DATA"] ?? resolve(root, "../shared/data");
+  const folder = dataFolder();
   return { dev: data ?? join(folder, "nl2bash-dev.jsonl"), train: join(folder, "nl2bash-train.jsonl") };
 };
 

@@ -3,8 +3,7 @@
 // Embeddings and answers are kept on disk: only the first run has to wait for them.
 import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { sharingDomain } from "../../algorithms/identity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { exampleTokens } from "../../algorithms/tokens.ts";
@@ -17,6 +16,7 @@ import type { Example, Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { importedExample } from "../support/examples.ts";
+import { dataFolder } from "../support/data-file.ts";
 
 const tenant = "default";
 const domain = "shell";
@@ -35,7 +35,6 @@ export interface LearningData {
   pool: Example[];
 }
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 const system = "Translate the request into one shell command. Answer with the command alone.";
 // By similarity alone: this benchmark is about routing.
 const limits = { examples: 5, threshold: 0.3, tokenBudget: 1_500, nearDuplicate: Infinity, relevance: 1 };
@@ -43,7 +42,7 @@ const dimension = 384;
 
 /** The first `count` of the sample; throws when the data is not there. */
 export async function loadLearningData(context: BenchContext, count: number): Promise<LearningData> {
-  const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
+  const folder = dataFolder();
   const file = context.data ?? join(folder, "nl2bash-dev.jsonl");
   const train = join(folder, "nl2bash-train.jsonl");
   for (const needed of [file, train])

@@ -2,8 +2,7 @@
 // prompts of long passages. Every item is made from a fixed random sample, so that a longer run
 // begins with the shorter one.
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { dot } from "../../algorithms/embedding.ts";
 import { type Random, splitmix64 } from "../../algorithms/random.ts";
 import type { LlamaModel } from "../../connections/llama/port.ts";
@@ -12,6 +11,7 @@ import type { BenchContext } from "../benchmark.ts";
 import { loadHelpfulnessData, type HelpfulnessData } from "../helpfulness/data.ts";
 import { readLines, shuffled } from "../support/samples.ts";
 import { type Chat, documentPiece, examplePieces, type Item, itemOf } from "./prompts.ts";
+import { dataFolder } from "../support/data-file.ts";
 
 export interface Workload {
   /** In rows and checkpoints: nl2bash-10, musique-200, sweep-4096. */
@@ -31,14 +31,13 @@ export const commandSystem = "Translate the request into one shell command. Answ
 const passageSystem = "Answer the question in a few words from these passages.";
 /** Development requests with embeddings; no run asks more. */
 export const developmentRequests = 60;
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export async function loadWorkloads(
   context: Pick<BenchContext, "folder" | "progress">,
   chat: Chat,
   { tokenize, detokenize }: Pick<LlamaModel, "tokenize" | "detokenize">,
 ): Promise<(name: string) => Workload> {
-  const file = join(process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data"), "musique-a.jsonl");
+  const file = join(dataFolder(), "musique-a.jsonl");
   if (!existsSync(file)) throw new Error(`${file} is not there: set PRECEDENT_DATA to the folder that holds musique`);
   // The other benchmarks embed the same requests: what one has made, all have.
   const shared = { folder: join(context.folder, "..", "helpfulness"), progress: context.progress, data: undefined };

@@ -1,8 +1,7 @@
 // bench -- offpolicy: error and coverage of the off-policy estimators on logs with known truth, how
 // long ten million decisions take, and how well ten policies are ranked from a sampled log of two
 // models. The baseline is ips.
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type { Estimator } from "../../algorithms/off-policy/estimators.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { BenchContext, Benchmark, Figures } from "../benchmark.ts";
@@ -11,8 +10,7 @@ import { measureCoverage, type Covered } from "./coverage.ts";
 import { evaluateTenMillion } from "./ten-million.ts";
 import { rankPolicies, readQuestions } from "./two-models.ts";
 import { trueValue, worlds } from "./worlds.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
+import { dataFolder } from "../support/data-file.ts";
 
 interface Cell {
   world: string;
@@ -30,7 +28,7 @@ export const offpolicy: Benchmark = {
     const reasons: Record<string, string> = {};
     if (context.quick) reasons.rmse_100k = "few logs of this size fit into a quick run: see the full one";
     const ten = await evaluateTenMillion(context, context.quick ? 1 : 3);
-    const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
+    const folder = dataFolder();
     const file = context.data ?? join(folder, "gsm8k-two-models-a.jsonl");
     const questions = readQuestions(file);
     const ranked = questions === null ? null : rankPolicies(questions, context.quick ? 11 : 101, splitmix64(3));

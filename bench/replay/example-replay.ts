@@ -1,7 +1,6 @@
 // The part of bench -- replay with examples: nl2bash, answers of a known part of the pool degraded;
 // quality regained per replay when the order is that of the gain, of the use count, or random.
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { dot } from "../../algorithms/embedding.ts";
 import { mean } from "../support/statistics.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
@@ -13,9 +12,8 @@ import { pairedBootstrap } from "../support/bootstrap.ts";
 import { importedExample } from "../support/examples.ts";
 import { readLines, shuffled } from "../support/samples.ts";
 import { orders, playRound, type Order, type Round, type RoundData } from "./rounds.ts";
+import { dataFolder } from "../support/data-file.ts";
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
-const dataFolder = process.env["PRECEDENT_DATA"] ?? resolve(root, "../shared/data");
 const seed = 20_261_123;
 const shownCount = 3;
 const settings = { degraded: 0.2, uses: 2_000, hours: 48 };
@@ -78,7 +76,7 @@ function figuresOf(played: readonly Round[], used: { size: number; rounds: numbe
 const digits = (value: number): number => Number(value.toPrecision(3));
 
 async function readData(context: BenchContext, size: number): Promise<RoundData> {
-  const pairs = await readLines<{ request: string; response: string }>(join(dataFolder, "nl2bash-train.jsonl"));
+  const pairs = await readLines<{ request: string; response: string }>(join(dataFolder(), "nl2bash-train.jsonl"));
   const known = shuffled(pairs, seed).slice(0, size);
   const of = { tenant: "default", domain: sharingDomain("default", null), createdAt: 0 };
   const { model, vectors: stored } = await embeddings(

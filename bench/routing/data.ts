@@ -1,11 +1,7 @@
 // The log that the routing benchmark reads: one line of JSON a request, with what a small and a
 // large model answered and whether it was right. Any file of that form will do. What can't be used
 // is refused with its line; texts of answers may be missing, since nothing here reads them.
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { messageOf } from "../../algorithms/errors.ts";
+import { objectLines, readDataFile } from "../support/data-file.ts";
 
 export interface LoggedRequest {
   request: string;
@@ -20,33 +16,24 @@ export interface RoutingLog {
   models: { small: string; large: string };
 }
 
-const root = fileURLToPath(new URL("../..", import.meta.url));
 /** Folds need rows on both sides. */
 const fewestRows = 20;
 
 /** Throws an error for people when the file is not there, or a line of it can't be used. */
 export async function loadRoutingLog(data: string | undefined): Promise<RoutingLog> {
-  const folder = process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
-  const file = data ?? join(folder, "gsm8k-two-models-a.jsonl");
-  if (!existsSync(file))
-    throw new Error(`${file} is not there: name a file with --data, or set PRECEDENT_DATA to the folder that holds it`);
-  return parseRoutingLog(await readFile(file, "utf8"), file);
+  const { text, file } = await readDataFile(data, "gsm8k-two-models-a.jsonl");
+  return parseRoutingLog(text, file);
 }
 
 /** `file` is what errors call it. */
 export function parseRoutingLog(text: string, file: string): RoutingLog {
   const models = { small: new Set<string>(), large: new Set<string>() };
-  const rows = text
-    .replace(/^\ufeff/, "")
-    .split("\n")
-    .flatMap((line, i): LoggedRequest[] => {
-      if (line.trim() === "") return [];
-      const where = `${file}, line ${i + 1}`;
-      const { request, small, large } = objectOf(line, where);
-      if (typeof request !== "string" || request.trim() === "")
-        throw new Error(`${where}: "request" must be a text that is not empty`);
-      return [{ request, small: answerOf(small, "small", where), large: answerOf(large, "large", where) }];
-    });
+  const lines = objectLines(text, file, '"request", "small" and "large"');
+  const rows = lines.map(({ value: { request, small, large }, where }): LoggedRequest => {
+    if (typeof request !== "string" || request.trim() === "")
+      throw new Error(`${where}: "request" must be a text that is not empty`);
+    return { request, small: answerOf(small, "small", where), large: answerOf(large, "large", where) };
+  });
   if (rows.length < fewestRows)
     throw new Error(`${file} has ${rows.length} requests: at least ${fewestRows} are needed to keep some for testing`);
   return { rows, models: { small: nameOf(models.small, "small"), large: nameOf(models.large, "large") } };
@@ -61,18 +48,6 @@ export function parseRoutingLog(text: string, file: string): RoutingLog {
       throw new Error(`${where}: "${name}.correct" must be true, false, or a number from 0 to 1`);
     return quality;
   }
-}
-
-function objectOf(line: string, where: string): Record<string, unknown> {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (error) {
-    throw new Error(`${where} is no JSON: ${messageOf(error)}`, { cause: error });
-  }
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new Error(`${where}: a line is an object with "request", "small" and "large"`);
-  return value as Record<string, unknown>;
 }
 
 /** Several names stand for one arm when the log mixes models: said as it is. */

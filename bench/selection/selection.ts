@@ -2,8 +2,7 @@
 // same vectors and queries, and both stages of selection on a pool of as many examples. Generated
 // vectors that lie as those of texts do (data.ts), and real ones where nl2bash is there.
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { buildNative, buildPeers } from "../../scripts/build-native.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
@@ -13,6 +12,7 @@ import { generatedVectors, givenVectors, type VectorFiles } from "./data.ts";
 import { measureBoth } from "./both.ts";
 import { measureIndexes, type Plan, type Row } from "./measure.ts";
 import { runSmall } from "./only-small.ts";
+import { dataFolder } from "../support/data-file.ts";
 
 const quickPlan: Plan = { truth: 100, rounds: 3, searches: 150, exactSearches: 10, throughput: 1_500, both: 400 };
 const fullPlan: Plan = { truth: 200, rounds: 5, searches: 400, exactSearches: 20, throughput: 4_000, both: 1_500 };
@@ -57,8 +57,7 @@ async function run(context: BenchContext): Promise<Measured> {
  * Its training requests, asked for by its development requests; null where the data is not there.
  */
 async function nl2bash({ folder, progress }: BenchContext): Promise<VectorFiles | null> {
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  const data = process.env["PRECEDENT_DATA"] ?? resolve(root, "../shared/data");
+  const data = dataFolder();
   const [train, dev] = ["train", "dev"].map((part) => join(data, `nl2bash-${part}.jsonl`));
   if (!existsSync(train!) || !existsSync(dev!)) return null;
   const texts = async (file: string): Promise<string[]> =>

@@ -1,4 +1,5 @@
 // Order statistics of measured values. Pure.
+import { quantilesOf } from "../../algorithms/quantile.ts";
 
 export interface Spread {
   median: number;
@@ -13,11 +14,7 @@ export interface Spread {
 export function quantile(values: readonly number[], q: number): number {
   if (values.length === 0) throw new RangeError("no values: no quantile");
   if (!(q >= 0 && q <= 1)) throw new RangeError(`a quantile lies in [0, 1], not at ${q}`);
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = q * (sorted.length - 1);
-  const below = sorted[Math.floor(at)]!;
-  const above = sorted[Math.ceil(at)]!;
-  return below + (above - below) * (at - Math.floor(at));
+  return quantilesOf(values, [q])[0]!;
 }
 
 export const median = (values: readonly number[]): number => quantile(values, 0.5);

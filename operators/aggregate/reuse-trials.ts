@@ -74,7 +74,8 @@ const TEXTS = `
   SETTINGS distributed_product_mode = 'local'`;
 
 export function createReuseTrials({ clickhouse, maxDeadlineMs, clock }: ReuseTrialsDependencies) {
-  let compared = new Map<string, { agreement: number }>();
+  /** Token F1 of both answers, by request. */
+  let compared = new Map<string, number>();
 
   return async function reuseTrials({ arm, agreement, since }: ReuseTrialsOptions): Promise<ReuseCase[]> {
     const parameters = { arm, since: Math.floor(since), domainLimit: most.domain, limit: most.all };
@@ -88,11 +89,11 @@ export function createReuseTrials({ clickhouse, maxDeadlineMs, clock }: ReuseTri
     for (let at = 0; at < open.length; at += batch) {
       const ids = open.slice(at, at + batch).map(({ id }) => id);
       const rows = await clickhouse.query<TextRow>(TEXTS, { ids, head });
-      for (const row of rows) compared.set(keyOf(row), { agreement: tokenF1(row.given, row.kept) });
+      for (const row of rows) compared.set(keyOf(row), tokenF1(row.given, row.kept));
     }
     const verified = cases.flatMap((one): ReuseCase[] => {
-      const outcome = compared.get(keyOf(one));
-      return outcome === undefined ? [] : [caseOf(one, outcome.agreement < agreement)];
+      const both = compared.get(keyOf(one));
+      return both === undefined ? [] : [caseOf(one, both < agreement)];
     });
     return [...verified, ...rated.map((one) => caseOf(one, true))].sort(
       (one, other) => one.at - other.at || (one.id < other.id ? -1 : one.id > other.id ? 1 : 0),

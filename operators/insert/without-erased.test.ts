@@ -56,7 +56,7 @@ describe("rows of what was erased", () => {
     const keyed = { ...letter, source_offset: 8, key_base64: Buffer.from("r").toString("base64") };
     const other = { ...letter, source_offset: 9 };
     const erased = new Map([
-      [erasedLetter("requests", 1, 7), Infinity],
+      [erasedLetter({ topic: "requests", partition: 1, offset: 7 }), Infinity],
       [erasedRequest("t", "r"), Infinity],
     ]);
     expect((await inserted(erased, of("dead_letters", letter, keyed, other))).dead_letters).toMatchObject([other]);

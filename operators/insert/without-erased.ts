@@ -28,7 +28,7 @@ function hashesOf(table: string, row: Row): string[] {
   if (kept.by === "letter") {
     const { source_topic: topic, source_partition: partition, source_offset: offset } = row;
     const key = Buffer.from(textOf(row.key_base64), "base64").toString("utf8");
-    const place = erasedLetter(textOf(topic), Number(partition), Number(offset));
+    const place = erasedLetter({ topic: textOf(topic), partition: Number(partition), offset: Number(offset) });
     return [place, erasedTenant(tenant), erasedRequest(tenant, key)];
   }
   const id = textOf(table === "examples" ? row.source_request_id : row.request_id);

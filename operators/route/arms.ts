@@ -33,6 +33,10 @@ export interface RouteArm {
   reuse?: ReuseSettings | undefined;
 }
 
+/** Those that compute their answers: what reuses others' takes no load and stands in for nobody. */
+export const computing = <A extends Pick<RouteArm, "reuse">>(arms: readonly A[]): A[] =>
+  arms.filter(({ reuse }) => reuse === undefined);
+
 export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) => string): RouteArm[] {
   const costs = normalisedCosts(arms);
   return arms.map((arm) => ({

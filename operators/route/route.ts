@@ -6,16 +6,18 @@
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/features.ts";
 import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
 import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } from "../../algorithms/load-bias.ts";
-import { drawIndex, type Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/random.ts";
 import { estimateTokens } from "../../algorithms/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
-import { costAtMost, type RouteArm } from "./arms.ts";
+import { computing, costAtMost, type RouteArm } from "./arms.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
 import type { Shadow } from "../../policies/shadow.ts";
+import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
+import { second } from "./second.ts";
 import { shadowChoices } from "./shadow.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
@@ -209,8 +211,7 @@ function overloadBiases(
   arms: readonly RouteArm[],
   { load, saturation, costWeight }: RouteConfig,
 ): Pick<Biases, "loadBias" | "saturationBias"> {
-  // What reuses answers is no arm that takes over others' load.
-  const costs = arms.flatMap((arm) => (arm.reuse === undefined ? [arm.cost] : []));
+  const costs = computing(arms).map(({ cost }) => cost);
   return {
     loadBias: { ...load, lambda0: load.weight ?? defaultLambda0(costs) },
     saturationBias: { ...saturation, weight: saturation.weight ?? defaultSaturationWeight(costs, costWeight) },
@@ -234,50 +235,3 @@ const shown = ({
   cachedBonus,
   features,
 });
-
-/**
- * The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them.
- */
-function bypass(contenders: readonly Contender[], routing: RouteConfig, usable: boolean): Scored {
-  const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
-  const chosen = Math.max(0, wanted);
-  const scores = contenders.map(({ arm, context, examples, trial }, i): ArmScore => {
-    const { name, model, cost } = arm;
-    const mean = routing.priorMean;
-    const probability = i === chosen ? 1 : 0;
-    return {
-      arm: name,
-      model,
-      cost,
-      context: usable ? context : [],
-      mean,
-      deviation: 0,
-      sampled: mean,
-      bias: 0,
-      saturation: 0,
-      probability,
-      examples,
-      trial,
-    };
-  });
-  return { scores, loadFree: scores.map(({ probability }) => probability), chosen };
-}
-
-/**
- * When the arms are nearly even: another arm, drawn in proportion to its probability among the
- * rest, whose answer could be compared. Never what reuses answers.
- */
-function second(
-  scored: Scored | null,
-  random: Random,
-  reuse?: string,
-): Pick<Decision, "secondArm" | "secondProbability"> {
-  if (scored === null) return { secondArm: null, secondProbability: null };
-  const weights = scored.scores.map(({ probability }, i) =>
-    i === scored.chosen || scored.scores[i]!.arm === reuse ? 0 : probability,
-  );
-  const total = weights.reduce((sum, weight) => sum + weight, 0);
-  if (!(total > 0)) return { secondArm: null, secondProbability: null };
-  const index = drawIndex(weights, random);
-  return { secondArm: scored.scores[index]!.arm, secondProbability: weights[index]! / total };
-}

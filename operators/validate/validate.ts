@@ -24,7 +24,8 @@ export interface ValidateDependencies {
 /** What a client said, for a message to it: a part of it tells as much. */
 const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}...` : text);
 
-const lastUserTurn = (messages: readonly Message[]): string =>
+/** The question of a conversation. */
+export const lastUserTurn = (messages: readonly Message[]): string =>
   messages.findLast(({ role }) => role === "user")?.content.trim() ?? "";
 
 /**

@@ -1,13 +1,13 @@
 // What the log says of each arm: its service times, how many workers it had, what a request waits
 // when the arm is idle; and whether queues on paper come to what the log's own were.
 import { idleWaits, mostAtOnce, type ObservedCalls } from "../../algorithms/arm-queues/observed.ts";
-import { quantilesOf } from "../../algorithms/arm-queues/quantile.ts";
+import { quantilesOf } from "../../algorithms/quantile.ts";
 import { fitServiceTimes, leastCalls } from "../../algorithms/arm-queues/service-times.ts";
 import { simulateArms, type ArmPlaces } from "../../algorithms/arm-queues/simulate.ts";
 import type { Random } from "../../algorithms/random.ts";
 import { Shortfall } from "./shortfall.ts";
 import type { CallLog, LoggedRequest } from "./read.ts";
-import { workloadOf, type ArmModel } from "./requests.ts";
+import { meanOf, workloadOf, type ArmModel } from "./requests.ts";
 
 export interface KnownArm {
   arm: string;
@@ -51,16 +51,6 @@ function observedOf(requests: readonly LoggedRequest[]): ObservedCalls {
   const planned = Float64Array.from(requests, ({ arrival, planMs }) => arrival + planMs);
   const began = planned.map((at, i) => at + requests[i]!.queueMs);
   return { planned, began, ended: began.map((at, i) => at + requests[i]!.serviceMs) };
-}
-
-function meanOf(requests: readonly LoggedRequest[]): ArmModel["mean"] {
-  const mean = (of: (request: LoggedRequest) => number): number =>
-    requests.reduce((sum, request) => sum + of(request), 0) / requests.length;
-  return {
-    computed: mean(({ computed }) => computed),
-    reused: mean(({ reused }) => reused),
-    completion: mean(({ completion }) => completion),
-  };
 }
 
 /** An arm that so small a share goes to may be left out. */

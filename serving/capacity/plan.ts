@@ -1,7 +1,7 @@
 // A plan of capacity: what requests meet at the arms with the workers that there are, and with
 // those that are asked about.
 import { attainment, goodput, type Objectives } from "../../algorithms/arm-queues/goodput.ts";
-import { quantilesOf } from "../../algorithms/arm-queues/quantile.ts";
+import { quantilesOf } from "../../algorithms/quantile.ts";
 import { simulateArms, type ArmPlaces, type Workload } from "../../algorithms/arm-queues/simulate.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { placesOf, type KnownArm } from "./models.ts";

@@ -55,10 +55,26 @@ export function moved<R extends Request>(request: R, to: number, models: readonl
   if (request.arm === to || here === undefined || there === undefined) return { ...request, arm: to };
   const prompt =
     ratio(there.computed + there.reused, here.computed + here.reused) * (request.computed + request.reused);
-  const share = ratio(there.reused, there.computed + there.reused, 0);
+  const completion = ratio(there.completion, here.completion) * request.completion;
+  return { ...request, arm: to, completion, ...promptLike(there, prompt) };
+}
+
+/** So many tokens, of which as large a part comes from a cache as of these. */
+export function promptLike(
+  { computed, reused }: Pick<CallSize, "computed" | "reused">,
+  tokens: number,
+): Pick<CallSize, "computed" | "reused"> {
+  const share = ratio(reused, computed + reused, 0);
+  return { reused: share * tokens, computed: (1 - share) * tokens };
+}
+
+export function meanOf(calls: readonly CallSize[]): CallSize {
+  const mean = (of: (call: CallSize) => number): number =>
+    calls.reduce((sum, call) => sum + of(call), 0) / calls.length;
   return {
-    ...{ ...request, arm: to, reused: share * prompt, computed: (1 - share) * prompt },
-    completion: ratio(there.completion, here.completion) * request.completion,
+    computed: mean(({ computed }) => computed),
+    reused: mean(({ reused }) => reused),
+    completion: mean(({ completion }) => completion),
   };
 }
 
@@ -81,8 +97,6 @@ export function requestsOf(
 ): Request[] {
   return trace.map(({ arrival, prompt, completion }) => {
     const arm = drawIndex(shares, random);
-    const { computed, reused } = models[arm]?.mean ?? { computed: 1, reused: 0 };
-    const share = ratio(reused, computed + reused, 0);
-    return { ...{ arrival, arm, completion }, reused: share * prompt, computed: (1 - share) * prompt };
+    return { arrival, arm, completion, ...promptLike(models[arm]?.mean ?? { computed: 1, reused: 0 }, prompt) };
   });
 }

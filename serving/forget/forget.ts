@@ -5,12 +5,13 @@
 // nothing more to do.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { erasedTenant } from "../../algorithms/erasure.ts";
+import { erasedLetter, erasedTenant } from "../../algorithms/erasure.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { rowsOf } from "../../operators/decode/rows.ts";
 import type { Erasure } from "../../schemas/types.ts";
 import type { Session } from "../session.ts";
 import { createSubject, type Scope } from "./subject.ts";
-import { createForgetTables, letterHash, searchedTables } from "./tables.ts";
+import { createForgetTables, searchedTables } from "./tables.ts";
 import { createForgetTopics, type TopicFinding } from "./topics.ts";
 import type { FilesFound, ForgetFiles } from "./files.ts";
 
@@ -90,33 +91,27 @@ export async function forget(
   };
   const noted = new Set<string>();
   let pools: Awaited<ReturnType<ForgetFiles["search"]>>["pools"] = [];
-  const note = (hashes: readonly string[]): Promise<void> => remember(hashes, noted);
   const removed = report.removed;
 
-  async function remember(hashes: readonly string[], before: Set<string>): Promise<void> {
-    const fresh = hashes.filter((hash) => !before.has(hash));
+  async function note(hashes: readonly string[]): Promise<void> {
+    const fresh = hashes.filter((hash) => !noted.has(hash));
     const at = clock();
     const records: Erasure[] = [];
     for (let i = 0; i < fresh.length; i += hashesARecord)
       records.push({ id: erasure, hashes: fresh.slice(i, i + hashesARecord), before: null, createdAt: at });
-    if (subject.wholeTenant !== null && before.size === 0)
+    if (subject.wholeTenant !== null && noted.size === 0)
       records.push({ id: erasure, hashes: [erasedTenant(subject.wholeTenant)], before: began, createdAt: at });
     await topics.remember(records);
     // The topic would bring them, too, some time after; what is deleted must stay so from now on.
-    for (const { id, hashes: some, before: until } of records)
-      await clickhouse.insert(
-        "erasures",
-        some.map((hash) => ({
-          ...{ hash, erasure_id: id, before: until === null ? null : moment(until), created_at: moment(at) },
-          ...{ topic: "", kafka_partition: 0, kafka_offset: 0, kafka_origin: "" },
-        })),
-      );
-    for (const hash of fresh) before.add(hash);
+    const place = { topic: "", partition: 0, offset: 0, timestamp: at };
+    for (const record of records)
+      for (const { table, rows } of rowsOf.erasures(record, place)) await clickhouse.insert(table, rows);
+    for (const hash of fresh) noted.add(hash);
   }
 
   const removeAll = async (found: typeof inTopics): Promise<void> => {
     signal.throwIfAborted();
-    await note([...subject.requests.keys(), ...(await tables.lettersOf(subject)).map(letterHash)]);
+    await note([...subject.requests.keys(), ...(await tables.lettersOf(subject)).map(erasedLetter)]);
     onProgress(`taking ${found.answers.length} answers and ${found.examples.size} examples out`);
     await topics.bury(found);
     removed.answers += found.answers.length;
@@ -169,8 +164,6 @@ export async function forget(
     return [...rows, ...live, ...inFiles.found].filter(({ count }) => count > 0);
   }
 }
-
-const moment = (ms: number): string => new Date(ms).toISOString().replace("T", " ").slice(0, -1);
 
 /** What nobody can take out, and until when it lies there. */
 function remaining(

@@ -1,6 +1,7 @@
 // What ClickHouse has of an erasure's requests: found, deleted from the tables' own files (a
 // mutation that is waited for, never FINAL alone), and searched again. Rejects as the port does.
-import { erasedLetter, erasedRequestSql } from "../../algorithms/erasure.ts";
+import { erasedRequestSql, type LetterPlace } from "../../algorithms/erasure.ts";
+import { requestKey } from "../../algorithms/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { personalTables, type TableKept } from "../../schemas/personal-data.ts";
 import { addRequest, letterMatcher, type Subject } from "./subject.ts";
@@ -56,10 +57,10 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
   };
 
   /** Where dead letters stood whose bytes hold one of these requests, and their number. */
-  async function lettersOf(subject: Subject): Promise<{ topic: string; partition: number; offset: number }[]> {
+  async function lettersOf(subject: Subject): Promise<LetterPlace[]> {
     const isLetter = letterMatcher(subject);
-    const found: { topic: string; partition: number; offset: number }[] = [];
-    let after = { topic: "", partition: -1, offset: -1 };
+    const found: LetterPlace[] = [];
+    let after: LetterPlace = { topic: "", partition: -1, offset: -1 };
     for (;;) {
       const rows = await clickhouse.query<LetterRow>(LETTERS, {
         ...after,
@@ -74,7 +75,7 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
       after = { topic: last.topic, partition: last.partition, offset: last.offset };
     }
   }
-  const letterCondition = (place: { topic: string; partition: number; offset: number }): string =>
+  const letterCondition = (place: LetterPlace): string =>
     `(source_topic = ${quoted(place.topic)} AND source_partition = ${place.partition} AND source_offset = ${place.offset})`;
 
   return {
@@ -98,8 +99,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
     /** Of these, the requests that have no answer yet and may still get one. */
     async underWay({ requests }: Subject, since: number): Promise<number> {
       const rows = await clickhouse.query<{ tenant: string; id: string }>(UNDER_WAY, { since });
-      const waiting = new Set(rows.map(({ tenant, id }) => JSON.stringify([tenant, id])));
-      return [...requests.values()].filter(({ tenant, id }) => waiting.has(JSON.stringify([tenant, id]))).length;
+      const waiting = new Set(rows.map(({ tenant, id }) => requestKey(tenant, id)));
+      return [...requests.values()].filter(({ tenant, id }) => waiting.has(requestKey(tenant, id))).length;
     },
 
     lettersOf,
@@ -163,10 +164,7 @@ function conditionsOf({ requests }: Subject, { request }: ByRequest): string[] {
   );
 }
 
-interface LetterRow {
-  topic: string;
-  partition: number;
-  offset: number;
+interface LetterRow extends LetterPlace {
   tenant: string;
   key: string | null;
   value: string | null;
@@ -186,14 +184,3 @@ const UNDER_WAY = `
     AND ${erasedRequestSql("tenant", "request_id")} NOT IN (SELECT hash FROM erasures)
     AND (request_id, tenant) NOT IN (
       SELECT request_id, tenant FROM responses WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC'))`;
-
-/** By which their rows are left out from now on. */
-export const letterHash = ({
-  topic,
-  partition,
-  offset,
-}: {
-  topic: string;
-  partition: number;
-  offset: number;
-}): string => erasedLetter(topic, partition, offset);

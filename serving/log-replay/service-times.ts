@@ -3,13 +3,13 @@
 // replay; of an arm that has too few times there, from the live log. Waiting for a place is not in
 // them (precedent plan-capacity adds it).
 import { fitServiceTimes, drawnService, type CallSize } from "../../algorithms/arm-queues/service-times.ts";
-import { quantilesOf } from "../../algorithms/arm-queues/quantile.ts";
+import { quantilesOf } from "../../algorithms/quantile.ts";
 import { growing } from "../../algorithms/off-policy/log.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { knownArms } from "../capacity/models.ts";
 import { readCalls } from "../capacity/read.ts";
-import type { ArmModel } from "../capacity/requests.ts";
+import { meanOf, promptLike, type ArmModel } from "../capacity/requests.ts";
 import { Shortfall } from "../capacity/shortfall.ts";
 
 /** Of the requests that were sent to an arm. */
@@ -109,8 +109,7 @@ export async function serviceReports(source: ServiceSource, requests: number): P
 /** What is not known of a request is as it is on average. */
 function sizeOf({ prompt, completion, own_prompt: own }: Chosen, { mean }: Model): CallSize {
   const tokens = prompt || own || mean.computed + mean.reused;
-  const share = mean.reused / Math.max(1, mean.computed + mean.reused);
-  return { reused: share * tokens, computed: (1 - share) * tokens, completion: completion || mean.completion };
+  return { ...promptLike(mean, tokens), completion: completion || mean.completion };
 }
 
 function collected() {
@@ -143,17 +142,11 @@ function modelsOf(rows: readonly Timed[]): Map<string, Model> {
   }
   const out = new Map<string, Model>();
   for (const [arm, mine] of byArm) {
-    const times = fitServiceTimes(
-      mine.map(({ prompt, completion, first_ms, service_ms }) => ({
-        ...{ computed: prompt, reused: 0, completion, firstMs: first_ms, totalMs: service_ms },
-      })),
-    );
-    if (times === null) continue;
-    const mean = (of: (row: Timed) => number): number => mine.reduce((sum, row) => sum + of(row), 0) / mine.length;
-    out.set(arm, {
-      times,
-      mean: { computed: mean((row) => row.prompt), reused: 0, completion: mean((row) => row.completion) },
-    });
+    const calls = mine.map(({ prompt, completion, first_ms, service_ms }) => ({
+      ...{ computed: prompt, reused: 0, completion, firstMs: first_ms, totalMs: service_ms },
+    }));
+    const times = fitServiceTimes(calls);
+    if (times !== null) out.set(arm, { times, mean: meanOf(calls) });
   }
   return out;
 }

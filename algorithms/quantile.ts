@@ -1,7 +1,7 @@
-// Quantiles of numbers, by linear interpolation between neighbours.
+// Quantiles of numbers, by linear interpolation between neighbours (type 7, as in R and NumPy).
 
-/** q in [0, 1]; NaN where there are none. */
-function quantileOf(sorted: ArrayLike<number>, q: number): number {
+/** Of ascending values; q in [0, 1]; NaN where there are none. */
+export function quantileOf(sorted: ArrayLike<number>, q: number): number {
   if (sorted.length === 0) return Number.NaN;
   const at = q * (sorted.length - 1);
   const below = sorted[Math.floor(at)]!;

@@ -1,0 +1,36 @@
+// The choice without a policy, or without features that can be used.
+import type { ArmScore } from "../../schemas/types.ts";
+import type { PriorConfig } from "../../policies/prior.ts";
+import type { Contender, Scored } from "./score.ts";
+
+/**
+ * The default arm, surely. Contexts that hold NaN are not logged, so that nobody learns from them.
+ */
+export function bypass(
+  contenders: readonly Contender[],
+  routing: Pick<PriorConfig, "priorMean"> & { defaultArm?: string | undefined },
+  usable: boolean,
+): Scored {
+  const wanted = contenders.findIndex(({ arm }) => arm.name === routing.defaultArm);
+  const chosen = Math.max(0, wanted);
+  const scores = contenders.map(({ arm, context, examples, trial }, i): ArmScore => {
+    const { name, model, cost } = arm;
+    const mean = routing.priorMean;
+    const probability = i === chosen ? 1 : 0;
+    return {
+      arm: name,
+      model,
+      cost,
+      context: usable ? context : [],
+      mean,
+      deviation: 0,
+      sampled: mean,
+      bias: 0,
+      saturation: 0,
+      probability,
+      examples,
+      trial,
+    };
+  });
+  return { scores, loadFree: scores.map(({ probability }) => probability), chosen };
+}
