@@ -44,12 +44,10 @@ export async function showLearningCurve({ screen, session }: SceneContext): Prom
   screen.line(`  Probability of the small arm ${pc.dim(`(${outcomes.length} requests ${times}; mean of ${window})`)}`);
   const share = rolling(outcomes.map((outcome) => outcome.share));
   for (const line of drawSeries(share, { width, colour: "green", height: 10 })) screen.line(line);
-  const small = outcomes.filter(({ arm, cheapest }) => arm === cheapest).map(({ reward }) => reward);
-  if (small.length > window) {
-    screen.line();
-    screen.line(`  Quality of its answers ${pc.dim(`(reward of ${small.length} answers; mean of ${window})`)}`);
-    for (const line of drawSeries(rolling(small), { width, colour: "cyan", height: 10 })) screen.line(line);
-  }
+  screen.line();
+  screen.line(`  Quality of the answers ${pc.dim(`(reward; mean of ${window})`)}`);
+  const rewards = rolling(outcomes.map(({ reward }) => reward));
+  for (const line of drawSeries(rewards, { width, colour: "cyan", height: 10 })) screen.line(line);
   screen.line();
   const few = Math.min(60, Math.floor(outcomes.length / 3));
   const { costWeight } = session.config.routing;

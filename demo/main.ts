@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import pc from "picocolors";
 import { messageOf } from "../algorithms/errors.ts";
 import { loadConfig } from "../config/load.ts";
+import { namedByArms } from "../config/models.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Progress } from "../scripts/progress.ts";
 import { beginSetUp } from "../scripts/setup.ts";
@@ -50,7 +51,9 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
     "Precedent",
     "Answers LLM requests with the help of everything answered before: Kafka carries every request, ClickHouse keeps every decision.",
   );
-  const ready = beginSetUp({ progress: progressOn(screen), stackFolder: config.stack.folder, flat: false });
+  const { folder: stackFolder } = config.stack;
+  const models = namedByArms(config.arms);
+  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models, flat: false });
   const logger = createLog({ level: "warn", pretty: false, destination: log });
   const system = await startSystem({ config, data, screen, log: logger, signal, ready });
   try {

@@ -1,5 +1,5 @@
-// The demo's data: pairs to learn from, questions that are not among them, and the log from which
-// the large arm answers.
+// The demo's data: pairs to learn from and questions that are not among them; and a log of answers
+// to both, from which a recorded arm answers in benchmarks.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";

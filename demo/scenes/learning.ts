@@ -1,5 +1,5 @@
 // The loop closes: requests, feedback on every answer, a policy that moves. Nobody sits here to
-// give feedback and a model of 135 million parameters is no judge, so the reward of an answer is
+// give feedback and models of half a billion parameters are no judges, so the reward of an answer is
 // its token F1 against the reference, and that is said.
 import pLimit from "p-limit";
 import pc from "picocolors";
@@ -21,7 +21,7 @@ export const learning: Scene = async (context) => {
   const { screen, stages, data, client } = context;
   screen.heading(
     "Feedback moves the policy",
-    `${data.questions.length} questions in random order, then the same in other words, and both once more. Nobody sits here to judge, and a model of 135 M parameters can't: the reward of an answer is its token F1 against our reference.`,
+    `${data.questions.length} questions in random order, then the same in other words, and both once more. Nobody sits here to judge, and models this small can't: the reward of an answer is its token F1 against our reference.`,
   );
   const rewarded = await askAll(context);
   if (!stages.has("learn")) {

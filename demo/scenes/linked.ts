@@ -1,4 +1,4 @@
-// The same questions to the small arm with its prompt prefilled in full, and with the caches of the
+// The same questions to the largest model here with its prompt prefilled in full, and with the caches of the
 // examples linked into it: what that does to the time to the first token. One at a time, for two on
 // one core would measure each other.
 import pc from "picocolors";
@@ -11,14 +11,14 @@ const asked = 8;
 
 export const linked: Scene = async (context) => {
   const { screen, session, client, data } = context;
-  const arm = session.config.arms.find(({ type }) => type === "llama");
+  const arm = session.config.arms.findLast(({ type }) => type === "llama");
   if (arm?.type !== "llama") return;
   screen.heading(
     "Examples that cost almost nothing",
     `The key-value caches of examples are computed once and linked into every prompt that shows them (policy ${arm.linked.policy}). Each question is asked twice of ${arm.name}: prefilled in full, and linked.`,
   );
   const times = { full: [] as number[], linked: [] as number[] };
-  // Questions whose examples have been shown before: what the small arm sees most of the time.
+  // Questions whose examples have been shown before: what an arm sees most of the time.
   for (const { request } of data.questions.slice(0, asked)) {
     const ask = async (linkPolicy?: string): Promise<Response> =>
       (await client.ask(request, { scene: "linked", arm: arm.name, ...(linkPolicy && { linkPolicy }) })).response;

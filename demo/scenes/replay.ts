@@ -1,6 +1,6 @@
 // The first of the ranking asked again, as a run off-peak would do it: several samples of the model
 // that gave the answer, and the better one stays. Judged against our references, because a model of
-// 135 million parameters is no judge.
+// half a billion parameters is no judge.
 import pc from "picocolors";
 import { v7 as uuid } from "uuid";
 import { canonicalText } from "../../algorithms/canonical.ts";
