@@ -124,7 +124,7 @@ function laneConfig(
     ...config,
     kafka: {
       ...config.kafka,
-      ...{ brokers: kafka.brokers, ssl: kafka.ssl, sasl: kafka.sasl },
+      ...kafka,
       // One partition: what it holds is a beginning of the log.
       ...{ prefix: `${prefixOf(config, id)}${lane + 1}.`, partitions: 1 },
     },

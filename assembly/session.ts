@@ -48,7 +48,7 @@ export async function openSession(
   const kafka = createKafka({
     brokers: connections.kafka.brokers,
     clientId,
-    config: { ...config.kafka, ssl: connections.kafka.ssl, sasl: connections.kafka.sasl },
+    config: { ...config.kafka, ...connections.kafka },
     holders: { mine: holderOf(), isDead },
     answersMs: longestTtlMs(config.cache),
     log: log.child({ client: "kafka" }),
@@ -87,10 +87,10 @@ export async function openSession(
 
 /** Through a client without a default database: ours may not exist yet. */
 async function prepareTables(
-  { clickhouse: { url, username, password } }: ResolvedConnections,
+  { clickhouse: { database: _ours, ...server } }: ResolvedConnections,
   config: Config,
 ): Promise<void> {
-  const client = createClickHouse({ url, username, password });
+  const client = createClickHouse(server);
   try {
     const { database, cluster, ttlDays } = config.clickhouse;
     await migrate(client, { database, ttlDays, ...(cluster === undefined ? {} : { cluster }) });

@@ -10,8 +10,9 @@ import { createKafka } from "../connections/kafka/kafka.ts";
 import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
-import { createRegistry } from "../connections/registry/client.ts";
+import { createRegistry, subjectsOf } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
+import { remedyOf } from "../connections/security/errors.ts";
 import { createLog } from "../runtime/log.ts";
 import { schemaOf, type TopicName } from "../schemas/records.ts";
 import { stackStatus } from "../stack/attach.ts";
@@ -114,7 +115,7 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
       name,
       state: "missing",
       detail: `${where}: ${why}`,
-      remedy: `see that it runs and that ${name} in the configuration is right`,
+      remedy: remedyOf(error) ?? `see that it runs and that ${name} in the configuration is right`,
     };
   } finally {
     ended.abort();
@@ -134,11 +135,11 @@ const counted = (have: number, all: number, what: string): Omit<Check, "name"> =
     ? { state: "fine", detail: `${all} ${what}` }
     : { state: "waiting", detail: `${have} of ${all} ${what}`, remedy: comes };
 
-const doctorKafka = (config: Config, { brokers, ssl, sasl }: ResolvedConnections["kafka"]): Kafka =>
+const doctorKafka = (config: Config, kafka: ResolvedConnections["kafka"]): Kafka =>
   createKafka({
-    brokers,
+    brokers: kafka.brokers,
     clientId: "precedent-doctor",
-    config: { ...config.kafka, ssl, sasl },
+    config: { ...config.kafka, ...kafka },
     log: createLog({ level: "silent" }),
   });
 
@@ -222,14 +223,7 @@ export function clientStamps(
 }
 
 async function checkRegistry(config: Config, { registry }: ResolvedConnections): Promise<Omit<Check, "name">> {
-  const { url, username, password } = registry;
-  const credentials = Buffer.from(`${username ?? ""}:${password ?? ""}`).toString("base64");
-  const answer = await fetch(`${url.replace(/(?<!\/)\/+$/, "")}/subjects`, {
-    headers: username === undefined ? {} : { authorization: `Basic ${credentials}` },
-    signal: AbortSignal.timeout(limitMs),
-  });
-  if (!answer.ok) throw new Error(`it answers ${answer.status}`);
-  const subjects = new Set((await answer.json()) as string[]);
+  const subjects = await subjectsOf({ ...registry, timeoutMs: limitMs });
   const wanted = topicsOf(config)
     .filter((topic) => topic !== topicName(config.kafka.prefix, "locks"))
     .map((topic) => `${topic}-value`);
@@ -238,7 +232,7 @@ async function checkRegistry(config: Config, { registry }: ResolvedConnections):
     wanted.length,
     "schemas",
   );
-  return { state, detail: `${url}: ${detail}`, ...more };
+  return { state, detail: `${registry.url}: ${detail}`, ...more };
 }
 
 async function checkClickHouse({ clickhouse }: ResolvedConnections): Promise<Omit<Check, "name">> {

@@ -12,14 +12,14 @@ type Finding = Omit<Check, "name">;
 
 export async function checkTransactions(
   config: Config,
-  { kafka: { brokers, ssl, sasl } }: Pick<ResolvedConnections, "kafka">,
+  connections: Pick<ResolvedConnections, "kafka">,
   { topics, repair }: { topics: readonly string[]; repair: boolean },
 ): Promise<Finding> {
   const { prefix } = config.kafka;
   const kafka = createKafka({
-    brokers,
+    brokers: connections.kafka.brokers,
     clientId: "precedent-doctor",
-    config: { ...config.kafka, ssl, sasl },
+    config: { ...config.kafka, ...connections.kafka },
     log: createLog({ level: "silent" }),
   });
   try {

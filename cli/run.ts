@@ -1,5 +1,6 @@
 // Runs a parsed command line to an exit code; the only place where errors become words.
 import { CommanderError, type Command } from "commander";
+import { remedyOf } from "../connections/security/errors.ts";
 import { UsageError, type Io } from "./io.ts";
 
 /** 0 done, 1 failed, 2 used wrongly, 130 interrupted. */
@@ -19,5 +20,7 @@ export async function runProgram(program: Command, argv: readonly string[], io: 
 /** AggregateErrors of refused connections have no message of their own. */
 function wordsOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return error.errors.map(wordsOf).join("; ");
-  return error instanceof Error ? error.message || error.name : String(error);
+  const said = error instanceof Error ? error.message || error.name : String(error);
+  const remedy = remedyOf(error);
+  return remedy === undefined ? said : `${said}; ${remedy}`;
 }

@@ -43,7 +43,6 @@ describe("configuration", () => {
     expect(problems).toMatch(/line 2: kafka\.partitons: unknown key; allowed: .*partitions/);
     expect(problems).toMatch(/line 3: kafka\.prefix: wrong form; allowed: must match/);
     expect(problems).toMatch(/line 4: kafka\.sasl\.mechanism: not one of the choices; allowed: plain, scram-sha-256/);
-    expect(problems).toMatch(/line 4: kafka\.sasl\.password: missing; allowed: a string/);
     expect(problems).toMatch(/line 6: routing\.costWeight: too small; allowed: at least 0/);
     expect(problems).toMatch(/line 7: registry\.url: wrong form; allowed: a URL/);
     expect(problems).toMatch(/line 8: limits\.inFlight: is a number with a fraction; allowed: a whole number/);
@@ -69,6 +68,28 @@ describe("configuration", () => {
     expect(problemsIn("registry: { url: 'http://r', password: p }\narms: [{ name: a, type: llama }]")[0]).toMatch(
       /registry.password: .*username/,
     );
+  });
+
+  it("refuses credentials that are missing, said twice, of no use, or in the clear", () => {
+    const of = (text: string): readonly string[] => problemsIn(`${text}\narms: [{ name: a, type: llama }]`);
+    const sasl = (keys: string): readonly string[] => of(`kafka: { brokers: ["k:9093"], sasl: { ${keys} } }`);
+    expect(sasl("mechanism: plain, username: u")[0]).toMatch(/kafka.sasl.password: missing; plain needs/);
+    expect(sasl("mechanism: plain, password: p")[0]).toMatch(/kafka.sasl.username: missing/);
+    expect(sasl("mechanism: scram-sha-512, username: u, password: p, passwordFile: f")[0]).toMatch(
+      /kafka.sasl.passwordFile: .*kafka.sasl.password as well/,
+    );
+    expect(sasl("mechanism: oauthbearer")[0]).toMatch(/kafka.sasl.oauth: missing/);
+    expect(sasl("mechanism: oauthbearer, tokenFile: t, username: u")[0]).toMatch(/kafka.sasl.username: .*no use/);
+    const oauth = (endpoint: string): readonly string[] =>
+      sasl(`mechanism: oauthbearer, oauth: { endpoint: '${endpoint}', clientId: c, clientSecret: s }`);
+    expect(oauth("http://idp/token")[0]).toMatch(/oauth.endpoint: .*in the clear/);
+    expect(oauth("https://idp/token")).toEqual([]);
+    expect(oauth("http://127.0.0.1:1/token")).toEqual([]);
+    expect(of("kafka: { tls: { ca: c } }")[0]).toMatch(/kafka.tls: .*kafka.brokers/);
+    expect(of("kafka: { brokers: ['k:1'], tls: { cert: c } }")[0]).toMatch(/kafka.tls.key: .*together/);
+    expect(of("registry: { url: 'http://r', tls: { ca: c } }")[0]).toMatch(/registry.tls: .*no https/);
+    expect(of("registry: { url: 'https://r', username: u, tokenFile: t }")[0]).toMatch(/registry.tokenFile: .*one of/);
+    expect(of("clickhouse: { url: 'https://c', password: p, passwordFile: f }")[0]).toMatch(/passwordFile: .*one of/);
   });
 
   it("takes a schedule of replays with times, a zone and a judge that there are", () => {
@@ -117,6 +138,17 @@ describe("configuration", () => {
 
   it("takes an empty file for one without arms", () => {
     expect(problemsIn("")).toEqual(["arms: missing; allowed: a list"]);
+  });
+
+  it("takes files of certificates and secrets from its own folder", () => {
+    const text = `kafka: { brokers: ["k:1"], tls: { ca: ca.pem }, sasl: { mechanism: oauthbearer, oauth: { endpoint: "https://i", clientId: c, clientSecretFile: s } } }
+registry: { url: "https://r", tokenFile: /run/token }
+arms: [{ name: a, type: llama }]`;
+    const { kafka, registry } = parse(text);
+    expect(kafka.tls?.ca).toMatch(/^\/.*\/ca\.pem$/);
+    expect(kafka.sasl?.oauth?.clientSecretFile).toMatch(/^\/.*\/s$/);
+    expect(kafka.brokers).toEqual(["k:1"]);
+    expect(registry.tokenFile).toBe("/run/token");
   });
 
   it("fills in environment variables", () => {

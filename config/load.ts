@@ -152,6 +152,20 @@ function hide(message: string, secrets: readonly string[]): string {
 
 const firstLine = (text: string): string => (text.split("\n")[0] ?? "").replace(/ at line \d+, column \d+:?$/, "");
 
+const fileKeys = new Set(["ca", "cert", "key", "passwordFile", "clientSecretFile", "tokenFile"]);
+
+/** A server's section with the files of its TLS and credentials made absolute, however deep. */
+function filesIn<T extends object>(section: T, absolute: (path: string) => string): T {
+  const made = Object.entries(section).map(([key, value]: [string, unknown]) => {
+    if (typeof value === "string" && fileKeys.has(key)) return [key, absolute(value)];
+    return [
+      key,
+      typeof value === "object" && value !== null && !Array.isArray(value) ? filesIn(value, absolute) : value,
+    ];
+  });
+  return Object.fromEntries(made) as T;
+}
+
 function resolvePaths(config: Config, folder: string): Config {
   const absolute = (path: string): string => (isAbsolute(path) ? path : resolve(folder, path));
   const arms = config.arms.map((arm): ArmConfig => {
@@ -168,6 +182,9 @@ function resolvePaths(config: Config, folder: string): Config {
     : replay.judge;
   return {
     ...config,
+    kafka: filesIn(config.kafka, absolute),
+    registry: filesIn(config.registry, absolute),
+    clickhouse: filesIn(config.clickhouse, absolute),
     curate: { ...config.curate, replay: { ...replay, ...(judge === undefined ? {} : { judge }) } },
     arms,
     stack: { folder: absolute(config.stack.folder) },

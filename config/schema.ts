@@ -2,6 +2,7 @@
 // another. Unknown keys are refused.
 import { z } from "zod";
 import { mostMetadataBytes } from "../algorithms/names.ts";
+import { refuseCredentials } from "./credentials.ts";
 import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
 import { milliseconds, name } from "./sections/common.ts";
@@ -105,16 +106,13 @@ export const configSchema = z
     });
     if (config.clickhouse.cluster !== undefined && config.clickhouse.url === undefined)
       refuse(["clickhouse", "cluster"], "the embedded ClickHouse is no cluster; set clickhouse.url as well");
-    if (config.kafka.sasl !== undefined && config.kafka.brokers === undefined)
-      refuse(["kafka", "sasl"], "the embedded broker takes no credentials; set kafka.brokers as well");
+    refuseCredentials(config, refuse);
     const { replicationFactor, minInsyncReplicas } = config.kafka;
     if (minInsyncReplicas !== undefined && replicationFactor !== undefined && minInsyncReplicas > replicationFactor)
       refuse(
         ["kafka", "minInsyncReplicas"],
         `${minInsyncReplicas} copies can't be in sync where kafka.replicationFactor makes ${replicationFactor}: nothing could be written`,
       );
-    if (config.registry.password !== undefined && config.registry.username === undefined)
-      refuse(["registry", "password"], "a password without a registry.username");
     if (config.limits.maxDeadlineMs < config.limits.deadlineMs)
       refuse(["limits", "maxDeadlineMs"], `it is below limits.deadlineMs, ${config.limits.deadlineMs}`);
     const reusing = config.arms.flatMap((arm, index) => (arm.type === "reuse" ? [index] : []));

@@ -1,6 +1,7 @@
 // Structured logs: one JSON line an event, or coloured lines for a person at a terminal. Secrets
 // never reach a line.
-import { pino, type DestinationStream, type Logger } from "pino";
+import { pino, stdSerializers, type DestinationStream, type Logger } from "pino";
+import { remedyOf } from "../connections/security/errors.ts";
 import { prettyFactory } from "pino-pretty";
 
 export interface LogOptions {
@@ -11,10 +12,16 @@ export interface LogOptions {
   destination?: DestinationStream;
 }
 
-const secretNames = ["password", "apiKey", "token", "authorization", "secret"];
+const secretNames = ["password", "passphrase", "apiKey", "token", "authorization", "secret", "clientSecret"];
 // pino's redaction knows no "any depth": these are the depths at which our configuration and errors
 // carry secrets.
 const secretPaths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`, `*.*.*.${name}`]);
+
+/** An error, with what to do about it where a server has refused us. */
+function withRemedy(error: Error): object {
+  const remedy = remedyOf(error);
+  return Object.assign(stdSerializers.err(error), remedy === undefined ? {} : { remedy });
+}
 
 /**
  * Names a stage on every line with log.child({ stage }), a request with log.child({ requestId }).
@@ -24,6 +31,7 @@ export function createLog({ level, pretty, destination }: LogOptions): Logger {
     level,
     base: { pid: process.pid },
     redact: { paths: secretPaths, censor: "[secret]" },
+    serializers: { err: withRemedy },
     formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
   };

@@ -84,7 +84,7 @@ const table = (lines: readonly string[]): string =>
 function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
     // An object that is a constant of its own is named like the key that holds it.
-    const sources = [source, "armBase", path.replace(/\.$/, "")];
+    const sources = [source, "armBase", path.split(".").at(-2) ?? ""];
     const comment = sources.map((from) => comments.get(`${from}.${name}`)).find((text) => text !== undefined);
     const own = row(`${path}${name}`, child, node.required?.includes(name) ?? false, comment);
     return [own, ...rows(child, `${source}.${name}`, comments, `${path}${name}.`)];

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { backoff } from "../algorithms/backoff.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { classifyKafkaError } from "../connections/kafka/errors.ts";
+import { remedyOf } from "../connections/security/errors.ts";
 import { RegistryUnavailable } from "../connections/registry/port.ts";
 
 /** Before the longest wait it is given up, after five attempts. */
@@ -21,10 +22,12 @@ export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger
       await prepare();
       return;
     } catch (error) {
+      // A certificate or an ACL does not come right within seconds.
       const passing =
-        error instanceof RegistryUnavailable ||
-        error instanceof ClickHouseUnavailable ||
-        classifyKafkaError(error) === "retriable";
+        remedyOf(error) === undefined &&
+        (error instanceof RegistryUnavailable ||
+          error instanceof ClickHouseUnavailable ||
+          classifyKafkaError(error) === "retriable");
       const pause = waits.next();
       if (!passing || pause >= answerMs.limit) throw error;
       log.warn({ err: error, retryInMs: pause }, "a server does not answer yet");

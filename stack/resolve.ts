@@ -4,9 +4,12 @@ import type { Config } from "../config/schema.ts";
 import { attachStack, type StackInfo } from "./attach.ts";
 
 export interface ResolvedConnections {
-  kafka: { brokers: string[]; ssl: boolean; sasl?: NonNullable<Config["kafka"]["sasl"]> };
-  registry: { url: string; username?: string; password?: string };
-  clickhouse: { url: string; username: string; password: string; database: string };
+  kafka: { brokers: string[] } & Pick<Config["kafka"], "ssl" | "tls" | "sasl">;
+  registry: { url: string } & Omit<Config["registry"], "url">;
+  clickhouse: { url: string; database: string } & Pick<
+    Config["clickhouse"],
+    "username" | "password" | "passwordFile" | "tls"
+  >;
   /** Absent when everything is configured: then no stack is touched. */
   stack?: StackInfo;
 }
@@ -45,15 +48,8 @@ export function chooseConnections(
       kafka.brokers === undefined
         ? // The embedded broker speaks plain text on the loopback; ssl and sasl are for a configured one.
           { brokers: need().brokers, ssl: false }
-        : { brokers: kafka.brokers, ssl: kafka.ssl, ...(kafka.sasl === undefined ? {} : { sasl: kafka.sasl }) },
-    registry:
-      registry.url === undefined
-        ? { url: need().registryUrl }
-        : {
-            url: registry.url,
-            ...(registry.username === undefined ? {} : { username: registry.username }),
-            ...(registry.password === undefined ? {} : { password: registry.password }),
-          },
+        : { brokers: kafka.brokers, ...given({ ssl: kafka.ssl, tls: kafka.tls, sasl: kafka.sasl }) },
+    registry: registry.url === undefined ? { url: need().registryUrl } : { ...given(registry), url: registry.url },
     clickhouse:
       clickhouse.url === undefined
         ? { ...need().clickhouse, database: clickhouse.database }
@@ -62,6 +58,11 @@ export function chooseConnections(
             username: clickhouse.username,
             password: clickhouse.password,
             database: clickhouse.database,
+            ...given({ passwordFile: clickhouse.passwordFile, tls: clickhouse.tls }),
           },
   };
 }
+
+/** Without what is not there. */
+const given = <T extends object>(keys: T): T =>
+  Object.fromEntries(Object.entries(keys).filter(([, value]) => value !== undefined)) as T;

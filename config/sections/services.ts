@@ -1,16 +1,26 @@
 // The servers: without an address each is the embedded stack's.
 import { z } from "zod";
 import { milliseconds } from "./common.ts";
+import { oauth, tls } from "./security.ts";
 
 export const kafka = z.strictObject({
   /** Absent: the embedded stack's broker. */
   brokers: z.array(z.string()).min(1).optional(),
+  /** TLS; `tls` implies it. */
   ssl: z.boolean().default(false),
+  tls: tls.optional(),
   sasl: z
     .strictObject({
-      mechanism: z.enum(["plain", "scram-sha-256", "scram-sha-512"]),
-      username: z.string(),
-      password: z.string(),
+      mechanism: z.enum(["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"]),
+      /** Of plain and scram. */
+      username: z.string().min(1).optional(),
+      password: z.string().min(1).optional(),
+      /** File that holds the password. */
+      passwordFile: z.string().optional(),
+      /** Of oauthbearer: where its tokens come from. */
+      oauth: oauth.optional(),
+      /** Of oauthbearer: a file that holds the token, which somebody else renews. */
+      tokenFile: z.string().optional(),
     })
     .optional(),
   /** Of the names of all topics, groups and transactions. */
@@ -40,8 +50,15 @@ export const kafka = z.strictObject({
 export const registry = z.strictObject({
   /** Absent: the embedded stack's registry. */
   url: z.url().optional(),
+  tls: tls.optional(),
   username: z.string().optional(),
   password: z.string().optional(),
+  /** File that holds the password. */
+  passwordFile: z.string().optional(),
+  /** A bearer token instead of name and password: where it comes from. */
+  oauth: oauth.optional(),
+  /** A bearer token instead of name and password: the file that holds it. */
+  tokenFile: z.string().optional(),
 });
 
 export const clickhouse = z.strictObject({
@@ -51,8 +68,11 @@ export const clickhouse = z.strictObject({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]*$/)
     .default("precedent"),
+  tls: tls.optional(),
   username: z.string().default("default"),
   password: z.string().default(""),
+  /** File that holds the password. */
+  passwordFile: z.string().optional(),
   /** Name of a cluster: tables become Replicated and Distributed. */
   cluster: z.string().optional(),
   /** Days that raw records are kept; 0 keeps them for ever. */

@@ -1,7 +1,10 @@
 // The ClickHouse port over @clickhouse/client and HTTP: the same code for a server, a cluster and
 // the embedded facade. Every call ends within its time limit and rejects with ClickHouseUnavailable
 // (try again) or ClickHouseRejected (never will).
+import https from "node:https";
 import { createClient } from "@clickhouse/client";
+import type { TlsFiles } from "../../config/sections/security.ts";
+import { secretOf, tlsOptions } from "../security/files.ts";
 import { classify } from "./errors.ts";
 import type { ClickHouse } from "./port.ts";
 
@@ -10,6 +13,9 @@ export interface ClickHouseClientConfig {
   url: string;
   username: string;
   password: string;
+  /** Read when the client is made, as the files of `tls` are. */
+  passwordFile?: string | undefined;
+  tls?: TlsFiles | undefined;
   /** Database of unqualified names; absent: the user's default, as needed to create ours. */
   database?: string;
   /** Milliseconds a call may take. */
@@ -18,16 +24,23 @@ export interface ClickHouseClientConfig {
   maxConnections?: number;
 }
 
+/** Shorter than the server's keep-alive, or a socket it has just closed would be used again. */
+const idleSocketMs = 2_000;
+
 export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
+  const maxConnections = config.maxConnections ?? 8;
   const client = createClient({
     url: config.url,
     username: config.username,
-    password: config.password,
+    password: secretOf(config.password, config.passwordFile) ?? "",
     ...(config.database === undefined ? {} : { database: config.database }),
     request_timeout: config.requestTimeoutMs ?? 60_000,
-    max_open_connections: config.maxConnections ?? 8,
-    // Shorter than the server's keep-alive, or a socket it has just closed would be used again.
-    keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+    max_open_connections: maxConnections,
+    keep_alive: { enabled: true, idle_socket_ttl: idleSocketMs },
+    // The library's own agent knows an authority alone, and leaves checking to the environment.
+    ...(config.url.startsWith("https:")
+      ? { http_agent: new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...tlsOptions(config.tls) }) }
+      : {}),
     clickhouse_settings: {
       // int64 as numbers: ours are offsets, counts and milliseconds, all below 2^53.
       output_format_json_quote_64bit_integers: 0,

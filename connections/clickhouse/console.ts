@@ -1,12 +1,22 @@
 // One reading statement over ClickHouse's HTTP interface, in whatever output format a person asked
 // for; the port (port.ts) is for programs, which want rows. The server is told to refuse everything
 // that writes.
+import type { IncomingMessage } from "node:http";
+import type { TlsFiles } from "../../config/sections/security.ts";
+import { messageOf } from "../../algorithms/errors.ts";
+import { secretOf } from "../security/files.ts";
+import { httpCall, textOf } from "../security/http.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
+
+/** Milliseconds that a query may take before its first row. */
+const patienceMs = 3_600_000;
 
 export interface ConsoleTarget {
   url: string;
   username: string;
   password: string;
+  passwordFile?: string | undefined;
+  tls?: TlsFiles | undefined;
   database: string;
 }
 
@@ -15,7 +25,7 @@ export interface ConsoleTarget {
  * ClickHouseUnavailable.
  */
 export async function readOnlyQuery(
-  { url, username, password, database }: ConsoleTarget,
+  { url, username, password, passwordFile, tls, database }: ConsoleTarget,
   sql: string,
   format: string,
   signal?: AbortSignal,
@@ -26,27 +36,23 @@ export async function readOnlyQuery(
   address.searchParams.set("readonly", "2");
   // An error in the middle of the output would otherwise come as part of it.
   address.searchParams.set("wait_end_of_query", "1");
-  let response: Response;
+  const key = secretOf(password, passwordFile) ?? "";
+  let response: IncomingMessage;
   try {
-    response = await fetch(address, {
+    response = await httpCall(address, {
       method: "POST",
-      headers: { "x-clickhouse-user": username, "x-clickhouse-key": password, "x-clickhouse-format": format },
+      headers: { "x-clickhouse-user": username, "x-clickhouse-key": key, "x-clickhouse-format": format },
       body: sql,
-      ...(signal === undefined ? {} : { signal }),
+      ...{ tls, signal, timeoutMs: patienceMs },
     });
   } catch (cause) {
-    const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause);
-    throw new ClickHouseUnavailable(`ClickHouse at ${url} can't be reached: ${reason}`, { cause });
+    throw new ClickHouseUnavailable(`ClickHouse at ${url} can't be reached: ${messageOf(cause)}`, { cause });
   }
-  if (!response.ok) {
-    const text = (await response.text()).trim();
-    const code =
-      response.headers.get("x-clickhouse-exception-code") ?? /^Code: (\d+)/.exec(text)?.[1] ?? String(response.status);
-    throw new ClickHouseRejected(text === "" ? `ClickHouse answered with status ${response.status}` : text, code);
+  if (response.statusCode !== 200) {
+    const text = (await textOf(response)).trim();
+    const said = response.headers["x-clickhouse-exception-code"];
+    const code = said?.toString() ?? /^Code: (\d+)/.exec(text)?.[1] ?? String(response.statusCode);
+    throw new ClickHouseRejected(text === "" ? `ClickHouse answered with status ${response.statusCode}` : text, code);
   }
-  return response.body ?? empty();
-}
-
-async function* empty(): AsyncGenerator<Uint8Array> {
-  yield* [];
+  return response;
 }

@@ -1,10 +1,12 @@
 // One kafkajs client for a process: fast retries for transactions, TCP_NODELAY, its logs in ours.
 import net from "node:net";
 import tls from "node:tls";
-import type { Kafka as KafkaClient, KafkaConfig, RetryOptions } from "kafkajs";
+import type { Kafka as KafkaClient, RetryOptions } from "kafkajs";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
+import { tlsOptions } from "../security/files.ts";
 import { Kafka, logLevel } from "./kafkajs.ts";
+import { saslOf } from "./sasl.ts";
 
 /**
  * The default retry sleeps 300 ms at CONCURRENT_TRANSACTIONS: 3 transactions a second. These give
@@ -15,7 +17,7 @@ const retry: RetryOptions = { initialRetryTime: 2, maxRetryTime: 100, factor: 0.
 export interface KafkaClientOptions {
   brokers: readonly string[];
   clientId: string;
-  config: Pick<Config["kafka"], "ssl" | "sasl">;
+  config: Pick<Config["kafka"], "ssl" | "tls" | "sasl">;
   log: Logger;
 }
 
@@ -30,8 +32,8 @@ export function createKafkaClient({ brokers, clientId, config, log }: KafkaClien
     clientId,
     brokers: [...brokers],
     retry,
-    ssl: config.ssl,
-    ...(config.sasl ? { sasl: config.sasl as NonNullable<KafkaConfig["sasl"]> } : {}),
+    ssl: config.ssl || config.tls !== undefined,
+    ...(config.sasl ? { sasl: saslOf(config.sasl) } : {}),
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
     logLevel: logLevel.WARN,
@@ -42,7 +44,10 @@ export function createKafkaClient({ brokers, clientId, config, log }: KafkaClien
     },
     socketFactory: ({ host, port, ssl, onConnect }) => {
       const socket = ssl
-        ? tls.connect({ host, port, ...(net.isIP(host) === 0 ? { servername: host } : {}), ...ssl }, onConnect)
+        ? tls.connect(
+            { host, port, ...(net.isIP(host) === 0 ? { servername: host } : {}), ...tlsOptions(config.tls) },
+            onConnect,
+          )
         : net.connect({ host, port }, onConnect);
       socket.setNoDelay(true);
       socket.setKeepAlive(true, 60_000);

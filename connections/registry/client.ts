@@ -1,8 +1,13 @@
 // The schema registry over HTTP (Confluent's API; Apicurio speaks it under /apis/ccompat/v7). The
 // library's errors are of mixed kinds, a refused connection even looks like "status 400": here they
 // become the two that matter to us.
+import https from "node:https";
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
 import { messageOf } from "../../algorithms/errors.ts";
+import type { OAuth, TlsFiles } from "../../config/sections/security.ts";
+import { secretOf, tlsOptions } from "../security/files.ts";
+import { httpCall, textOf } from "../security/http.ts";
+import { createTokenSource } from "../security/oauth.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 
 /** What the codec needs of a registry. */
@@ -22,18 +27,25 @@ export interface Registry {
 export interface RegistryOptions {
   /** Base of the API, path included. */
   url: string;
+  tls?: TlsFiles | undefined;
   username?: string | undefined;
   password?: string | undefined;
+  passwordFile?: string | undefined;
+  /** Bearer tokens instead of name and password. */
+  oauth?: OAuth | undefined;
+  tokenFile?: string | undefined;
   /** Milliseconds for one HTTP call. */
   timeoutMs?: number;
   /** Repeats of a failed HTTP call. */
   retries?: number;
 }
 
-export function createRegistry({ url, username, password, timeoutMs = 5_000, retries = 3 }: RegistryOptions): Registry {
+export function createRegistry(options: RegistryOptions): Registry {
+  const { url, tls, timeoutMs = 5_000, retries = 3 } = options;
+  const authorization = authorizer(options);
   const client = new SchemaRegistry({
-    host: url.replace(/(?<!\/)\/+$/, ""),
-    ...(username === undefined ? {} : { auth: { username, password: password ?? "" } }),
+    host: baseOf(url),
+    ...(url.startsWith("https:") ? { agent: new https.Agent({ keepAlive: true, ...tlsOptions(tls) }) } : {}),
     retry: {
       retries,
       // Registering the same schema again finds it: every call may be repeated.
@@ -41,7 +53,12 @@ export function createRegistry({ url, username, password, timeoutMs = 5_000, ret
       validateRetry: (response) => response.status() >= 500 || response.error() !== null,
     },
     middlewares: [
-      () => ({ prepareRequest: (next) => next().then((request) => request.enhance({ timeout: timeoutMs })) }),
+      () => ({
+        prepareRequest: async (next) => {
+          const request = await next();
+          return request.enhance({ timeout: timeoutMs, headers: await authorization() });
+        },
+      }),
     ],
   });
 
@@ -71,6 +88,38 @@ export function createRegistry({ url, username, password, timeoutMs = 5_000, ret
         throw new RegistryUnavailable(failure.reason, { cause: error });
       }
     },
+  };
+}
+
+/** Names of all subjects that are registered. */
+export async function subjectsOf(options: RegistryOptions): Promise<Set<string>> {
+  const { url, tls, timeoutMs = 5_000 } = options;
+  const headers = await authorizer(options)();
+  const answer = await httpCall(`${baseOf(url)}/subjects`, { headers, tls, timeoutMs });
+  const text = await textOf(answer, mostSubjectBytes);
+  if (answer.statusCode !== 200) throw new Error(`it answers ${answer.statusCode}`);
+  return new Set(JSON.parse(text) as string[]);
+}
+
+const mostSubjectBytes = 64 * 1_048_576;
+const baseOf = (url: string): string => url.replace(/(?<!\/)\/+$/, "");
+
+/** Makes the header that says who we are, at every call. */
+function authorizer({
+  username,
+  password,
+  passwordFile,
+  oauth,
+  tokenFile,
+}: RegistryOptions): () => Promise<Record<string, string>> {
+  if (oauth !== undefined || tokenFile !== undefined) {
+    const token = createTokenSource({ oauth, tokenFile });
+    return async () => ({ authorization: `Bearer ${await token()}` });
+  }
+  if (username === undefined) return () => Promise.resolve({});
+  return () => {
+    const pair = Buffer.from(`${username}:${secretOf(password, passwordFile) ?? ""}`);
+    return Promise.resolve({ authorization: `Basic ${pair.toString("base64")}` });
   };
 }
 

@@ -1,0 +1,31 @@
+// TLS and credentials of the servers, as every section of a server has them. Whatever is named
+// "...File" is read when it is used: who rotates a secret replaces the file.
+import { z } from "zod";
+
+/** What a server shows is always checked: there is no key that switches this off. */
+export const tls = z.strictObject({
+  /** PEM file of the authorities that may vouch for the server; absent: those of Node.js. */
+  ca: z.string().optional(),
+  /** PEM file of our own certificate, for servers that ask for one. */
+  cert: z.string().optional(),
+  /** PEM file of its private key. */
+  key: z.string().optional(),
+  /** Of the private key. */
+  passphrase: z.string().optional(),
+});
+
+/** Tokens by client credentials (RFC 6749, 4.4), fetched anew before they expire. */
+export const oauth = z.strictObject({
+  /** The token endpoint; https, or http on the loopback. */
+  endpoint: z.url(),
+  clientId: z.string().min(1),
+  clientSecret: z.string().min(1).optional(),
+  /** File that holds the client secret. */
+  clientSecretFile: z.string().optional(),
+  scope: z.string().optional(),
+  /** PEM file of the authorities that may vouch for the endpoint. */
+  ca: z.string().optional(),
+});
+
+export type TlsFiles = z.infer<typeof tls>;
+export type OAuth = z.infer<typeof oauth>;

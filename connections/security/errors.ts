@@ -1,0 +1,55 @@
+// Why a server and we do not trust each other, and what somebody has to do about it: the words of
+// brokers and of OpenSSL say neither. Trying again changes nothing, but a process that waits goes
+// on by itself once it is done.
+
+/** A secret or a certificate of ours that can't be used as it is; its message says what to do. */
+export class SecurityProblem extends Error {
+  override name = "SecurityProblem";
+  /** kafkajs asks. */
+  readonly retriable = false;
+}
+
+/** By the codes of OpenSSL and Node.js, which some libraries keep only in their messages' words. */
+const remedies: readonly [RegExp, string][] = [
+  [
+    /Authorization[_ ]?failed|not authorized to access|_AUTHORIZATION_FAILED/i,
+    'the principal lacks an ACL: "precedent topology --acls" prints those that each stage needs',
+  ],
+  [
+    /SASL \S+ mechanism is not supported/,
+    "set kafka.sasl.mechanism to one that this listener of the broker has enabled",
+  ],
+  [
+    /SASLAuthentication|SASL .*authentication failed|ILLEGAL_SASL_STATE/,
+    "see that kafka.sasl has the name and password, or the token, that the broker knows, and that the broker's listener takes SASL",
+  ],
+  [/CERT_HAS_EXPIRED|certificate has expired/, "renew the certificate of the server, or of the authority in tls.ca"],
+  [/CERT_NOT_YET_VALID|certificate is not yet valid/, "see that the clocks of both machines are right"],
+  [
+    /SELF_SIGNED_CERT|UNABLE_TO_(?:VERIFY_LEAF_SIGNATURE|GET_ISSUER_CERT)|self[- ]signed certificate|unable to (?:verify the first certificate|get (?:local )?issuer certificate)|CERT_SIGNATURE_FAILURE|certificate signature failure/,
+    "we don't know the authority that vouches for the server: name its PEM file in tls.ca of this server's section",
+  ],
+  [
+    /ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate's altnames/,
+    "the server's certificate is for other names: address it by one of those",
+  ],
+  [
+    /alert certificate required|alert bad certificate|alert unknown ca|alert handshake failure|CERTIFICATE_REQUIRED/i,
+    "the server does not take our certificate: see that tls.cert and tls.key are of an authority that it knows",
+  ],
+  [
+    /wrong version number|ERR_SSL_WRONG_VERSION_NUMBER|packet length too long/,
+    "the server's port speaks no TLS: name its TLS port, or leave TLS out",
+  ],
+];
+
+/** What to do about a refusal; undefined where an error is none. */
+export function remedyOf(error: unknown): string | undefined {
+  for (let e = error as Partial<Record<string, unknown>> | undefined, depth = 0; e && depth < 6; depth++) {
+    const words = [e.name, e.type, e.code, e.message].filter((word) => typeof word === "string").join(" ");
+    const found = remedies.find(([pattern]) => pattern.test(words));
+    if (found !== undefined) return found[1];
+    e = (e.originalError ?? e.cause) as Partial<Record<string, unknown>> | undefined;
+  }
+  return undefined;
+}

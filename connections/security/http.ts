@@ -1,0 +1,45 @@
+// One HTTP call whose TLS follows from configured files: Node's fetch takes no authorities of its
+// caller's.
+import http from "node:http";
+import https from "node:https";
+import { buffer } from "node:stream/consumers";
+import type { TlsFiles } from "../../config/sections/security.ts";
+import { tlsOptions } from "./files.ts";
+
+export interface HttpCall {
+  method?: "GET" | "POST";
+  headers?: Readonly<Record<string, string>>;
+  body?: string;
+  tls?: TlsFiles | undefined;
+  /** Milliseconds without a byte. */
+  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Resolves when the head of the answer is there; rejects when the server can't be reached. */
+export function httpCall(
+  url: string | URL,
+  { method = "GET", headers = {}, body, tls, timeoutMs = 60_000, signal }: HttpCall,
+): Promise<http.IncomingMessage> {
+  const { protocol } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const options = { method, headers, timeout: timeoutMs, ...(signal === undefined ? {} : { signal }) };
+    const request =
+      protocol === "https:"
+        ? https.request(url, { ...options, ...tlsOptions(tls), agent: false }, resolve)
+        : http.request(url, { ...options, agent: false }, resolve);
+    request.on("timeout", () => request.destroy(new Error(`no answer within ${timeoutMs / 1_000} s`)));
+    request.on("error", reject);
+    request.end(body);
+  });
+}
+
+/** What is left of an answer, at most so many bytes. */
+export async function textOf(answer: http.IncomingMessage, most = 1_048_576): Promise<string> {
+  let bytes = 0;
+  answer.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > most) answer.destroy(new Error(`the answer has more than ${most} bytes`));
+  });
+  return (await buffer(answer)).toString("utf8");
+}
