@@ -105,6 +105,14 @@ export interface ArmInventory {
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
 }
 
+/** The caches that an arm made of examples. Both reject when the arm's process dies meanwhile. */
+export interface ExampleCaches {
+  /** Ids of the examples that caches may be there of. */
+  examples(): Promise<string[]>;
+  /** Removes the caches of these examples, and those made behind one of them; how many. */
+  forget(examples: readonly string[]): Promise<number>;
+}
+
 export interface Arm {
   readonly name: string;
   readonly model: string;
@@ -124,5 +132,7 @@ export interface Arm {
    * dies meanwhile.
    */
   inventory?(): Promise<ArmInventory | null>;
+  /** Only of arms that keep caches. */
+  caches?: ExampleCaches;
   close(): Promise<void>;
 }

@@ -6,6 +6,7 @@ import { createCandidates } from "../operators/admit/candidates.ts";
 import { candidatesWhenChanged, candidateTables } from "../operators/admit/when-changed.ts";
 import { createProbe } from "../operators/admit/probe.ts";
 import { createRemember } from "../operators/admit/remember.ts";
+import { createSolver } from "../connections/solver/solver.ts";
 import { createEvict } from "../operators/evict/evict.ts";
 import { createCurateReport } from "../operators/pass-reports.ts";
 import { createPlace, type PlaceRules } from "../operators/place/place.ts";
@@ -33,6 +34,8 @@ import { groupName, type RunningStage } from "../serving/stage.ts";
 
 const dayMs = 86_400_000;
 const candidatesAtOnce = 200;
+/** Longest search for a better choice of what leaves, once the greedy one is made. */
+const solveMs = 2_000;
 /** How long a reward may wait for its response to be recorded. */
 const overlapMs = dayMs;
 
@@ -112,9 +115,15 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       }),
       evict: createEvict({
         clickhouse,
-        rules: { ...evict, graceMs: evict.graceHours * 3_600_000 },
+        solver: createSolver({ limitMs: solveMs, log }),
+        rules: {
+          budgetBytes: () => evict.budgetBytes,
+          graceMs: evict.graceHours * 3_600_000,
+          offloadQuality: evict.offloadQuality,
+        },
         costs: () => new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
         clock,
+        log,
       }),
       publish: createPublishChanges({
         writer,

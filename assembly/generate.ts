@@ -7,6 +7,7 @@ import { tenantWeight } from "../config/tenants.ts";
 import { keepAnswers } from "../serving/answers.ts";
 import type { Breakers, BreakersOf } from "../serving/breakers.ts";
 import type { CancelsOf } from "../serving/cancels.ts";
+import { forgetGoneExamples } from "../serving/example-caches.ts";
 import { fallbackOf } from "../serving/fallback.ts";
 import { publishInventory } from "../serving/inventory.ts";
 import { publishDeltas } from "../serving/deltas.ts";
@@ -48,12 +49,15 @@ export async function startGenerate(
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
   await stage.start();
   const inventory = publishInventory(session, { arm, instance, log });
+  // A replay of a log has other examples than the pool whose caches lie in the folder.
+  const { clickhouse } = session;
+  const gone = session.replay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,
     health: stage.health,
     async stop() {
       replies.stop();
-      await Promise.all([stage.stop(), inventory.stop()]);
+      await Promise.all([stage.stop(), inventory.stop(), gone?.stop()]);
       await Promise.all([arm.close(), deltas.stop()]);
       await history.close();
     },

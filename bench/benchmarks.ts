@@ -5,6 +5,7 @@ import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
   cache: async () => (await import("./cache/cache.ts")).cache,
+  eviction: async () => (await import("./eviction/eviction.ts")).eviction,
   faults: async () => (await import("./faults/faults.ts")).faults,
   gateway: async () => (await import("./gateway/gateway.ts")).gateway,
   helpfulness: async () => (await import("./helpfulness/helpfulness.ts")).helpfulness,

@@ -5,6 +5,7 @@ import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { embeddingToBytes } from "../algorithms/embedding.ts";
+import { exampleBytes } from "../algorithms/example-bytes.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity.ts";
 import { replacePersonalData } from "../algorithms/pii.ts";
 import { embeddingModelFolder } from "../config/assets.ts";
@@ -171,7 +172,7 @@ export function toExample(
     embeddingModel,
     source: { arm: "import", model: pair.model ?? "unknown", requestId: null },
     quality: pair.quality ?? 1,
-    bytes: Buffer.byteLength(pair.request) + Buffer.byteLength(pair.response) + embedding.length,
+    bytes: exampleBytes(pair.request, pair.response, embedding.length / Float32Array.BYTES_PER_ELEMENT),
     expiresAt: null,
     replays: 0,
     createdAt: now,

@@ -35,6 +35,8 @@ export interface IdleWork {
   /** Looks which caches the chunks of a prompt still want. */
   seen(prompt: KeyedPrompt): void;
   compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
+  /** What is wanted of these chunks, or behind one of them, is wanted no more. */
+  forget(chunks: ReadonlySet<string>): void;
   /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
   next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;
 }
@@ -125,6 +127,10 @@ export function createIdleWork({ model, context, store, format, convention, voca
           other.chunk.chunk === one.chunk.chunk && other.convention === one.convention;
         if (![...wanted.values()].some(isSame)) wanted.set(key, { key, ...one });
       }
+    },
+    forget(chunks) {
+      for (const [key, { chunk, prefix }] of wanted)
+        if ([chunk, ...prefix].some((one) => chunks.has(one.chunk))) wanted.delete(key);
     },
     compare(prompt, answer, what) {
       // Without a policy a prefill in full would have nothing beside it.

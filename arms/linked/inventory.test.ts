@@ -65,3 +65,17 @@ it("knows what it has after a restart, and forgets what it has not seen for the 
     expect((await openInventory({ store, folder, log })).summary().chunks).toBe(0);
   }
 });
+
+it("gives the chunks of examples that are to be forgotten, and no longer their names", async () => {
+  const store = await aStore({});
+  const inventory = await openInventory({ store, folder: null, log });
+  for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));
+  inventory.seen(...chunksOf(["document", "d", 1], ["example", "a", 2], ["example", "b", 3], ["example", "c", 9]));
+  // Of c there is no cache.
+  expect(inventory.examples().sort()).toEqual(["a", "b"]);
+  const chunks = inventory.forget(["a", "unheard of"]);
+  expect([...chunks]).toEqual([anEntry(2).chunk]);
+  expect(inventory.examples()).toEqual(["b"]);
+  expect(await store.forget(chunks)).toBe(1);
+  expect(has(inventory.summary(), "document/d/0", "example/a", "example/b")).toEqual(["document/d/0", "example/b"]);
+});

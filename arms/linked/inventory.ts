@@ -17,6 +17,10 @@ export interface Inventory {
   /** The chunks of one prompt, in the same order. */
   seen(chunks: readonly PromptChunk[], keyed: readonly Pick<KeyedChunk, "chunk">[]): void;
   summary(): ArmInventory;
+  /** Ids of the examples that the store has a cache of, or one made behind them. */
+  examples(): string[];
+  /** Their names go; the chunks that they named. */
+  forget(examples: readonly string[]): Set<string>;
   /** Writes down the names, where that is wanted and they have changed. */
   save(): Promise<void>;
 }
@@ -31,6 +35,7 @@ export interface InventoryOptions {
 }
 
 const fileName = "names.json";
+const exampleName = cacheName("example", "");
 
 export async function openInventory({ store, folder, log, most = 50_000 }: InventoryOptions): Promise<Inventory> {
   /** Name to the chunk that it had when it was last seen. */
@@ -60,6 +65,18 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
       const bytes = [...chunks].reduce((sum, chunk) => sum + (bytesOf.get(chunk) ?? 0), 0);
       const { memoryHits, diskHits, misses, prefetched } = store.stats();
       return { bloom, hashes, chunks: there.length, bytes, reads: { memoryHits, diskHits, misses, prefetched } };
+    },
+    examples() {
+      const there = new Set(store.list().flatMap(({ chunk, prefix }) => [chunk, ...prefix.map((one) => one.chunk)]));
+      return [...names].flatMap(([name, chunk]) =>
+        name.startsWith(exampleName) && there.has(chunk) ? name.slice(exampleName.length) : [],
+      );
+    },
+    forget(examples) {
+      const named = examples.map((id) => cacheName("example", id));
+      const chunks = new Set(named.flatMap((name) => names.peek(name) ?? []));
+      for (const name of named) changed = names.delete(name) || changed;
+      return chunks;
     },
     async save() {
       if (folder === null || !changed) return;

@@ -197,6 +197,10 @@ export async function createLlamaArm(
     model: facts.name,
     concurrency: config.concurrency,
     answer,
+    caches: {
+      examples: () => (worker.ready ? worker.call("examples", null) : Promise.resolve([])),
+      forget: (examples) => worker.call("forget", examples),
+    },
     inventory: () => (worker.ready ? worker.call("inventory", null) : Promise.resolve(null)),
     close,
     pid: () => facts.pid,

@@ -100,4 +100,8 @@ export interface LlamaMethods {
    */
   prefetch(argument: { pieces: readonly Piece[]; policy: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
+  /** Ids of the examples that caches may be there of. */
+  examples(argument: null): string[];
+  /** Removes the caches of these examples, and those made behind one of them; how many. */
+  forget(examples: readonly string[]): Promise<number>;
 }

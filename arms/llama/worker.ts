@@ -85,6 +85,15 @@ serveCalls<LlamaMethods>(
       await prefetcher.waiting(() => model.keyed(chunked(pieces)), parsed, signal);
     },
     inventory: () => loaded?.inventory.summary() ?? null,
+    examples: () => loaded?.inventory.examples() ?? [],
+    async forget(examples) {
+      if (loaded === null) return 0;
+      const chunks = loaded.inventory.forget(examples);
+      loaded.idle.forget(chunks);
+      const removed = await loaded.store.forget(chunks);
+      await loaded.inventory.save();
+      return removed;
+    },
   },
   () => loaded?.close(),
 );

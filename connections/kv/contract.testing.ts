@@ -28,6 +28,25 @@ export function describeKvStore(name: string, open: (options?: Partial<KvStoreOp
       expect(store.variants(anEntry(2).chunk)).toEqual([]);
     });
 
+    it("forgets chunks: all their variants, pinned or not, and what was made behind them", async () => {
+      const store = await open();
+      const behind = anEntry(2, [{ chunk: anEntry(1).chunk, tokens: 2 }]);
+      for (const entry of [anEntry(1), anEntry(1, [], "alone"), behind, anEntry(2), anEntry(3)])
+        await store.put(entry, blobOf(1));
+      await store.pin(anEntry(1).key, true);
+      expect(await store.forget(new Set([anEntry(1).chunk]))).toBe(3);
+      await store.flush();
+      expect(await store.get(behind.key)).toBeNull();
+      expect(
+        store
+          .list()
+          .map(({ key }) => key)
+          .sort(),
+      ).toEqual([anEntry(2).key, anEntry(3).key].sort());
+      await store.refresh();
+      expect(store.stats().entries).toBe(2);
+    });
+
     it("evicts what is worth least, not what was used last", async () => {
       const store = await open({ memoryBytes: 30, diskBytes: 30 });
       for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));

@@ -128,6 +128,11 @@ export interface KvNames {
 export interface KvStore extends KvCaches, KvNames {
   list(): KvListed[];
   stats(): KvStats;
+  /**
+   * Removes all variants of these chunks, and whatever was made behind one of them, whose numbers
+   * tell of it; how many. Pins don't hold.
+   */
+  forget(chunks: ReadonlySet<string>): Promise<number>;
   /** Resolves when all that is waiting to be written is on disk, or was given up. */
   flush(): Promise<void>;
   /**

@@ -132,6 +132,13 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       pinnedBytes: sum(({ pinned }) => pinned),
       ...counts,
     }),
+    async forget(chunks) {
+      const tells = ({ entry: { chunk, prefix } }: Held): boolean =>
+        chunks.has(chunk) || prefix.some((before) => chunks.has(before.chunk));
+      const keys = [...held].filter(([, one]) => tells(one)).map(([key]) => key);
+      for (const key of keys) await tiers.discard(key);
+      return keys.length;
+    },
     flush: tiers.flush,
     async refresh() {
       await tiers.flush();

@@ -88,7 +88,7 @@ describe("admit", () => {
           embedding: embeddingToBytes(await embedder.embed("list all files")),
           source: { arm: "large", model: "m", requestId: "r1" },
           quality: 0.9,
-          bytes: 14 + 5 + 4 * embedder.dimension,
+          bytes: 14 + 5 + 2 * embedder.dimension,
           expiresAt: NOW + 1_000,
           replays: 0,
           createdAt: NOW,

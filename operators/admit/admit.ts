@@ -2,6 +2,7 @@
 // before anything is kept or compared; the id follows from domain, request and response, so the
 // same answer is the same example however often it comes. Decides, and publishes nothing: what it
 // wants changed is returned, and counts as done for the candidates after it in the same batch.
+import { exampleBytes } from "../../algorithms/example-bytes.ts";
 import { exampleId } from "../../algorithms/identity.ts";
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
@@ -171,7 +172,7 @@ export function createAdmit({ examples, rules, text, personalData, clock }: Admi
       embeddingModel: made.model,
       source: { arm, model, requestId },
       quality: made.quality,
-      bytes: Buffer.byteLength(made.request) + Buffer.byteLength(made.response) + embedding.length,
+      bytes: exampleBytes(made.request, made.response, made.vector.length),
       expiresAt: rules.ttlMs === null ? null : now + rules.ttlMs,
       replays: 0,
       createdAt: now,

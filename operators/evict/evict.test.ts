@@ -1,72 +1,73 @@
 import fc from "fast-check";
+import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { createEvict, toLeave, type Valued } from "./evict.ts";
+import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
+import type { Solver } from "../../connections/solver/port.ts";
+import { createEvict, toLeave, type Rival } from "./evict.ts";
 
-const hour = 3_600_000;
-const NOW = 1_700_000_000_000;
-const rules = { budgetBytes: 1_000, graceMs: hour };
-const example = (id: string, change: Partial<Valued> = {}): Valued => ({
-  id,
-  domain: "t/d",
-  bytes: 300,
-  createdAt: NOW - 48 * hour,
-  quality: 0.5,
-  credit: 0,
+const rival = (id: string, change: Partial<Rival> = {}): Rival => ({
+  ...{ id, domain: "t/d", bytes: 300, value: 0.5, young: false },
   ...change,
 });
-const ids = (examples: readonly { id: string }[]): string[] => examples.map(({ id }) => id);
+const ids = (rivals: readonly { id: string }[]): string[] => rivals.map(({ id }) => id);
+const solver: Solver = { solve: async (items, capacity) => ({ ...anytimeKnapsack(items, capacity), ms: 0 }) };
+const leave = async (rivals: readonly Rival[], excess: number) => (await toLeave(rivals, excess, solver)).leaving;
 
 describe("what has to leave", () => {
-  it("is nothing while all fit", () => {
-    expect(toLeave([example("a"), example("b")], rules, NOW)).toEqual([]);
+  it("is nothing while all fit", async () => {
+    expect(await leave([rival("a"), rival("b")], 0)).toEqual([]);
   });
-  it("is what enabled the fewest offloads for its bytes", () => {
-    const examples = [
-      example("idle"),
-      example("busy", { credit: 5 }),
-      example("some", { credit: 1 }),
-      example("heavy", { credit: 1.5, bytes: 900 }),
+  it("is what enabled the fewest offloads for its bytes", async () => {
+    const rivals = [
+      rival("idle"),
+      rival("heavy", { value: 1.5, bytes: 900 }),
+      rival("some", { value: 1 }),
+      rival("busy", { value: 5 }),
     ];
-    expect(ids(toLeave(examples, { ...rules, budgetBytes: 700 }, NOW))).toEqual(["idle", "heavy"]);
+    expect(ids(await leave(rivals, 1_100))).toEqual(["idle", "heavy"]);
   });
-  it("is not what was born just now, unless the newborn alone are too many", () => {
-    const young = { createdAt: NOW - hour / 2 };
-    expect(ids(toLeave([example("old", { credit: 9, bytes: 800 }), example("new", young)], rules, NOW))).toEqual([
-      "old",
-    ]);
-    const crowd = ["a", "b", "c", "d", "e"].map((id) => example(id, young));
-    expect(toLeave(crowd, rules, NOW)).toHaveLength(2);
+  it("is not what was born just now, unless the newborn alone are too many", async () => {
+    const crowd = ["a", "b", "c"].map((id) => rival(id, { young: true }));
+    expect(ids(await leave([rival("old", { value: 9, bytes: 800 }), ...crowd], 200))).toEqual(["old"]);
+    const [first, ...others] = ids(await leave([rival("old"), ...crowd], 500));
+    expect([first, others.length]).toEqual(["old", 1]);
   });
-  it("always leaves no more than the budget", () => {
-    const any = fc.record({ bytes: fc.integer({ min: 1, max: 900 }), age: fc.nat(72), credit: fc.nat(9) });
-    fc.assert(
-      fc.property(fc.array(any, { maxLength: 30 }), (given) => {
-        const examples = given.map(({ bytes, age, credit }, i) =>
-          example(String(i), { bytes, credit, createdAt: NOW - age * hour }),
-        );
-        const gone = new Set(ids(toLeave(examples, rules, NOW)));
-        const left = examples.filter(({ id }) => !gone.has(id)).reduce((sum, { bytes }) => sum + bytes, 0);
-        expect(left).toBeLessThanOrEqual(rules.budgetBytes);
-      }),
-    );
+  it("always gains the bytes that are missing, and never takes more than all", async () => {
+    const any = fc.record({ bytes: fc.integer({ min: 1, max: 900 }), value: fc.nat(9), young: fc.boolean() });
+    const property = fc.asyncProperty(fc.array(any, { maxLength: 12 }), fc.nat(20_000), async (given, excess) => {
+      const rivals = given.map((one, i) => rival(String(i), one)).sort((a, b) => Number(a.young) - Number(b.young));
+      const bytes = (some: readonly Rival[]): number => some.reduce((sum, one) => sum + one.bytes, 0);
+      expect(bytes(await leave(rivals, excess))).toBeGreaterThanOrEqual(Math.min(excess, bytes(rivals)));
+    });
+    await fc.assert(property);
   });
 });
 
 describe("evict", () => {
+  const evicting = (answers: (sql: string) => unknown[]) =>
+    createEvict({
+      clickhouse: { query: async <Row>(sql: string) => answers(sql) as Row[] },
+      solver,
+      rules: { budgetBytes: () => 1_000, graceMs: 3_600_000, offloadQuality: 0.6 },
+      costs: () => new Map(),
+      clock: () => 1_700_000_000_000,
+      log: pino({ level: "silent" }),
+    })();
   it("takes the expired first and asks nothing more", async () => {
     const asked: string[] = [];
-    const evict = createEvict({
-      clickhouse: {
-        query: async <Row>(sql: string) => {
-          asked.push(sql);
-          return [{ id: "e1", domain: "t/d" }] as Row[];
-        },
-      },
-      rules: { ...rules, offloadQuality: 0.6 },
-      costs: () => new Map(),
-      clock: () => NOW,
+    const evicted = await evicting((sql) => {
+      asked.push(sql);
+      return [{ id: "e1", domain: "t/d" }];
     });
-    expect(await evict()).toEqual([{ id: "e1", domain: "t/d", value: null, reason: "expired" }]);
+    expect(evicted).toEqual([{ id: "e1", domain: "t/d", value: null, reason: "expired" }]);
     expect(asked).toHaveLength(1);
+  });
+  it("makes a little more room than is missing", async () => {
+    const rivals = [rival("a", { value: 0.1 }), rival("b", { value: 0.2 }), rival("c"), rival("d", { bytes: 200 })];
+    const evicted = await evicting((sql) => {
+      if (sql.includes("expires_at <=")) return [];
+      return sql.includes("sum(bytes) AS bytes FROM examples") ? [{ bytes: 1_100 }] : rivals;
+    });
+    expect(evicted).toEqual([{ id: "a", domain: "t/d", value: null, reason: "no_room" }]);
   });
 });

@@ -1,5 +1,6 @@
 // Examples for unit tests.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { exampleBytes } from "../../algorithms/example-bytes.ts";
 import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example } from "../../schemas/types.ts";
@@ -20,7 +21,7 @@ export function anExample({ vector = axis(0), ...over }: Partial<Example> & { ve
     id: exampleId(domain, request, response),
     ...{ tenant, domain, request, response, embedding },
     source: { arm: "large", model: "big", requestId: null },
-    bytes: Buffer.byteLength(request) + Buffer.byteLength(response) + embedding.length,
+    bytes: exampleBytes(request, response, vector.length),
     createdAt: 1_700_000_000_000,
     ...over,
   });

@@ -1,0 +1,173 @@
+// Eviction of examples for room: what the uses of the following hours were worth that found their
+// example, by policy, on pools with the sizes of real texts and uses that are skewed and move
+// (simulated). Beside it how far the choice is from the exact one, and what it takes to make it in
+// the worker.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { pino } from "pino";
+import { knapsack } from "../../algorithms/knapsack.ts";
+import { splitmix64 } from "../../algorithms/random.ts";
+import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
+import { createSolver } from "../../connections/solver/solver.ts";
+import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
+import { dataFolder } from "../support/data-file.ts";
+import { readLines, shuffled } from "../support/samples.ts";
+import { mean, median, significant } from "../support/statistics.ts";
+import { drawHours, sizesOf } from "./pool.ts";
+import { policies, type Candidate, type PolicyName } from "./policies.ts";
+import { play } from "./play.ts";
+
+export const eviction: Benchmark = { name: "eviction", about: "which examples are worth their bytes", run };
+
+const drifts = { still: 0, slow: 0.01, fast: 0.1 } as const;
+/** Of the bytes of everything that is asked for. */
+const budgetShare = 0.2;
+/** Examples of a pool in which the exact choice can be made every hour. */
+const smallPool = 300;
+const limitMs = 2_000;
+
+interface Setting {
+  name: string;
+  sizes: number[];
+  drift: number;
+  names: PolicyName[];
+}
+
+async function run(context: BenchContext): Promise<Measured> {
+  const { quick, signal } = context;
+  const sizes = await realSizes(quick ? 1_500 : 5_000);
+  const all = Object.keys(policies) as PolicyName[];
+  const settings = Object.entries(sizes).flatMap(([kind, of]) =>
+    Object.entries(drifts).map(([drift, share]): Setting => {
+      const small = kind === "small";
+      return {
+        ...{ name: `${kind} ${drift}`, sizes: of, drift: share },
+        names: all.filter((name) => small || name !== "exact"),
+      };
+    }),
+  );
+  const seeds = quick ? [1] : [1, 2, 3, 4, 5];
+  const [next, then] = [new Map<string, number[]>(), new Map<string, number[]>()];
+  const bySetting: Record<string, Record<string, number>> = {};
+  const gaps: Record<"ours" | "density", number[]> = { ours: [], density: [] };
+  let done = 0;
+  const bar = context.progress("hours of eviction", settings.length * seeds.length, "runs");
+  for (const { name, sizes: of, drift, names } of settings) {
+    const shares = new Map<string, number[]>();
+    for (const seed of seeds) {
+      const options = { sizes: of, hours: quick ? 30 : 96, usesAnHour: Math.floor(of.length / 3), drift };
+      const drawn = drawHours({ ...options, random: splitmix64(seed) });
+      const budget = budgetShare * of.reduce((sum, bytes) => sum + bytes, 0);
+      for (const policy of names) {
+        signal.throwIfAborted();
+        const played = play(drawn, budget, policies[policy], splitmix64(seed + 1_000));
+        push(shares, policy, played.realised / played.possible);
+        push(next, policy, played.realised / played.possible);
+        push(then, policy, played.kept / played.weighed);
+        if (policy === "exact") for (const choice of played.choices) addGaps(gaps, choice);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      bar.update(++done);
+    }
+    bySetting[name] = means(shares);
+  }
+  bar.finish();
+  return {
+    figures: {
+      simulated: true,
+      // Of the policies that run in every setting: the exact choice is made in small pools alone.
+      value_kept: { ...means(next), exact: null },
+      value_kept_small: meanOf(bySetting, "small", all),
+      value_kept_at_solve: { ...means(then), exact: null },
+      gap_to_exact: significant(mean(gaps.ours), 3),
+      gap_to_exact_worst: significant(Math.max(...gaps.ours), 3),
+      gap_to_exact_density: significant(mean(gaps.density), 3),
+      ...(await solving(context)),
+      budget_share: budgetShare,
+      settings: bySetting,
+    },
+    reasons: { "value_kept.exact": `exact in pools of ${smallPool} alone: value_kept_small` },
+  };
+}
+
+/** Bytes of real pairs, by kind. Throws an error for people where the data is not there. */
+async function realSizes(most: number): Promise<Record<string, number[]>> {
+  const [bash, gsm] = ["nl2bash-train.jsonl", "gsm8k-two-models-a.jsonl"].map((name) => join(dataFolder(), name));
+  for (const file of [bash!, gsm!])
+    if (!existsSync(file)) throw new Error(`${file} is not there: set PRECEDENT_DATA to the folder that holds it`);
+  const commands = sizesOf(await readLines<{ request: string; response: string }>(bash!));
+  const answers = (
+    await readLines<{ request: string; small: { response: string }; large: { response: string } }>(gsm!)
+  ).flatMap(({ request, small, large }) => sizesOf([small, large].map(({ response }) => ({ request, response }))));
+  const mixed = shuffled([...commands.slice(0, answers.length), ...answers], 1);
+  return {
+    commands: shuffled(commands, 1).slice(0, most),
+    answers: shuffled(answers, 1).slice(0, most),
+    mixed: mixed.slice(0, most),
+    small: mixed.slice(0, smallPool),
+  };
+}
+
+/** Loss of a choice beside the exact one, as a share of its value. */
+function addGaps(
+  gaps: Record<"ours" | "density", number[]>,
+  { candidates, capacity }: { candidates: readonly Candidate[]; capacity: number },
+): void {
+  const valueOf = (kept: readonly number[]): number => kept.reduce((sum, index) => sum + candidates[index]!.value, 0);
+  const items = candidates.map(({ value, bytes }) => ({ value, weight: bytes }));
+  const best = valueOf(exactKnapsack(items, capacity));
+  if (best <= 0) return;
+  gaps.ours.push(1 - valueOf(policies.ours(candidates, capacity)) / best);
+  gaps.density.push(1 - valueOf(knapsack(items, capacity)) / best);
+}
+
+/** The worker as curate uses it, on as many as curate weighs at once, and on a thousand. */
+async function solving({ quick, signal }: BenchContext): Promise<Record<string, unknown>> {
+  const solver = createSolver({ limitMs, log: pino({ level: "silent" }) });
+  const sizes = (await realSizes(5_000)).mixed!;
+  const random = splitmix64(9);
+  const items = Array.from({ length: 20_000 }, (_, i) => ({
+    weight: sizes[i % sizes.length]!,
+    value: (random() + 0.5 * random() ** -0.5) / 3,
+  }));
+  const figures: Record<string, unknown> = {};
+  const loop = monitorEventLoopDelay({ resolution: 5 });
+  loop.enable();
+  for (const n of [1_000, 20_000]) {
+    const some = items.slice(0, n);
+    const room = 0.9 * some.reduce((sum, { weight }) => sum + weight, 0);
+    const runs: { ms: number; gap: number }[] = [];
+    for (let i = 0; i < (quick ? 2 : 7); i++) {
+      signal.throwIfAborted();
+      const { ms, value, bound } = await solver.solve(some, room);
+      runs.push({ ms, gap: (bound - value) / value });
+    }
+    const which = n === 20_000 ? "" : `_${n}`;
+    figures[`solver_ms${which}`] = significant(median(runs.map(({ ms }) => ms)), 3);
+    figures[`bound_gap${which}`] = significant(median(runs.map(({ gap }) => gap)), 3);
+  }
+  loop.disable();
+  return { ...figures, solver_limit_ms: limitMs, event_loop_max_ms: significant(loop.max / 1e6, 3) };
+}
+
+function push(into: Map<string, number[]>, name: string, value: number): void {
+  into.set(name, [...(into.get(name) ?? []), value]);
+}
+
+const means = (of: ReadonlyMap<string, readonly number[]>): Record<string, number> =>
+  Object.fromEntries([...of].map(([name, values]) => [name, significant(mean(values), 4)]));
+
+const meanOf = (
+  settings: Record<string, Record<string, number>>,
+  kind: string,
+  names: readonly PolicyName[],
+): Record<string, number> =>
+  Object.fromEntries(
+    names.map((name) => {
+      const values = Object.entries(settings).flatMap(([setting, found]) =>
+        setting.startsWith(kind) ? (found[name] ?? []) : [],
+      );
+      return [name, significant(mean(values), 4)];
+    }),
+  );

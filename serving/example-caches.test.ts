@@ -1,0 +1,51 @@
+import { pino } from "pino";
+import { expect, it } from "vitest";
+import { createForgetGone } from "./example-caches.ts";
+
+function anArm(...held: string[]) {
+  const forgotten: string[] = [];
+  const caches = {
+    examples: async () => held.filter((id) => !forgotten.includes(id)),
+    forget: async (ids: readonly string[]) => forgotten.push(...ids),
+  };
+  return { name: "linked", forgotten, caches };
+}
+const log = pino({ level: "silent" });
+/** What ClickHouse has of examples: whether they are gone. */
+const clickhouse = (rows: Record<string, boolean>, asked: number[] = []) => ({
+  query: async <Row>(_sql: string, parameters: Readonly<Record<string, unknown>> = {}) => {
+    const ids = parameters["ids"] as string[];
+    asked.push(ids.length);
+    return ids.filter((id) => id in rows).map((id) => ({ id, gone: rows[id] })) as Row[];
+  },
+});
+
+it("removes the caches of what is no example any more, and of nothing else", async () => {
+  const arm = anArm("evicted", "live", "new");
+  const pass = createForgetGone({ arm, clickhouse: clickhouse({ evicted: true, live: false }), clock: () => 0, log });
+  expect(await pass()).toBe(1);
+  expect(await pass()).toBe(0);
+  expect(arm.forgotten).toEqual(["evicted"]);
+});
+
+it("removes what ClickHouse does not know for long: an erased example leaves no row", async () => {
+  let now = 0;
+  const rows: Record<string, boolean> = {};
+  const arm = anArm("erased", "late");
+  const pass = createForgetGone({ arm, clickhouse: clickhouse(rows), clock: () => now, log });
+  await pass();
+  now = 599_000;
+  rows["late"] = false;
+  expect(await pass()).toBe(0);
+  now = 600_000;
+  expect(await pass()).toBe(1);
+  expect(arm.forgotten).toEqual(["erased"]);
+});
+
+it("asks for a bounded number at once", async () => {
+  const asked: number[] = [];
+  const ids = Array.from({ length: 1_100 }, (_, i) => String(i));
+  const clean = clickhouse({}, asked);
+  await createForgetGone({ arm: anArm(...ids), clickhouse: clean, clock: () => 0, log })();
+  expect(asked).toEqual([500, 500, 100]);
+});
