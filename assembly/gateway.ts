@@ -7,7 +7,7 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
-import { addAccess, createAccess } from "../gateway/access.ts";
+import { addAccess, createAccess, createAdminAccess } from "../gateway/access.ts";
 import { createAsk } from "../gateway/ask.ts";
 import { createCancel } from "../gateway/cancel.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
@@ -76,7 +76,7 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
     replyPartition: replies.next,
   });
   const server = createServer({ maxBodyBytes, log });
-  const callerOf = addAccess(server, createAccess(keys));
+  const callerOf = addAccess(server, createAccess(keys), createAdminAccess(keys));
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
   const answering = { callerOf, ask, arms, streams: config.gateway, clock };

@@ -13,12 +13,15 @@ export function describeKeys(keys: readonly ApiKey[], now: number): string {
   });
   for (const key of keys)
     table.push([
-      ...[key.id, key.tenant, key.label, names(key.arms), names(key.domains)],
-      ...[limit(key.requestsPerMinute), limit(key.tokensPerMinute), minutes(key.createdAt), stateOf(key, now)],
+      ...[key.id, key.admin ? "(admin)" : key.tenant, key.label, ...(key.admin ? ["", "", "", ""] : grantsOf(key))],
+      ...[minutes(key.createdAt), stateOf(key, now)],
     ]);
   return `${table.toString()}\n`;
 }
 
+const grantsOf = (key: ApiKey): string[] => [
+  ...[names(key.arms), names(key.domains), limit(key.requestsPerMinute), limit(key.tokensPerMinute)],
+];
 const names = (list: readonly string[] | null): string => list?.join(", ") ?? "any";
 const limit = (perMinute: number | null): string => (perMinute === null ? "none" : String(perMinute));
 const minutes = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");

@@ -14,6 +14,16 @@ describe("a key that is made", () => {
     );
   });
 
+  it("for operators has no tenant, and nothing that is a tenant's", () => {
+    expect(keyOf({ label: "", admin: true }, made, 7)).toEqual(
+      plainKey({ ...made, tenant: "", admin: true, createdAt: 7 }),
+    );
+    expect(problemOf({ label: "", admin: true }, [])).toBeNull();
+    expect(problemOf({ label: "", admin: true, tenant: "acme" }, [])).toContain("--admin");
+    expect(problemOf({ label: "", admin: true, requestsPerMinute: 5 }, [])).toContain("--admin");
+    expect(keyOf({ label: "" }, made, 7).tenant).toBe("default");
+  });
+
   it("is refused for what can't be", () => {
     expect(problemOf(grants, ["small"])).toBeNull();
     expect(problemOf(grants, ["large", "huge"])).toContain("--arm small: there are large, huge");

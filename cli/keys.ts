@@ -13,7 +13,8 @@ import { configOf, parseCount, parseDuration, parseNames } from "./options.ts";
 import { printWithSession } from "./with-session.ts";
 
 interface Grants {
-  tenant: string;
+  tenant?: string;
+  admin?: boolean;
   label: string;
   arm?: string[];
   domain?: string[];
@@ -31,7 +32,8 @@ export function addKeys(program: Command, io: Io): void {
   keys
     .command("create")
     .description("make a key and print it, this once; from the first one on every request needs a key")
-    .option("-t, --tenant <name>", "whose requests they are", "default")
+    .option("-t, --tenant <name>", "whose requests they are (default: default)")
+    .option("--admin", "for operators: looks into all tenants, and makes no requests")
     .option("--label <text>", "what it is for", "")
     .option("-a, --arm <names>", "arms that it may use, separated by commas; any by default", parseNames())
     .option("-d, --domain <names>", "domains that it may use, separated by commas; any by default", parseNames())
@@ -44,8 +46,9 @@ export function addKeys(program: Command, io: Io): void {
         const known = await readKeys(session);
         if (known.length >= mostKeys) throw new CommandError(`there are ${known.length} keys, as many as there may be`);
         const { text, ...made } = newKey();
-        await writeKeys(session, [keyOf(grants, made, Date.now())]);
-        io.note(`${made.id} of the tenant ${grants.tenant}: this is shown once\n`);
+        const key = keyOf(grants, made, Date.now());
+        await writeKeys(session, [key]);
+        io.note(`${made.id} ${ownerOf(key)}: this is shown once\n`);
         return `${text}\n`;
       });
     });
@@ -93,7 +96,7 @@ export function addKeys(program: Command, io: Io): void {
         const { text, ...made } = newKey();
         // The old one is refused only when the new one is there: both are in one partition.
         await writeKeys(session, rotated(old, made, { now, overlap }));
-        io.note(`${made.id} of the tenant ${old.tenant} follows ${old.id}: this is shown once\n`);
+        io.note(`${made.id} ${ownerOf(old)} follows ${old.id}: this is shown once\n`);
         return `${text}\n`;
       });
     });
@@ -101,23 +104,30 @@ export function addKeys(program: Command, io: Io): void {
 
 /** null: none. */
 export function problemOf(grants: Grants, arms: readonly string[]): string | null {
-  if (grants.tenant.trim() === "") return "--tenant: a tenant has a name";
+  if (grants.admin === true && forTenants.some((name) => grants[name] !== undefined))
+    return "--admin: such a key has no tenant, arms, domains or limits";
+  if (grants.tenant?.trim() === "") return "--tenant: a tenant has a name";
   const unknown = grants.arm?.find((arm) => !arms.includes(arm));
   if (unknown !== undefined) return `--arm ${unknown}: there are ${arms.join(", ")}`;
   if (Math.max(grants.requestsPerMinute ?? 0, grants.tokensPerMinute ?? 0) > mostPerMinute)
     return `a limit is at most ${mostPerMinute} a minute`;
   return nameProblem({
-    "--tenant": grants.tenant,
+    "--tenant": tenantOf(grants),
     "--label": grants.label,
     ...Object.fromEntries((grants.domain ?? []).map((domain, index) => [`--domain, name ${index + 1},`, domain])),
   });
 }
 
+const forTenants = ["tenant", "arm", "domain", "requestsPerMinute", "tokensPerMinute"] as const;
+const tenantOf = ({ tenant = "default", admin = false }: Grants): string => (admin ? "" : tenant);
+const ownerOf = ({ admin, tenant }: ApiKey): string => (admin ? "for operators" : `of the tenant ${tenant}`);
+
 type Made = Pick<ApiKey, "id" | "hash">;
 
 export const keyOf = ({ arm, domain, ...grants }: Grants, made: Made, now: number): ApiKey => ({
   ...made,
-  tenant: grants.tenant,
+  tenant: tenantOf(grants),
+  admin: grants.admin ?? false,
   label: grants.label,
   arms: arm ?? null,
   domains: domain ?? null,

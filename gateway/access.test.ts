@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createAccess, localCaller } from "./access.ts";
+import { createAccess, createAdminAccess, localCaller } from "./access.ts";
 import { errorBody, type ApiError } from "./errors.ts";
 import { newKey } from "./keys/key.ts";
 import { plainKey } from "./keys/key.testing.ts";
@@ -32,7 +32,7 @@ describe("with keys", () => {
   const key = plainKey({ ...{ id, hash, tenant: "acme", arms: ["small"], domains: ["d"] }, requestsPerMinute: 3 });
   const made = () => {
     const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1 });
-    return { keys, callerOf: createAccess(keys) };
+    return { keys, callerOf: createAccess(keys), mustBeAdmin: createAdminAccess(keys) };
   };
   const remote = (headers: Record<string, string>) => ({ headers, socket: { remoteAddress: "10.0.0.7" } });
   const local = { headers: { host: "localhost" }, socket: { remoteAddress: "127.0.0.1" } };
@@ -75,6 +75,22 @@ describe("with keys", () => {
       }
     });
     expect(new Set(said.map((one) => JSON.stringify(one))).size).toBe(1);
+  });
+
+  it("opens what is the operators' to admin keys alone, and to them nothing else", () => {
+    const { keys, callerOf, mustBeAdmin } = made();
+    mustBeAdmin(local);
+    expect(() => mustBeAdmin(remote({ host: "localhost" }))).toThrow(expect.objectContaining({ status: 401 }));
+    const operator = newKey();
+    keys.apply(id, key);
+    const admin = plainKey({ id: operator.id, hash: operator.hash, tenant: "", admin: true });
+    keys.apply(operator.id, admin);
+    mustBeAdmin(bearer(operator.text));
+    expect(() => callerOf(bearer(operator.text))).toThrow(expect.objectContaining({ status: 403, code: "admin_key" }));
+    expect(() => mustBeAdmin(bearer(text))).toThrow(expect.objectContaining({ status: 403, code: "admin_key_needed" }));
+    expect(() => mustBeAdmin(local)).toThrow(expect.objectContaining({ status: 401, code: "missing_api_key" }));
+    keys.apply(operator.id, { ...admin, revokedAt: 1 });
+    expect(() => mustBeAdmin(bearer(operator.text))).toThrow(expect.objectContaining({ status: 401 }));
   });
 
   it("counts its requests", () => {

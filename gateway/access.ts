@@ -1,11 +1,12 @@
 // Who asks. The tenant is the API key's. As long as there are no keys only clients on this machine
 // are served, as the tenant "default"; from the first key on every request needs one. It is looked
-// at before the body is read.
+// at before the body is read. What is the operators' alone is open to them here without keys, and
+// with keys to admin keys.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLocalHost } from "../algorithms/local-host.ts";
 import { ApiError } from "./errors.ts";
 import type { KeyLimits } from "./keys/limits.ts";
-import type { KeyTable } from "./keys/table.ts";
+import type { KeyTable, ValidKey } from "./keys/table.ts";
 
 export interface Caller {
   tenant: string;
@@ -30,27 +31,59 @@ export type CallerOf = (incoming: Incoming) => Caller;
 export function createAccess(keys: Pick<KeyTable, "find" | "size">): CallerOf {
   return function callerOf(incoming) {
     if (keys.size() === 0) return localCaller(incoming);
-    const valid = keys.find(bearerOf(incoming));
-    // The same for every reason, so that nobody learns which keys there are or were.
-    if (valid === null)
+    const { key, limits } = findKey(keys, incoming);
+    if (key.admin)
       throw new ApiError({
-        ...{ status: 401, code: "invalid_api_key" },
-        message: "This API key is not valid: precedent keys list shows those that are.",
+        ...{ status: 403, code: "admin_key" },
+        message: "An admin key is of no tenant and asks nothing: use a key of a tenant.",
       });
-    const { key, limits } = valid;
     limits.request();
     return { tenant: key.tenant, arms: key.arms, domains: key.domains, limits };
   };
 }
 
+/** Whether operators ask: throws ApiError for anybody else. */
+export type MustBeAdmin = (incoming: Incoming) => void;
+
+export function createAdminAccess(keys: Pick<KeyTable, "find" | "size">): MustBeAdmin {
+  return function mustBeAdmin(incoming) {
+    if (keys.size() === 0) localCaller(incoming);
+    else if (!findKey(keys, incoming).key.admin)
+      throw new ApiError({
+        ...{ status: 403, code: "admin_key_needed" },
+        message: "This needs an admin key: precedent keys create --admin.",
+      });
+  };
+}
+
+/** Throws ApiError. */
+function findKey(keys: Pick<KeyTable, "find">, incoming: Incoming): ValidKey {
+  const valid = keys.find(bearerOf(incoming));
+  if (valid !== null) return valid;
+  // The same for every reason, so that nobody learns which keys there are or were.
+  throw new ApiError({
+    ...{ status: 401, code: "invalid_api_key" },
+    message: "This API key is not valid: precedent keys list shows those that are.",
+  });
+}
+
+/** Of routes that are the operators' alone. */
+export const adminPrefix = "/v1/admin/";
+
 /**
  * Asks at every request but those for health, before its body is read; gives what routes ask by.
  */
-export function addAccess(server: FastifyInstance, callerOf: CallerOf): (incoming: FastifyRequest) => Caller {
+export function addAccess(
+  server: FastifyInstance,
+  callerOf: CallerOf,
+  mustBeAdmin: MustBeAdmin,
+): (incoming: FastifyRequest) => Caller {
   const callers = new WeakMap<FastifyRequest, Caller>();
   server.addHook("onRequest", (incoming, _reply, done) => {
     try {
-      if (incoming.routeOptions.url !== "/healthz") callers.set(incoming, callerOf(incoming));
+      const { url } = incoming.routeOptions;
+      if (url?.startsWith(adminPrefix) === true) mustBeAdmin(incoming);
+      else if (url !== "/healthz") callers.set(incoming, callerOf(incoming));
       done();
     } catch (error) {
       done(error as Error);

@@ -25,7 +25,10 @@ export interface Answer {
 export interface ApiKey {
   /** The part of the key before its dot; no secret. */
   id: string;
+  /** Empty for an admin key. */
   tenant: string;
+  /** Opens what operators see and do, of all tenants; makes no requests. */
+  admin: boolean;
   /** SHA-256 of the secret, in hexadecimal digits. */
   hash: string;
   /** For people. */

@@ -140,6 +140,23 @@ describe("two tenants", () => {
     await expect(b.get(why)).rejects.toMatchObject({ status: 404, code: "unknown_request" });
   });
 
+  test("an admin key reads the requests of both, and makes none; theirs open nothing of that", async () => {
+    const { id } = await ask(a, "operators may read this");
+    const admin = await keys("create", "--admin", "--label", "operators");
+    const path = `/admin/tenants/a/requests/${id}`;
+    await until(admin, 403);
+    await system.eventually("the recorded request", async () =>
+      (await statusOf(admin, path)) === 200 ? true : undefined,
+    );
+    expect(await statusOf(admin, path.replace("/a/", "/b/"))).toBe(404);
+    expect(await statusOf(keyOfB, path)).toBe(403);
+    expect((await fetch(`${baseURL}${path}`)).status).toBe(401);
+    await expect(ask(clientOf(admin), "as an operator")).rejects.toMatchObject({ status: 403, code: "admin_key" });
+    await keys("revoke", idOf(admin));
+    await until(admin, 401);
+    expect(await statusOf(admin, path)).toBe(401);
+  });
+
   test("feedback of one is none on the other's requests", async () => {
     const { id } = await ask(a, "judged by b");
     const requestId = id.replace("chatcmpl-", "");

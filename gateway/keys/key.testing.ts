@@ -4,6 +4,7 @@ import type { ApiKey } from "../../schemas/types.ts";
 export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   id: "prk-000000000000",
   tenant: "acme",
+  admin: false,
   hash: "0".repeat(64),
   label: "",
   arms: null,

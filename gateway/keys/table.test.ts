@@ -34,6 +34,12 @@ describe("keys", () => {
     expect(table.size()).toBe(1);
   });
 
+  it("are of a tenant or of operators, never both or neither", () => {
+    const { table, made } = tableWith({ tenant: "" }, { admin: true }, { tenant: "", admin: true });
+    expect(made.map(({ text }) => table.find(text) !== null)).toEqual([false, false, true]);
+    expect(made.map(({ problem }) => problem === null)).toEqual([false, false, true]);
+  });
+
   it("expire by the gateway's clock", () => {
     const { table, made, time } = tableWith({ expiresAt: 2_000 });
     expect(table.find(made[0]!.text)).not.toBeNull();

@@ -38,7 +38,8 @@ export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable 
 
   return {
     apply(id, key) {
-      const hash = id === key.id && key.tenant !== "" ? parseHash(key.hash) : null;
+      // An admin key is nobody else's: one with a tenant is not what any command makes.
+      const hash = id === key.id && key.admin === (key.tenant === "") ? parseHash(key.hash) : null;
       const known = entries.get(id);
       if (known !== undefined) Object.assign(known, { key, hash });
       else {

@@ -1,9 +1,10 @@
 // GET /v1/requests/{id}: why a request was answered as it was, from ClickHouse, for its own tenant.
-// The statements are fixed; id and tenant are parameters.
+// GET /v1/admin/tenants/{tenant}/requests/{id}: the same of any tenant, for operators. The
+// statements are fixed; id and tenant are parameters.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { ClickHouseUnavailable, type ClickHouse } from "../../connections/clickhouse/port.ts";
 import { findConversation, type Conversation } from "../../serving/conversation.ts";
-import type { Caller } from "../access.ts";
+import { adminPrefix, type Caller } from "../access.ts";
 import { ApiError } from "../errors.ts";
 import { requestIdOf } from "../api/response.ts";
 
@@ -36,14 +37,19 @@ export function addRequests(server: FastifyInstance, { callerOf, clickhouse }: R
       asking--;
     }
   };
-  server.get<{ Params: { id: string } }>("/v1/requests/:id", async (incoming, reply) => {
-    const { tenant } = callerOf(incoming);
-    const found = await find(requestIdOf(incoming.params.id), tenant);
-    if (found === null)
-      throw new ApiError({
-        ...{ status: 404, code: "unknown_request" },
-        message: "No such request is recorded; it is a second or so after its answer.",
-      });
-    return reply.send(found);
-  });
+  const found = async (id: string, tenant: string): Promise<Conversation> => {
+    const conversation = await find(requestIdOf(id), tenant);
+    if (conversation !== null) return conversation;
+    throw new ApiError({
+      ...{ status: 404, code: "unknown_request" },
+      message: "No such request is recorded; it is a second or so after its answer.",
+    });
+  };
+  server.get<{ Params: { id: string } }>("/v1/requests/:id", async (incoming, reply) =>
+    reply.send(await found(incoming.params.id, callerOf(incoming).tenant)),
+  );
+  server.get<{ Params: { tenant: string; id: string } }>(
+    `${adminPrefix}tenants/:tenant/requests/:id`,
+    async ({ params }, reply) => reply.send(await found(params.id, params.tenant)),
+  );
 }
