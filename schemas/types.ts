@@ -615,6 +615,7 @@ export interface Withdrawal {
 /** A planned request on its way to an arm. */
 export interface Work {
   request: Request;
+  /** Whole on the topic decisions; here without contexts, trials, features of examples, shadows and timings, which no arm asks for. */
   decision: Decision;
   /** alternative: by the second arm, for the topic alternatives and never for responses. */
   role: "answer" | "alternative";

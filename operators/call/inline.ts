@@ -19,6 +19,7 @@ import {
 import type { Decision, StepTiming, Work } from "../../schemas/types.ts";
 import type { Composed, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
+import { asRecord } from "../work-record.ts";
 import { createCall, type CallDependencies } from "./call.ts";
 import { armOf } from "./fallback.ts";
 import { refusedWork } from "./response.ts";
@@ -132,7 +133,8 @@ const ended = (
       key: decision.requestId,
       record: { ...decision, alternative: seconds.length > 0, timings },
     },
-    ...emits,
+    // Where a queued arm takes over; a chain of inline ones needs the decision whole until here.
+    ...emits.map((emit) => (emit.output === "work" ? { ...emit, record: asRecord(emit.record) } : emit)),
     ...seconds,
   ],
 });

@@ -8,6 +8,7 @@ import type { Decision, Work } from "../../schemas/types.ts";
 import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../templates.ts";
+import { asRecord } from "../work-record.ts";
 
 /** What it reads of a request. */
 type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision" | "keptUnder">;
@@ -79,7 +80,7 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
       planMs: now - routed.timestamp,
     };
     const emits: Composed["emits"] = [
-      { output: "work", arm: decision.arm, key: request.id, record: work },
+      { output: "work", arm: decision.arm, key: request.id, record: asRecord(work) },
       { output: "decisions", key: request.id, record: decision },
     ];
     return ok({ ...routed, decision, work, emits });

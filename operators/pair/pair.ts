@@ -9,6 +9,7 @@ import { ok, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Composed, Routed } from "../flow.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
+import { asRecord } from "../work-record.ts";
 
 /** What it reads of a request, and what it changes. */
 type Needs = Composed & Pick<Routed, "decision" | "examplesByArm" | "request">;
@@ -43,9 +44,9 @@ export function createPair({ arms, routing, clock }: PairDependencies): Step<Nee
     const work: Work = { ...composed.work, decision };
     const second: Work = { ...work, role: "alternative", pieces: recompose(work, arm, examplesByArm), cacheKey: null };
     const emits: Composed["emits"] = [
-      { output: "work", arm: decision.arm, key: request.id, record: work },
+      { output: "work", arm: decision.arm, key: request.id, record: asRecord(work) },
       { output: "decisions", key: request.id, record: decision },
-      { output: "work", arm: arm.name, key: request.id, record: second },
+      { output: "work", arm: arm.name, key: request.id, record: asRecord(second) },
     ];
     return ok({ ...composed, decision, work, emits });
   };
