@@ -1,17 +1,37 @@
 // precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts
-// from. Inline arms have no work topic in it; where all are inline it has no stage generate.
+// from. Inline arms have no work topic in it; where all are inline it has no stage generate. With
+// --acls: what each stage's principal must be allowed, from the same declarations.
 import type { Command } from "commander";
+import { topicName } from "../connections/kafka/topics.ts";
+import { aclCommands, aclsOf } from "../pipelines/acls.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
+import { groupName } from "../serving/stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
+
+/** Scheduled replays run in the processes of curate. */
+export const principalOf = (stage: string, prefix = "precedent-"): string =>
+  prefix + (stage === "replay" ? "curate" : stage);
 
 export function addTopology(program: Command, io: Io): void {
   program
     .command("topology")
-    .description("print the flow as a Mermaid diagram")
-    .action((_options, command: Command) => {
-      const { arms } = configOf(command, io).config;
+    .description("print the flow as a Mermaid diagram, or the ACLs that it needs")
+    .option("--acls", "print kafka-acls.sh commands instead: the least that each stage needs")
+    .option("--principals <prefix>", "with --acls: what the principals' names begin with", "precedent-")
+    .action((options: { acls?: boolean; principals: string }, command: Command) => {
+      const { arms, kafka } = configOf(command, io).config;
       const queued = arms.flatMap(({ name, dispatch }) => (dispatch === "queued" ? [name] : []));
-      io.out(toMermaid(topology, queued));
+      if (options.acls !== true) {
+        io.out(toMermaid(topology, queued));
+        return;
+      }
+      const acls = aclsOf(topology, {
+        ...{ prefix: kafka.prefix, arms: queued },
+        topic: (name, arm) => topicName(kafka.prefix, name, arm),
+        group: (stage, arm) => groupName(kafka.prefix, stage, arm),
+        principal: (stage) => principalOf(stage, options.principals),
+      });
+      io.out(aclCommands(acls, kafka.brokers?.[0] ?? "localhost:9092"));
     });
 }

@@ -12,6 +12,8 @@ interface Service {
   build?: string;
   command?: string[];
   volumes?: string[];
+  ports?: string[];
+  environment?: Record<string, string>;
   depends_on?: Record<string, unknown>;
 }
 
@@ -60,6 +62,20 @@ describe("docker-compose.yml", () => {
       for (const service of Object.keys(needed)) expect(compose.services).toHaveProperty(service);
     }
     expect(existsSync(file("Dockerfile"))).toBe(true);
+  });
+
+  it("publishes ports on the loopback alone", () => {
+    const ports = Object.values(compose.services).flatMap(({ ports: published = [] }) => published);
+    expect(ports.length).toBeGreaterThan(0);
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+  });
+
+  it("has no password of its own: who sets none is told how to make one", () => {
+    const settings = Object.values(compose.services).flatMap(({ environment = {} }) => Object.entries(environment));
+    const passwords = settings.filter(([name]) => /PASSWORD|SECRET|TOKEN/.test(name));
+    expect(passwords.length).toBeGreaterThan(0);
+    for (const [name, value] of passwords)
+      expect([name, value]).toEqual([name, expect.stringMatching(/^\$\{\w+:\?.+\}$/)]);
   });
 
   it("gives the stages a valid configuration without an embedded server", () => {

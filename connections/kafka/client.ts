@@ -34,6 +34,9 @@ export function createKafkaClient({ brokers, clientId, config, log }: KafkaClien
     retry,
     ssl: config.ssl || config.tls !== undefined,
     ...(config.sasl ? { sasl: saslOf(config.sasl) } : {}),
+    // kafkajs' 10 s would authenticate all the time where a session is shorter, and brokers refuse
+    // to do so twice within a second.
+    reauthenticationThreshold: 3_000,
     connectionTimeout: 5_000,
     requestTimeout: 30_000,
     logLevel: logLevel.WARN,

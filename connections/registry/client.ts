@@ -2,6 +2,7 @@
 // library's errors are of mixed kinds, a refused connection even looks like "status 400": here they
 // become the two that matter to us.
 import https from "node:https";
+import { setTimeout as sleep } from "node:timers/promises";
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
 import { messageOf } from "../../algorithms/errors.ts";
 import type { OAuth, TlsFiles } from "../../config/sections/security.ts";
@@ -65,11 +66,7 @@ export function createRegistry(options: RegistryOptions): Registry {
   return {
     async register(subject, schema) {
       try {
-        const registered = await client.register(
-          { type: SchemaType.AVRO, schema: JSON.stringify(schema) },
-          { subject, compatibility: COMPATIBILITY.BACKWARD },
-        );
-        return registered.id;
+        return await registeredBackward(client, subject, schema);
       } catch (error) {
         const failure = classify(error, url);
         if (failure.kind === "unavailable") throw new RegistryUnavailable(failure.reason, { cause: error });
@@ -90,6 +87,28 @@ export function createRegistry(options: RegistryOptions): Registry {
     },
   };
 }
+
+/**
+ * The library registers a new subject first and sets its compatibility then: to whoever registers
+ * the same meanwhile it looks like a subject of another compatibility.
+ */
+async function registeredBackward(client: SchemaRegistry, subject: string, schema: object): Promise<number> {
+  for (let look = 1; ; look++) {
+    try {
+      const { id } = await client.register(
+        { type: SchemaType.AVRO, schema: JSON.stringify(schema) },
+        { subject, compatibility: COMPATIBILITY.BACKWARD },
+      );
+      return id;
+    } catch (error) {
+      const between = error instanceof Error && error.name === "ConfluentSchemaRegistryCompatibilityError";
+      if (!between || look === compatibilityLooks.most) throw error;
+      await sleep(compatibilityLooks.everyMs);
+    }
+  }
+}
+
+const compatibilityLooks = { most: 5, everyMs: 200 };
 
 /** Names of all subjects that are registered. */
 export async function subjectsOf(options: RegistryOptions): Promise<Set<string>> {

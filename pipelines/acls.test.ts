@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import { aclCommands, aclsOf, type Acl } from "./acls.ts";
+import { topology } from "./topology.ts";
+
+const acls = (arms: readonly string[]): Acl[] =>
+  aclsOf(topology, {
+    ...{ prefix: "p.", arms, principal: (stage) => `user-${stage}` },
+    topic: (name, arm) => `p.${name}${arm === undefined ? "" : `.${arm}`}`,
+    group: (stage, arm) => `p.${stage}${arm === undefined ? "" : `.${arm}`}`,
+  });
+const of = (stage: string, arms = ["small", "large"]): string[] =>
+  acls(arms)
+    .filter(({ principal }) => principal === `user-${stage}`)
+    .map(
+      ({ resource, name, pattern, operations }) =>
+        `${operations.join("+")} ${resource} ${name}${pattern === "prefixed" ? "*" : ""}`,
+    );
+
+it("lets a stage read its sources and tables, write its outputs, and no more", () => {
+  expect(of("record")).toEqual(
+    expect.arrayContaining(["Read topic p.requests", "Read+Write topic p.dead-letters", "Read group p.record"]),
+  );
+  expect(of("record").filter((acl) => /transactional-id|Write/.test(acl))).toEqual(["Read+Write topic p.dead-letters"]);
+  expect(of("gateway")).toEqual(
+    expect.arrayContaining(["Read topic p.keys", "Write topic p.requests", "Read group reader.p.keys.*"]),
+  );
+  expect(of("gateway").join()).not.toContain("transactional-id");
+  expect(of("plan")).toContain("Write transactional-id p.plan.*");
+  expect(of("learn")).toEqual(expect.arrayContaining(["Read topic p.locks", "Write transactional-id p.policies.*"]));
+});
+
+it("has a topic and a group for each queued arm, and no generate where there is none", () => {
+  expect(of("generate")).toEqual(
+    expect.arrayContaining([
+      "Read+Write topic p.work.small",
+      "Read+Write topic p.work.large",
+      "Read group p.generate.*",
+    ]),
+  );
+  expect(of("generate", [])).toEqual([]);
+  expect(of("plan", []).join()).not.toContain("work");
+});
+
+it("never lets a stage's principal make, change or delete a topic", () => {
+  const stages = acls(["small"]).filter(({ principal }) => principal !== "user-operator");
+  expect(new Set(stages.flatMap(({ operations }) => operations))).toEqual(new Set(["Describe", "Read", "Write"]));
+});
+
+it("prints Kafka's own commands", () => {
+  const acl: Acl = {
+    principal: "u",
+    resource: "topic",
+    name: "p.a",
+    pattern: "literal",
+    operations: ["Read", "Write"],
+  };
+  expect(aclCommands([acl], "k:9093")).toBe(
+    'kafka-acls.sh --bootstrap-server k:9093 --command-config admin.properties --add --allow-principal "User:u" --operation Read --operation Write --topic "p.a" --resource-pattern-type literal\n',
+  );
+});

@@ -1,0 +1,100 @@
+// The least that each stage's principal needs of a Kafka with ACLs, from what the stages declare.
+// Whoever makes the topics and does what people do from time to time is the operator, who may do
+// everything below the prefix.
+import type { StageDescription } from "../runtime/declaration.ts";
+import type { TopicName } from "../schemas/records.ts";
+
+export type AclOperation = "All" | "Read" | "Write" | "Describe";
+
+export interface Acl {
+  /** Without "User:". */
+  principal: string;
+  resource: "topic" | "group" | "transactional-id";
+  name: string;
+  pattern: "literal" | "prefixed";
+  operations: readonly AclOperation[];
+}
+
+export interface AclNames {
+  prefix: string;
+  /** Full names; of a queued arm where one is given. */
+  topic: (name: TopicName | "locks", arm?: string) => string;
+  group: (stage: string, arm?: string) => string;
+  principal: (stage: string) => string;
+  /** Arms that are queued: each has its work topic and its group. */
+  arms: readonly string[];
+}
+
+export const operator = "operator";
+
+export function aclsOf(stages: readonly StageDescription[], names: AclNames): Acl[] {
+  const shown = stages.filter(({ sources }) => names.arms.length > 0 || !sources.includes("work"));
+  return [...operatorAcls(names), ...shown.flatMap((stage) => stageAcls(stage, names))];
+}
+
+function operatorAcls({ prefix, principal }: AclNames): Acl[] {
+  const all = { principal: principal(operator), pattern: "prefixed", operations: ["All"] } as const;
+  return [
+    { ...all, resource: "topic", name: prefix },
+    { ...all, resource: "group", name: prefix },
+    { ...all, resource: "group", name: `reader.${prefix}` },
+    { ...all, resource: "transactional-id", name: prefix },
+  ];
+}
+
+function stageAcls(stage: StageDescription, { prefix, topic, group, principal, arms }: AclNames): Acl[] {
+  const { name, sources, tables, outputs, beside = [] } = stage;
+  const full = (store: string): string[] => {
+    if (store === "ClickHouse") return [];
+    return store === "work" ? arms.map((arm) => topic("work", arm)) : [topic(store as TopicName)];
+  };
+  const may = { principal: principal(name) };
+  const topics = new Map<string, Set<AclOperation>>();
+  const allow = (operation: AclOperation, names: readonly string[]): void => {
+    for (const one of names) topics.set(one, (topics.get(one) ?? new Set()).add(operation));
+  };
+  // One process of many does what ClickHouse moves: they compete for the partition of `locks`.
+  const alone = sources.every((source) => source === "ClickHouse");
+  allow("Read", [...(alone ? [topic("locks")] : sources.flatMap(full)), ...tables.flatMap(full)]);
+  allow("Write", [...outputs, ...beside].flatMap(full));
+  const followed = tables.flatMap(full);
+  const ofArms = sources.includes("work");
+  const own = group(name);
+  // The gateway writes as any client does, and record knows where it was by its rows.
+  const transactional = stage.serves === undefined && (alone || !outputs.includes("ClickHouse"));
+  const prefixed = (resource: Acl["resource"], at: string, operation: AclOperation): Acl => ({
+    ...{ ...may, resource, name: at, pattern: "prefixed", operations: [operation] },
+  });
+  return [
+    // Every process looks whether all topics are there, and how far others are.
+    prefixed("topic", prefix, "Describe"),
+    prefixed("group", prefix, "Describe"),
+    ...[...topics].map(([at, operations]): Acl => ({
+      ...may,
+      resource: "topic",
+      name: at,
+      pattern: "literal",
+      operations: [...operations],
+    })),
+    ...(ofArms ? [] : [{ ...may, resource: "group", name: own, pattern: "literal", operations: ["Read"] } as const]),
+    // An arm's; that of the schedule of replays.
+    ...(ofArms || name === "replay" ? [prefixed("group", `${own}.`, "Read")] : []),
+    // Who follows a table is a group of its own, without a position.
+    ...followed.map((at) => prefixed("group", `reader.${at}.`, "Read")),
+    // Who publishes policies shares an id with whoever reverts one: each fences the other.
+    ...(transactional
+      ? [prefixed("transactional-id", name === "learn" ? `${topic("policies")}.` : `${own}.`, "Write")]
+      : []),
+  ];
+}
+
+/** Lines for a shell, one a resource, with Kafka's own program. */
+export function aclCommands(acls: readonly Acl[], bootstrap: string): string {
+  return acls
+    .map(
+      ({ principal, resource, name, pattern, operations }) =>
+        `kafka-acls.sh --bootstrap-server ${bootstrap} --command-config admin.properties --add --allow-principal "User:${principal}" ` +
+        `${operations.map((operation) => `--operation ${operation}`).join(" ")} --${resource} "${name}" --resource-pattern-type ${pattern}\n`,
+    )
+    .join("");
+}
