@@ -7,9 +7,10 @@ import { embeddingModelFolder } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
-import { addAccess, createAccess, createAdminAccess } from "../gateway/access.ts";
+import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "../gateway/access.ts";
 import { createAsk } from "../gateway/ask.ts";
 import { createCancel } from "../gateway/cancel.ts";
+import { createFeedbackTokens } from "../gateway/feedback-token.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
 import { createPlaces } from "../gateway/places.ts";
 import { createReplies } from "../gateway/replies.ts";
@@ -76,10 +77,15 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
     replyPartition: replies.next,
   });
   const server = createServer({ maxBodyBytes, log });
-  const callerOf = addAccess(server, createAccess(keys), createAdminAccess(keys));
+  const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
+  const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: clock });
+  const access = createAccess(keys);
+  const callerOf = addAccess(server, {
+    ...{ callerOf: access, mustBeAdmin: createAdminAccess(keys), feedbackBy: createTokenAccess(tokens, access) },
+  });
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
-  const answering = { callerOf, ask, arms, streams: config.gateway, clock };
+  const answering = { callerOf, ask, arms, streams: config.gateway, clock, tokens };
   addChat(server, answering);
   addResponses(server, answering);
   addEmbeddings(server, { callerOf, embedder: embedder.open, places });

@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLocalHost } from "../algorithms/local-host.ts";
 import { ApiError } from "./errors.ts";
+import { isFeedbackToken, type FeedbackTokens } from "./feedback-token.ts";
 import type { KeyLimits } from "./keys/limits.ts";
 import type { KeyTable, ValidKey } from "./keys/table.ts";
 
@@ -15,6 +16,8 @@ export interface Caller {
   domains: readonly string[] | null;
   /** Of its key; absent: none. */
   limits?: KeyLimits;
+  /** It may give a person's feedback on this request, and do nothing else. */
+  feedbackOn?: string;
 }
 
 /** What is read of an HTTP request. */
@@ -70,20 +73,43 @@ function findKey(keys: Pick<KeyTable, "find">, incoming: Incoming): ValidKey {
 /** Of routes that are the operators' alone. */
 export const adminPrefix = "/v1/admin/";
 
+export const feedbackPath = "/v1/feedback";
+
+/** For whoever has the token of a response and no key. Without `tokens` none is valid. */
+export function createTokenAccess(tokens: Pick<FeedbackTokens, "read"> | undefined, otherwise: CallerOf): CallerOf {
+  return function callerOf(incoming) {
+    const text = bearerIn(incoming);
+    if (text === undefined || !isFeedbackToken(text)) return otherwise(incoming);
+    const allowed = tokens?.read(text) ?? null;
+    if (allowed === null)
+      throw new ApiError({
+        ...{ status: 401, code: "invalid_feedback_token" },
+        message: "This feedback token is not valid, or not any more: a response has a new one.",
+      });
+    return { tenant: allowed.tenant, arms: [], domains: [], feedbackOn: allowed.requestId };
+  };
+}
+
+export interface Access {
+  callerOf: CallerOf;
+  mustBeAdmin: MustBeAdmin;
+  /** Of feedback, which needs no key where there is a token. */
+  feedbackBy: CallerOf;
+}
+
 /**
  * Asks at every request but those for health, before its body is read; gives what routes ask by.
  */
 export function addAccess(
   server: FastifyInstance,
-  callerOf: CallerOf,
-  mustBeAdmin: MustBeAdmin,
+  { callerOf, mustBeAdmin, feedbackBy }: Access,
 ): (incoming: FastifyRequest) => Caller {
   const callers = new WeakMap<FastifyRequest, Caller>();
   server.addHook("onRequest", (incoming, _reply, done) => {
     try {
       const { url } = incoming.routeOptions;
       if (url?.startsWith(adminPrefix) === true) mustBeAdmin(incoming);
-      else if (url !== "/healthz") callers.set(incoming, callerOf(incoming));
+      else if (url !== "/healthz") callers.set(incoming, (url === feedbackPath ? feedbackBy : callerOf)(incoming));
       done();
     } catch (error) {
       done(error as Error);
@@ -97,14 +123,17 @@ export function addAccess(
 }
 
 /** Throws ApiError. */
-function bearerOf({ headers }: Incoming): string {
-  const { authorization } = headers;
-  const [, text] = /^Bearer +(\S+)$/i.exec(typeof authorization === "string" ? authorization : "") ?? [];
+function bearerOf(incoming: Incoming): string {
+  const text = bearerIn(incoming);
   if (text !== undefined) return text;
   throw new ApiError({
     ...{ status: 401, code: "missing_api_key" },
     message: "This gateway has API keys: send one as Authorization: Bearer KEY.",
   });
+}
+
+function bearerIn({ headers: { authorization } }: Incoming): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(typeof authorization === "string" ? authorization : "")?.[1];
 }
 
 /** Throws ApiError. */

@@ -25,7 +25,7 @@ function setUp() {
   const failures: unknown[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void failures.push(line) });
   const server = createServer({ maxBodyBytes: 262_144, log });
-  const callerOf = addAccess(server, localCaller, localCaller);
+  const callerOf = addAccess(server, { callerOf: localCaller, mustBeAdmin: localCaller, feedbackBy: localCaller });
   const places = createPlaces(64);
   const types = { requests: schema("request"), feedback: schema("feedback") };
   const encode = (name: string, record: Request | Feedback) => types[name as keyof typeof types].toBuffer(record);

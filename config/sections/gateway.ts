@@ -22,4 +22,11 @@ export const gateway = z.strictObject({
   heartbeatMs: milliseconds.default(15_000),
   /** A reader of a stream that takes nothing for so long is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
+  /**
+   * Signs the tokens by which people without an API key give feedback on their answer. The same for
+   * all gateways; write ${VARIABLE}. Absent: answers have no token.
+   */
+  feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
+  /** After so long a token allows no feedback any more. */
+  feedbackTokenMs: milliseconds.default(7 * 86_400_000),
 });

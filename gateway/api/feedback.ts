@@ -2,7 +2,7 @@
 // tenant the key's.
 import { z } from "zod";
 import type { Feedback } from "../../schemas/types.ts";
-import { badRequest } from "../errors.ts";
+import { ApiError, badRequest } from "../errors.ts";
 import { invalid } from "./request.ts";
 import { requestIdOf } from "./response.ts";
 
@@ -56,6 +56,23 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
   const problem = problemOf(feedback);
   if (problem !== null) throw badRequest(problem[1], problem[0]);
   return feedback;
+}
+
+/** Of all feedback that came with a token: so it can be withdrawn at once. */
+export const tokenAuthor = "feedback-token";
+
+/**
+ * What the token of one response allows: what a person says of that answer. Throws ApiError for
+ * anything else.
+ */
+export function feedbackByToken(said: Feedback, requestId: string): Feedback {
+  const refused = (field: string, message: string): ApiError =>
+    new ApiError({ status: 403, code: "feedback_not_allowed", param: field, message });
+  if (said.requestId !== requestId) throw refused("request_id", "This token allows feedback on another request.");
+  if (said.source !== "person") throw refused("source", "With a token feedback is a person's.");
+  if (said.kind === "reward") throw refused("kind", "With a token feedback is no reward: those need an API key.");
+  if (said.withdraws !== null) throw refused("withdraws", "With a token no feedback is withdrawn: give it again.");
+  return { ...said, author: tokenAuthor };
 }
 
 const spans: Readonly<Partial<Record<Feedback["kind"], readonly [number, number]>>> = {

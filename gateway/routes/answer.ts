@@ -9,6 +9,7 @@ import type { ChatBody } from "../api/request.ts";
 import { responseHeaders } from "../api/response.ts";
 import { closed } from "../closed.ts";
 import { ApiError, errorOfResponse } from "../errors.ts";
+import type { FeedbackTokens } from "../feedback-token.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { openStream } from "../stream.ts";
 
@@ -19,6 +20,8 @@ export interface AnswerDependencies {
   streams: { heartbeatMs: number; slowReaderMs: number };
   /** Milliseconds since the epoch. */
   clock: () => number;
+  /** Absent: answers come without a token for feedback. */
+  tokens?: Pick<FeedbackTokens, "make"> | undefined;
 }
 
 /** Which request it is about. */
@@ -43,11 +46,12 @@ export async function answerTo(
   format: Format,
   dependencies: AnswerDependencies,
 ): Promise<FastifyReply> {
-  const { callerOf, arms, clock } = dependencies;
+  const { callerOf, arms, clock, tokens } = dependencies;
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
   const request = requestOf(body, caller, arms(), key);
   void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
+  if (tokens !== undefined) void reply.header("x-precedent-feedback-token", tokens.make(caller.tenant, request.id));
   const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
   // Who sends a key may come back for the answer, which would else be that it was cancelled.
   const options = { signal: closed(reply), keep: key !== undefined };

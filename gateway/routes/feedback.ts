@@ -1,10 +1,14 @@
-// POST /v1/feedback: acknowledged when the brokers have it.
+// POST /v1/feedback: acknowledged when the brokers have it. With a key on any request of its
+// tenant; with the token of a response on that one, as a person's, and a bounded number of times.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
+import { requestKey } from "../../algorithms/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
-import type { Caller } from "../access.ts";
+import { feedbackPath, type Caller } from "../access.ts";
+import { ApiError } from "../errors.ts";
 import { requestIdFor } from "../idempotency.ts";
-import { feedbackOf } from "../api/feedback.ts";
+import { feedbackByToken, feedbackOf } from "../api/feedback.ts";
 import type { Places } from "../places.ts";
 import type { Send } from "../send.ts";
 import { headerOf } from "./answer.ts";
@@ -19,12 +23,26 @@ export interface FeedbackDependencies {
   clock: () => number;
 }
 
+/** Of one token, at each gateway. */
+const mostByToken = 20;
+/** Requests whose tokens are counted at a time: those used last. */
+const mostCounted = 65_536;
+
 export function addFeedback(server: FastifyInstance, dependencies: FeedbackDependencies): void {
   const { callerOf, send, codec, topic, places, clock } = dependencies;
-  server.post("/v1/feedback", async (incoming, reply) => {
-    const { tenant } = callerOf(incoming);
+  const given = new LRUCache<string, number>({ max: mostCounted });
+  const countToken = (tenant: string, requestId: string): void => {
+    const key = requestKey(tenant, requestId);
+    const count = given.get(key) ?? 0;
+    if (count >= mostByToken) throw tooMuch();
+    given.set(key, count + 1);
+  };
+  server.post(feedbackPath, async (incoming, reply) => {
+    const { tenant, feedbackOn } = callerOf(incoming);
     const id = requestIdFor(tenant, headerOf(incoming, "idempotency-key"));
-    const feedback = feedbackOf(incoming.body, { tenant, id, now: clock() });
+    const said = feedbackOf(incoming.body, { tenant, id, now: clock() });
+    const feedback = feedbackOn === undefined ? said : feedbackByToken(said, feedbackOn);
+    if (feedbackOn !== undefined) countToken(tenant, feedbackOn);
     const giveBack = places.take(tenant);
     try {
       await send({ topic, key: feedback.requestId, value: codec.encode("feedback", feedback) });
@@ -34,3 +52,9 @@ export function addFeedback(server: FastifyInstance, dependencies: FeedbackDepen
     return reply.code(202).send({ id: feedback.id, object: "feedback", request_id: feedback.requestId });
   });
 }
+
+const tooMuch = (): ApiError =>
+  new ApiError({
+    ...{ status: 429, code: "too_much_feedback", retryAfter: 86_400 },
+    message: `There were ${mostByToken} feedbacks with this token: no more are taken.`,
+  });

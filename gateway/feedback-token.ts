@@ -1,0 +1,48 @@
+// A token that allows feedback on one request and nothing else: an application hands it to whoever
+// reads the answer, who has no API key. It names tenant, request and its end in the clear, signed
+// by HMAC-SHA-256 with the deployment's secret: any gateway can check it and none keeps it.
+import { createHmac, timingSafeEqual } from "node:crypto";
+
+export interface FeedbackTokens {
+  make(tenant: string, requestId: string): string;
+  /** null: it is forged, of another secret, or has ended. */
+  read(token: string): Allowed | null;
+}
+
+export interface Allowed {
+  tenant: string;
+  requestId: string;
+}
+
+export interface FeedbackTokenOptions {
+  secret: string;
+  lifeMs: number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+}
+
+/** Tells a token from a key before either is checked. */
+const mark = "pft-";
+const pattern = new RegExp(`^(${mark}[\\w-]{1,4096})\\.([\\w-]{43})$`);
+
+export const isFeedbackToken = (text: string): boolean => text.startsWith(mark);
+
+export function createFeedbackTokens({ secret, lifeMs, now }: FeedbackTokenOptions): FeedbackTokens {
+  const sign = (signed: string): Buffer => createHmac("sha256", secret).update(signed).digest();
+  return {
+    make(tenant, requestId) {
+      const says = JSON.stringify([tenant, requestId, now() + lifeMs]);
+      const signed = mark + Buffer.from(says).toString("base64url");
+      return `${signed}.${sign(signed).toString("base64url")}`;
+    },
+    read(token) {
+      const [, signed, signature] = pattern.exec(token) ?? [];
+      if (signed === undefined || signature === undefined) return null;
+      if (!timingSafeEqual(sign(signed), Buffer.from(signature, "base64url"))) return null;
+      // Signed, so a gateway of this deployment wrote it.
+      const says = Buffer.from(signed.slice(mark.length), "base64url").toString("utf8");
+      const [tenant, requestId, endsAt] = JSON.parse(says) as [string, string, number];
+      return now() < endsAt ? { tenant, requestId } : null;
+    },
+  };
+}

@@ -1,0 +1,125 @@
+// Feedback over HTTP with a key and with the token of a response: a token gives what a person says
+// of its own request, and nothing else.
+import pino from "pino";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Feedback } from "../../schemas/types.ts";
+import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "../access.ts";
+import { createFeedbackTokens } from "../feedback-token.ts";
+import { newKey } from "../keys/key.ts";
+import { plainKey } from "../keys/key.testing.ts";
+import { createKeyTable } from "../keys/table.ts";
+import { createPlaces } from "../places.ts";
+import { aResponse } from "../responses.testing.ts";
+import { createServer } from "../server.ts";
+import { addChat } from "./chat.ts";
+import { addFeedback } from "./feedback.ts";
+
+const time = { now: 1_000 };
+const options = { lifeMs: 60_000, now: () => time.now };
+const tokens = createFeedbackTokens({ secret: "a secret of this deployment alone", ...options });
+const { id, text: key, hash } = newKey();
+
+function setUp(made: typeof tokens | undefined) {
+  const sent: Feedback[] = [];
+  const server = createServer({ maxBodyBytes: 65_536, log: pino({ level: "silent" }) });
+  const keys = createKeyTable({ now: options.now, clock: options.now, gateways: () => 1 });
+  keys.apply(id, plainKey({ id, hash, tenant: "acme" }));
+  const access = createAccess(keys);
+  const callerOf = addAccess(server, {
+    ...{ callerOf: access, mustBeAdmin: createAdminAccess(keys), feedbackBy: createTokenAccess(made, access) },
+  });
+  addFeedback(server, {
+    ...{ callerOf, places: createPlaces(4), clock: options.now, topic: "feedback" as never },
+    codec: { encode: (_name, record) => (sent.push(record as Feedback), Buffer.alloc(0)) },
+    send: () => Promise.resolve(),
+  });
+  addChat(server, {
+    ...{ callerOf, clock: options.now, tokens: made, streams: { heartbeatMs: 60_000, slowReaderMs: 60_000 } },
+    arms: () => [{ name: "small", model: "small-1" }],
+    ask: (request) => Promise.resolve(aResponse({ requestId: request.id, tenant: request.tenant })),
+  });
+  const post = (url: string, bearer: string, payload: object) =>
+    server.inject({ method: "POST", url, payload, headers: { authorization: `Bearer ${bearer}` } });
+  const give = (bearer: string, body: object = {}) =>
+    post("/v1/feedback", bearer, { request_id: "r1", kind: "thumbs", value: 1, ...body });
+  return { sent, post, give };
+}
+
+let { sent, post, give } = setUp(tokens);
+beforeEach(() => {
+  time.now = 1_000;
+  ({ sent, post, give } = setUp(tokens));
+});
+const code = (answer: { json(): unknown }): unknown => (answer.json() as { error: { code: string } }).error.code;
+
+describe("the token of an answer", () => {
+  it.each([false, true])(
+    "comes with it (stream: %s) and gives feedback on it, as nobody's in particular",
+    async (stream) => {
+      const body = { model: "auto", stream, messages: [{ role: "user", content: "hi" }] };
+      const { headers } = await post("/v1/chat/completions", key, body);
+      const requestId = headers["x-precedent-request-id"];
+      const token = String(headers["x-precedent-feedback-token"]);
+      const answer = await give(token, { request_id: `chatcmpl-${String(requestId)}`, author: "somebody else" });
+      expect(answer.statusCode).toBe(202);
+      expect(sent).toMatchObject([{ tenant: "acme", requestId, source: "person", author: "feedback-token" }]);
+    },
+  );
+
+  it("allows nothing else: no other request, source, reward or withdrawal, and no other address", async () => {
+    const token = tokens.make("acme", "r1");
+    for (const wrong of [
+      { request_id: "r2" },
+      { source: "judge" },
+      { source: "system" },
+      { kind: "reward", value: 1 },
+      { withdraws: "f1" },
+    ]) {
+      const answer = await give(token, wrong);
+      expect([answer.statusCode, code(answer)], JSON.stringify(wrong)).toEqual([403, "feedback_not_allowed"]);
+    }
+    const asked = await post("/v1/chat/completions", token, {
+      model: "auto",
+      messages: [{ role: "user", content: "hi" }],
+    });
+    expect([asked.statusCode, code(asked)]).toEqual([401, "invalid_api_key"]);
+    expect(sent).toEqual([]);
+  });
+
+  it("is refused when it is forged, of another deployment, or has ended", async () => {
+    const token = tokens.make("acme", "r1");
+    const stranger = createFeedbackTokens({ secret: "the secret of another deployment", ...options });
+    const crossed = `${tokens.make("other", "r1").split(".")[0]}.${token.split(".")[1]}`;
+    time.now += 60_000;
+    for (const wrong of [token, crossed, stranger.make("acme", "r1"), "pft-", "pft-x.y"]) {
+      const answer = await give(wrong);
+      expect([answer.statusCode, code(answer)], wrong).toEqual([401, "invalid_feedback_token"]);
+    }
+    expect(sent).toEqual([]);
+  });
+
+  it("is its own tenant's, whatever other tenants have requests of that id", async () => {
+    await give(tokens.make("other", "r1"));
+    expect(sent.map(({ tenant }) => tenant)).toEqual(["other"]);
+  });
+
+  it("is taken 20 times, and that of another request still is then", async () => {
+    const statuses: number[] = [];
+    for (let i = 0; i < 22; i++) statuses.push((await give(tokens.make("acme", "r1"))).statusCode);
+    expect(statuses).toEqual([...Array.from({ length: 20 }, () => 202), 429, 429]);
+    expect((await give(tokens.make("acme", "r2"), { request_id: "r2" })).statusCode).toBe(202);
+    expect((await give(key)).statusCode).toBe(202);
+  });
+
+  it("without a secret there is none, and none is valid", async () => {
+    const bare = setUp(undefined);
+    const { headers } = await bare.post("/v1/chat/completions", key, {
+      model: "auto",
+      messages: [{ role: "user", content: "hi" }],
+    });
+    expect(headers).toHaveProperty("x-precedent-request-id");
+    expect(headers).not.toHaveProperty("x-precedent-feedback-token");
+    expect((await bare.give(tokens.make("acme", "r1"))).statusCode).toBe(401);
+    expect((await bare.give(key)).statusCode).toBe(202);
+  });
+});
