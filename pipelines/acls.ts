@@ -25,7 +25,7 @@ export interface AclNames {
   arms: readonly string[];
 }
 
-export const operator = "operator";
+const operator = "operator";
 
 export function aclsOf(stages: readonly StageDescription[], names: AclNames): Acl[] {
   const shown = stages.filter(({ sources }) => names.arms.length > 0 || !sources.includes("work"));

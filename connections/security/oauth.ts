@@ -12,7 +12,7 @@ import { httpCall, textOf } from "./http.ts";
 export type TokenSource = () => Promise<string>;
 
 /** The endpoint is away or busy: the same call may succeed later. */
-export class TokenUnavailable extends Error {
+class TokenUnavailable extends Error {
   override name = "TokenUnavailable";
   readonly retriable = true;
 }
