@@ -21,6 +21,7 @@ import { watchPasses } from "../runtime/pass-health.ts";
 import { lazily } from "../runtime/lazily.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../runtime/singleton.ts";
+import { openJudgePass } from "./learn-judge.ts";
 import { reusePass } from "./learn-reuse.ts";
 import { REUSE } from "../policies/reuse.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
@@ -81,11 +82,16 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
       loops.push(repeat(opened(proxyPass(learning, hours)), { ...timing, ...patience }));
     }
+    // Not health's business: a judge that is away only waits.
+    const { arm, everyMs: judgeEveryMs } = config.learn.judge;
+    const judge = lazily(() => openJudgePass(learning, producer, arm ?? "", lease.signal));
+    if (arm !== undefined)
+      loops.push(repeat(async () => (await judge.get()).pass(), { ...timing, everyMs: judgeEveryMs }));
     try {
       await Promise.all(loops);
     } finally {
       passes.clear();
-      await Promise.all([policies.close(), producer.close()]);
+      await Promise.all([policies.close(), producer.close(), judge.opened()?.then((one) => one.close())]);
     }
   };
 

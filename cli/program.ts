@@ -22,6 +22,7 @@ import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
 import { addStack } from "./stack.ts";
 import { addTopology } from "./topology.ts";
+import { addUnrated } from "./unrated.ts";
 import { addUp } from "./up.ts";
 
 export function createProgram(io: Io): Command {
@@ -38,6 +39,7 @@ export function createProgram(io: Io): Command {
     addAsk,
     addFeedback,
     addJudge,
+    addUnrated,
     addPolicy,
     addPlanCapacity,
     addProxy,

@@ -103,6 +103,22 @@ describe("configuration", () => {
     expect(of('{ judge: a, schedule: { times: ["03:00"], timeZone: Here } }')[0]).toMatch(/timeZone: no time zone/);
   });
 
+  it("takes as automatic judge an arm with a model, and as reference one without examples", () => {
+    const of = (judge: string): readonly string[] =>
+      problemsIn(
+        `learn: { judge: ${judge} }\narms: [{ name: a, type: llama }, { name: b, type: llama, examples: false }, { name: r, type: recorded, file: f }, { name: u, type: reuse }]`,
+      );
+    expect(of("{ arm: a, reference: b }")).toEqual([]);
+    expect(of("{ arm: c }")[0]).toMatch(/learn.judge.arm: "c" is no arm; there are a, b, r, u/);
+    expect(of("{ arm: r }")[0]).toMatch(/learn.judge.arm: "r" is of type recorded and can't judge/);
+    expect(of("{ arm: u }")[0]).toMatch(/learn.judge.arm: "u" is of type reuse and can't judge/);
+    expect(of("{ reference: b }")[0]).toMatch(/learn.judge.reference: nobody judges/);
+    expect(of("{ arm: b, reference: a }")[0]).toMatch(/learn.judge.reference: "a" is shown examples/);
+    expect(of("{ arm: a, reference: u }")[0]).toMatch(/learn.judge.reference: "u" reuses answers/);
+    expect(of("{ arm: b, reference: b }")[0]).toMatch(/learn.judge.reference: "b" would judge itself/);
+    expect(of("{ arm: b, reference: b, ownAnswers: true }")).toEqual([]);
+  });
+
   it("lets arms that wait be inline, and no llama arm; queued is the default of all", () => {
     const endpoint = "type: openai, baseUrl: 'http://h', model: m";
     const text = `arms: [{ name: a, ${endpoint}, dispatch: inline }, { name: b, type: recorded, file: f, dispatch: inline }]`;

@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { mostMetadataBytes } from "../algorithms/names.ts";
 import { refuseCredentials } from "./credentials.ts";
+import { refuseJudges } from "./judges.ts";
 import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
 import { milliseconds, name } from "./sections/common.ts";
@@ -124,6 +125,7 @@ export const configSchema = z
       refuse(["curate", "replay", "schedule"], "nobody judges: set curate.replay.judge as well");
     if (judge !== undefined && !judge.startsWith(references) && !names.includes(judge))
       refuse(["curate", "replay", "judge"], `"${judge}" is no arm; ${references}FILE, or one of ${names.join(", ")}`);
+    refuseJudges(config, refuse);
     const fallback = config.routing.defaultArm;
     if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);

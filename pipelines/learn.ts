@@ -1,10 +1,11 @@
 // learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
 // threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
-// becomes a version of the policy reuse. One process of many
+// becomes a version of the policy reuse; answers that nobody rated are judged. One process of many
 // (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off
 // anywhere and be done twice.
 import type { Aggregate } from "../operators/aggregate/aggregate.ts";
+import type { JudgingAgenda } from "../operators/judge/unrated.ts";
 import type { ChosenThreshold, ReuseCase, Solved } from "../operators/learnt.ts";
 import type { Published } from "../operators/publish/publish.ts";
 import { createSolve, type SolveDependencies } from "../operators/solve/solve.ts";
@@ -29,14 +30,20 @@ export interface LearnReuseDependencies extends JudgeReuseDependencies {
   publish: (domains: ReuseDomains) => Promise<Policy | null>;
 }
 
+export interface JudgeUnratedDependencies {
+  agenda: () => Promise<JudgingAgenda>;
+  /** How many were judged. */
+  judgeAll: (agenda: JudgingAgenda) => Promise<number>;
+}
+
 const declaration = {
   name: "learn",
   sources: ["ClickHouse"],
-  // The versions in force.
-  tables: ["policies"],
+  // The versions in force; how busy the arms are that plan calls itself.
+  tables: ["policies", "inline-calls"],
   outputs: ["policies", "ClickHouse"],
-  // Tombstones.
-  beside: ["answers"],
+  // Tombstones; what the automatic judge says.
+  beside: ["answers", "feedback"],
 } as const satisfies Declaration;
 
 const router = pass<LearnDependencies>()
@@ -62,8 +69,20 @@ export const learnReuse = pass<LearnReuseDependencies>()
   .step("publish-reuse", ({ publish }) => async ({ domains }) => ({ published: await publish(domains) }))
   .end();
 
+/** Answers that nobody rated, where learn.judge names a judge. */
+export const judgeUnrated = pass<JudgeUnratedDependencies>()
+  .step("unrated", ({ agenda }) => agenda)
+  .step("judge-unrated", ({ judgeAll }) => async (agenda) => ({ judged: await judgeAll(agenda) }))
+  .end();
+
 export const learn = {
   ...declaration,
   ...router,
-  operators: [...router.operators, ...learnThreshold.operators, ...retractAnswers.operators, ...learnReuse.operators],
+  operators: [
+    ...router.operators,
+    ...learnThreshold.operators,
+    ...retractAnswers.operators,
+    ...learnReuse.operators,
+    ...judgeUnrated.operators,
+  ],
 } as const;

@@ -54,6 +54,7 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   feedback: byRequest("created_at"),
   feedback_excess: byRequest("created_at"),
   rewards: byRequest("newest_at"),
+  judgements: byRequest("judged_at"),
   admissions: byRequest("decided_at"),
   policy_terms: byRequest("decided_at"),
   prefill_samples: byRequest("created_at"),

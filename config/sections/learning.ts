@@ -131,6 +131,36 @@ export const learn = z.strictObject({
       perAuthorHour: z.number().int().min(1).default(1_000),
     })
     .prefault({}),
+  /** Answers that nobody rated are compared by an arm (docs/learning.md, The automatic judge). */
+  judge: z
+    .strictObject({
+      /** Who judges; absent: nobody does. */
+      arm: name.optional(),
+      /**
+       * Gives the second answer where a request has none: an arm without examples. Absent: only
+       * requests with a second answer are judged.
+       */
+      reference: name.optional(),
+      /** Share of the answers that are drawn, by chance. */
+      share: z.number().min(0).max(1).default(0.05),
+      /** Answers are drawn so long, and not before people had time to rate them. */
+      windowHours: z.number().positive().max(720).default(24),
+      afterMinutes: z.number().min(0).default(10),
+      /** Verdicts of each order. */
+      samples: z.number().int().min(1).max(16).default(2),
+      /** Comparisons in an hour, of all tenants and of one. */
+      perHour: z.number().int().min(1).max(100_000).default(60),
+      perTenantHour: z.number().int().min(1).default(20),
+      /** Money (in the prices' currency) for judging in 24 hours; absent: no limit. */
+      budgetCost: z.number().nonnegative().optional(),
+      /** Answers of the judge itself are judged, too. */
+      ownAnswers: z.boolean().default(false),
+      /** Nothing is judged while the busiest arm has a load above this (curate.replay.offPeak). */
+      offPeakLoad: z.number().min(0).default(0.5),
+      /** Time between two looks. */
+      everyMs: milliseconds.default(60_000),
+    })
+    .prefault({}),
   /** The model of which examples help. */
   proxy: z
     .strictObject({

@@ -14,7 +14,11 @@ export interface Upstream {
   close(): void;
 }
 
-export async function startUpstream(name: string): Promise<Upstream> {
+/** `says` in place of its name and the question. */
+export async function startUpstream(
+  name: string,
+  says: (question: string) => string = (question) => `${name}: ${question}`,
+): Promise<Upstream> {
   let behaviour: "well" | "hold" | number = "well";
   const asked: string[] = [];
   const held: { question: string; response: ServerResponse }[] = [];
@@ -23,7 +27,7 @@ export async function startUpstream(name: string): Promise<Upstream> {
       response.writeHead(how, { "content-type": "application/json" }).end("{}");
       return;
     }
-    const message = { role: "assistant", content: `${name}: ${question}` };
+    const message = { role: "assistant", content: says(question) };
     const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
     const choices = [{ index: 0, message, finish_reason: "stop" }];
     const body = JSON.stringify({ id: "x", object: "chat.completion", model: name, choices, usage });

@@ -1,0 +1,43 @@
+// What the automatic judge (learn.judge) needs of the arms that it names.
+import type { z } from "zod";
+import type { ArmConfig } from "./sections/arms.ts";
+import type { learn } from "./sections/learning.ts";
+
+interface Judged {
+  arms: readonly ArmConfig[];
+  learn: Pick<z.infer<typeof learn>, "judge">;
+}
+
+/** Who judges, and who gives the other answer, must be able to. */
+export function refuseJudges(
+  { arms, learn: { judge } }: Judged,
+  refuse: (path: string[], message: string) => void,
+): void {
+  const named = (key: "arm" | "reference"): ArmConfig | undefined => {
+    const arm = arms.find(({ name }) => name === judge[key]);
+    if (judge[key] !== undefined && arm === undefined)
+      refuse(
+        ["learn", "judge", key],
+        `"${judge[key]}" is no arm; there are ${arms.map(({ name }) => name).join(", ")}`,
+      );
+    return arm;
+  };
+  const by = named("arm");
+  if (by?.type === "reuse" || by?.type === "recorded")
+    refuse(["learn", "judge", "arm"], `"${by.name}" is of type ${by.type} and can't judge: name an arm with a model`);
+  const reference = named("reference");
+  if (judge.reference !== undefined && judge.arm === undefined)
+    refuse(["learn", "judge", "reference"], "nobody judges: set learn.judge.arm as well");
+  if (reference?.type === "reuse")
+    refuse(["learn", "judge", "reference"], `"${reference.name}" reuses answers and can't answer every request`);
+  else if (reference?.examples === true)
+    refuse(
+      ["learn", "judge", "reference"],
+      `"${reference.name}" is shown examples, which are not selected again for the comparison: name an arm with examples: false`,
+    );
+  if (reference !== undefined && reference.name === judge.arm && !judge.ownAnswers)
+    refuse(
+      ["learn", "judge", "reference"],
+      `"${reference.name}" would judge itself; learn.judge.ownAnswers allows that`,
+    );
+}

@@ -1,0 +1,101 @@
+// Judges one answer that nobody rated: gets a second one where there is none, lets the judge
+// compare both, and says what becomes of it: comparison feedback of the source judge, whose id
+// follows from the request and the judge, and the row by which it is not judged again. Rejects only
+// when the signal is aborted.
+import { createHash } from "node:crypto";
+import type { Arm } from "../../arms/arm.ts";
+import { requestKey } from "../../algorithms/identity.ts";
+import type { Compared, Comparison } from "../../algorithms/comparison.ts";
+import type { Feedback, Message } from "../../schemas/types.ts";
+import { templates, type TemplateName } from "../templates.ts";
+import type { Judgement, Unrated } from "./unrated.ts";
+
+export interface ReferenceArm {
+  arm: Pick<Arm, "answer">;
+  template: TemplateName;
+  system?: string | undefined;
+}
+
+export interface JudgeUnratedDependencies {
+  /** Arm and model: the author of the feedback. */
+  judge: string;
+  compare: (comparison: Comparison, signal: AbortSignal) => Promise<Compared>;
+  reference?: ReferenceArm | undefined;
+  /** With which answers are drawn. */
+  share: number;
+  /** Milliseconds for the reference's call; 120,000 by default. */
+  callMs?: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+export interface Judged {
+  judgement: Judgement;
+  /** null: no verdict could be read. */
+  feedback: Feedback | null;
+  /** Nobody answered at all: the judge, or who gives the other answer, is away or refuses this. */
+  unanswered: boolean;
+}
+
+interface Second {
+  text: string;
+  tokens: number;
+  cost: number;
+}
+
+export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
+  const { judge, compare, reference, share, callMs = 120_000, clock } = dependencies;
+
+  async function ask(item: Unrated, signal: AbortSignal): Promise<Second | null> {
+    if (reference === undefined) return null;
+    const { arm, template, system } = reference;
+    const answer = await arm.answer(
+      {
+        requestId: `judge-${item.requestId}`,
+        tenant: item.tenant,
+        pieces: templates[template].pieces({ messages: item.messages, system, examples: [] }),
+        params: { maxTokens: item.maxTokens, temperature: null, topP: null, seed: null, stop: [] },
+        deadline: clock() + callMs,
+      },
+      signal,
+    );
+    signal.throwIfAborted();
+    if (answer.kind === "failure") return null;
+    return { text: answer.text, tokens: answer.usage.prompt + answer.usage.completion, cost: answer.cost };
+  }
+
+  return async function judgeUnrated(item: Unrated, signal: AbortSignal): Promise<Judged> {
+    const { requestId, tenant, arm, otherArm, otherText, messages, text: first } = item;
+    const second = otherText === null ? await ask(item, signal) : { text: otherText, tokens: 0, cost: 0 };
+    const asked: Comparison = { requestId: `judge-${requestId}`, question: questionOf(messages), first, second: "" };
+    const compared: Compared =
+      second === null
+        ? { score: null, verdicts: [], unread: 0, tokens: 0, cost: 0 }
+        : await compare({ ...asked, second: second.text }, signal);
+    const judgement: Judgement = {
+      ...{ request_id: requestId, tenant, arm, other_arm: otherArm, judge, probability: share },
+      second: otherText === null ? "generated" : "alternatives",
+      score: compared.score,
+      tokens: compared.tokens + (second?.tokens ?? 0),
+      cost: compared.cost + (second?.cost ?? 0),
+      judged_at: clock(),
+    };
+    const feedback: Feedback | null = compared.score === null ? null : feedbackOf(judgement, compared.score);
+    return { judgement, feedback, unanswered: compared.tokens === 0 && compared.score === null };
+  };
+}
+
+function feedbackOf({ request_id: requestId, tenant, other_arm: against, judge, judged_at }: Judgement, value: number) {
+  const key = `${requestKey(tenant, requestId)} ${judge} ${against}`;
+  return {
+    id: `judge-${createHash("sha256").update(key).digest("hex").slice(0, 32)}`,
+    ...({ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author: judge } as const),
+    ...{ against, text: null, withdraws: null, comment: null, createdAt: judged_at },
+  };
+}
+
+/** Of one turn its text, else the whole conversation, each turn with who speaks. */
+const questionOf = (messages: readonly Message[]): string =>
+  messages.length === 1
+    ? (messages[0]?.content ?? "")
+    : messages.map(({ role, content }) => `${role}: ${content}`).join("\n");

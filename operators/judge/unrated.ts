@@ -1,0 +1,152 @@
+// Which answers the automatic judge compares next: of those that nobody rated a share drawn by
+// chance (a hash of the request's id, so that every process draws the same ones), with a second
+// answer or an arm that can give one. What its client or tenant wants kept private is never drawn,
+// nor what is erased. Rejects as the ClickHouse port does.
+import { fairAgenda } from "../../algorithms/fair-agenda.ts";
+import { erasedRequestSql } from "../../algorithms/erasure.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Message } from "../../schemas/types.ts";
+
+export interface Unrated {
+  requestId: string;
+  tenant: string;
+  messages: Message[];
+  arm: string;
+  text: string;
+  otherArm: string;
+  /** null: the other arm has not been asked yet. */
+  otherText: string | null;
+  maxTokens: number | null;
+}
+
+export interface Judgement {
+  request_id: string;
+  tenant: string;
+  arm: string;
+  other_arm: string;
+  second: "alternatives" | "generated";
+  judge: string;
+  probability: number;
+  score: number | null;
+  tokens: number;
+  cost: number;
+  judged_at: number;
+}
+
+export interface UnratedSettings {
+  /** Who judges. */
+  arm: string;
+  reference?: string | undefined;
+  share: number;
+  windowHours: number;
+  afterMinutes: number;
+  perHour: number;
+  perTenantHour: number;
+  budgetCost?: number | undefined;
+  ownAnswers: boolean;
+}
+
+export interface JudgingAgenda {
+  items: Unrated[];
+  /** Of the last 24 hours; judgements of the last hour. */
+  spent: { cost: number; lastHour: number };
+  /** Mean of the judgements of the last 24 hours; null: none are known. */
+  meanCost: number | null;
+}
+
+const hourMs = 3_600_000;
+/** Read at a time; those that are judged make room for others. */
+const most = 500;
+/** Characters of an answer, bytes of a conversation: longer ones are not judged. */
+const longest = { answer: 16_000, conversation: 32_000 };
+
+const same = (one: string, other: string): string =>
+  `${one}.request_id = ${other}.request_id AND ${one}.tenant = ${other}.tenant`;
+const unjudged = `(request_id, tenant) NOT IN (SELECT request_id, tenant FROM feedback)
+    AND (request_id, tenant) NOT IN (SELECT request_id, tenant FROM judgements)`;
+const drawn = `
+  created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
+    AND status = 'ok' AND source = 'generated' AND NOT duplicate AND arm IS NOT NULL AND empty(failed_arms) AND empty(passthrough)
+    AND lengthUTF8(text) <= ${longest.answer} AND sipHash64('judge', toString(tenant), request_id) / pow(2, 64) < {share:Float64}
+    AND ${unjudged}`;
+const ofDrawn = `(request_id, tenant) IN (SELECT request_id, tenant FROM responses WHERE ${drawn})`;
+
+const selectUnrated = `
+SELECT
+  answer.request_id AS requestId, answer.tenant AS tenant, request.messages AS messages, request.max_tokens AS maxTokens,
+  answer.arm AS arm, answer.text AS text, if(second.arm != '', second.arm, {reference:String}) AS otherArm,
+  if(second.arm != '', toNullable(second.text), NULL) AS otherText
+FROM (SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM responses FINAL WHERE ${drawn}) AS answer
+INNER JOIN (
+  SELECT request_id, tenant, messages, documents, max_tokens FROM requests FINAL
+  WHERE privacy_cache AND privacy_share AND empty(passthrough)
+    AND arraySum(message -> length(message.content), messages) <= ${longest.conversation} AND ${ofDrawn}
+) AS request ON ${same("request", "answer")}
+INNER JOIN (
+  SELECT request_id, tenant, arm, arms.arm AS names FROM decisions FINAL WHERE ${ofDrawn}
+) AS decision ON ${same("decision", "answer")}
+LEFT JOIN (
+  SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM alternatives FINAL
+  WHERE status = 'ok' AND NOT duplicate AND arm IS NOT NULL AND empty(passthrough)
+    AND lengthUTF8(text) <= ${longest.answer} AND ${ofDrawn}
+) AS second ON ${same("second", "answer")}
+WHERE decision.arm = answer.arm AND otherArm != '' AND otherArm != answer.arm AND has(decision.names, otherArm)
+  AND (second.arm != '' OR empty(request.documents))
+  AND ({ownAnswers:Bool} OR (answer.arm != {judge:String} AND otherArm != {judge:String}))
+ORDER BY sipHash64('judge', toString(answer.tenant), answer.request_id), answer.tenant, answer.request_id
+LIMIT {perTenant:UInt32} BY answer.tenant
+LIMIT ${most}
+SETTINGS distributed_product_mode = 'local'`;
+
+const selectSpent = `
+SELECT tenant, countIf(judged_at >= fromUnixTimestamp64Milli({hour:Int64}, 'UTC')) AS lastHour, count() AS judged, sum(cost) AS cost
+FROM judgements FINAL WHERE judged_at >= fromUnixTimestamp64Milli({day:Int64}, 'UTC') GROUP BY tenant`;
+
+interface SpentRow {
+  tenant: string;
+  lastHour: number | string;
+  judged: number | string;
+  cost: number;
+}
+
+export async function readUnrated(
+  clickhouse: Pick<ClickHouse, "query">,
+  settings: UnratedSettings,
+  now: number,
+): Promise<JudgingAgenda> {
+  const { arm, reference = "", share, windowHours, afterMinutes, perHour, perTenantHour, ownAnswers } = settings;
+  const spent = await clickhouse.query<SpentRow>(selectSpent, { hour: now - hourMs, day: now - 24 * hourMs });
+  const sum = (of: (row: SpentRow) => number): number => spent.reduce((total, row) => total + of(row), 0);
+  const [judged, cost, lastHour] = [
+    sum((row) => Number(row.judged)),
+    sum((row) => row.cost),
+    sum((row) => Number(row.lastHour)),
+  ];
+  const isSpent = lastHour >= perHour || (settings.budgetCost !== undefined && cost >= settings.budgetCost);
+  const rows = isSpent
+    ? []
+    : await clickhouse.query<Unrated>(selectUnrated, {
+        ...{ since: now - Math.round(windowHours * hourMs), until: now - Math.round(afterMinutes * 60_000) },
+        ...{ share, reference, judge: arm, ownAnswers, perTenant: Math.min(perTenantHour, most) },
+      });
+  const taken = new Map(spent.map((row) => [row.tenant, Number(row.lastHour)]));
+  return {
+    items: fairAgenda(rows, ({ tenant }) => tenant, taken, { all: perHour, each: perTenantHour }),
+    spent: { cost, lastHour },
+    meanCost: judged === 0 ? null : cost / judged,
+  };
+}
+
+/** Nobody has rated or erased it meanwhile. */
+export async function isUnrated(
+  clickhouse: Pick<ClickHouse, "query">,
+  { requestId, tenant }: Pick<Unrated, "requestId" | "tenant">,
+): Promise<boolean> {
+  const rows = await clickhouse.query(
+    `SELECT 1 FROM requests FINAL WHERE request_id = {requestId:String} AND tenant = {tenant:String} AND ${unjudged}
+       AND ${erasedRequestSql("tenant", "request_id")} NOT IN (SELECT hash FROM erasures)
+     LIMIT 1 SETTINGS distributed_product_mode = 'local'`,
+    { requestId, tenant },
+  );
+  return rows.length > 0;
+}
