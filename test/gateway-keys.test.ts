@@ -28,6 +28,7 @@ beforeAll(async () => {
         { ...arm, name: "small", model: "mock-1" },
         { ...arm, name: "large", model: "mock-2" },
       ],
+      gateway: { feedbackSecret: "the secret of this test's deployment" },
     },
     { stages: stageNames.filter((name) => name !== "learn" && name !== "curate") },
   );
@@ -176,6 +177,26 @@ describe("two tenants", () => {
       ["a", 1],
     ]);
     expect(said.map((one) => one.requestId)).toEqual([requestId, requestId]);
+  });
+
+  test("the token of an answer takes the place of its owner's key for feedback on it, and of no other", async () => {
+    const asked = a.chat.completions.create({ model: "small", messages: user("judged by its reader"), stream: true });
+    const { data, response } = await asked.withResponse();
+    const ids = new Set<string>();
+    for await (const chunk of data) ids.add(chunk.id);
+    const [id = ""] = ids;
+    const reader = clientOf(response.headers.get("x-precedent-feedback-token") ?? "");
+    const { id: other } = await ask(a, "judged by nobody");
+    const thumbs = (request_id: string) =>
+      reader.post("/feedback", { body: { request_id, kind: "thumbs", value: 1 } }) as Promise<object>;
+    await expect(thumbs(other)).rejects.toMatchObject({ status: 403, code: "feedback_not_allowed" });
+    await expect(reader.get(`/requests/${id}`)).rejects.toMatchObject({ status: 401 });
+    expect(await thumbs(id)).toMatchObject({ object: "feedback", request_id: id.replace("chatcmpl-", "") });
+    const why = await system.eventually("feedback of the reader", async () => {
+      const found = (await a.get(`/requests/${id}`)) as { feedback: { value: number }[] };
+      return found.feedback.length > 0 ? found : undefined;
+    });
+    expect(why.feedback.map(({ value }) => value)).toEqual([1]);
   });
 
   test("the same Idempotency-Key of both is two requests", async () => {
