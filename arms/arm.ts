@@ -11,6 +11,11 @@ export interface ArmRequest {
   deadline: number;
   tenant?: string;
   /**
+   * Whose caches of keys and values it may find and leave: those of a sharing domain, none of it
+   * kept where it is private. Absent: a call of the deployment's own.
+   */
+  caching?: Caching;
+  /**
    * JSON of what goes to the endpoint as it is (algorithms/passthrough.ts); only arms that declare
    * what it requires are given any.
    */
@@ -25,6 +30,11 @@ export interface ArmRequest {
    * once with arm_broken (serving/breakers.ts). Arms themselves ignore it.
    */
   replaceable?: boolean;
+}
+
+export interface Caching {
+  domain: string;
+  keep: boolean;
 }
 
 /** A complete answer; an answer cut short by the transport is a failure, never one of these. */

@@ -10,7 +10,7 @@ import type { KeyedChunk } from "./variants.ts";
 import type { Conversation, PrefixCache } from "./prefix-cache.ts";
 
 /** What is answered: its chunks, and where its conversation may be gone on with. */
-export type ConversationPrompt = KeyedPrompt & Conversation;
+export type ConversationPrompt = KeyedPrompt & Conversation & { domain: string };
 
 export interface Beginning {
   links: { blob: Uint8Array; position: number }[];
@@ -44,7 +44,7 @@ export interface Beginnings {
   of(prompt: ConversationPrompt, policy: LinkPolicy, options: BeginningOptions): Promise<Beginning>;
 }
 
-export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortSignal };
+export type BeginningOptions = Pick<RunOptions, "onProgress"> & { signal: AbortSignal; keep: boolean };
 
 export function createBeginnings(options: BeginningsOptions): Beginnings {
   const { context, store, plans, format, convention, prefixes, keepInFull = true } = options;
@@ -161,9 +161,10 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
 
   return {
     async of(prompt, policy, running) {
+      if (!running.keep) return untouched();
       if (policy.kind === "full" && policy.last === 0) return inFull(prompt, policy);
       if (prefixes === undefined) return linked(prompt, policy, running);
-      const how = policyName(policy);
+      const how = `${policyName(policy)} ${prompt.domain}`;
       const prefix = prefixes.longest(prompt, how);
       if (prefix === null) return keeping(await linked(prompt, policy, running), prefixes, prompt, how, 0);
       const { blob, end } = prefix;
@@ -172,6 +173,12 @@ export function createBeginnings(options: BeginningsOptions): Beginnings {
     },
   };
 }
+
+/** As if there were no caches. */
+const untouched = (): Beginning => ({
+  ...{ links: [], recompute: [], computed: 0, recomputed: 0, exports: [] },
+  keep: () => Promise.resolve(),
+});
 
 const missingIndices = ({ chosen }: LinkedPlan): number[] =>
   chosen.flatMap(({ variant }, index) => (variant === null ? [index] : []));

@@ -18,7 +18,7 @@ const log = {
 type Kind = "system" | "example" | "document";
 const chunksOf = (...all: [kind: Kind, id: string | null, n: number][]) =>
   [
-    all.map(([kind, id], index) => ({ kind, id, begin: 2 * index, end: 2 * index + 2 })),
+    all.map(([kind, id], index) => ({ kind, id, configured: false, begin: 2 * index, end: 2 * index + 2 })),
     all.map(([, , n]) => ({ chunk: anEntry(n).chunk })),
   ] as const;
 const has = ({ bloom, hashes }: ArmInventory, ...names: string[]) =>

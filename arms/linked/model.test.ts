@@ -23,7 +23,7 @@ function promptOf(...numbers: number[]) {
     const begin = tokens.length;
     const length = (n % 4) + 2 + (n < 10 ? 0 : longTokens);
     for (let i = 0; i < length; i++) tokens.push(1_000 * n + i);
-    return { kind: "example" as const, id: String(n), begin, end: tokens.length };
+    return { kind: "example" as const, id: String(n), configured: n === 0, begin, end: tokens.length };
   });
   return { tokens: Int32Array.from([...tokens, 7, 8, 9]), chunks, turnEnds: [] };
 }
@@ -43,16 +43,18 @@ async function linked(options: LinkedOptions = {}) {
   const common = { context, store, format, convention };
   const model = createLinkedModel({ ...common, keepInFull, ...(prefixes && { prefixes }) });
   const idle = createIdleWork({ ...common, model, vocabulary: 1 });
-  const answer = async (name: string, ...numbers: number[]) => {
-    const ending = { signal: new AbortController().signal, onProgress: () => undefined };
-    const prompt = model.keyed(promptOf(...numbers));
-    const answered = await model.answer(prompt, policy(name), { maxTokens: 4 }, ending);
-    // Requests may run together: the last token's row tells which run is whose.
-    const { rows } = context.runs.findLast((run) => run.rows.at(-1) === answered.result.text)!;
-    const { linked: reused, recomputed, prefilled } = answered;
-    return { rows, counts: [reused, recomputed, prefilled], whole: context.reference(prompt.tokens), prompt };
-  };
-  return { answer, context, store, model, idle };
+  const answerOf =
+    (domain: string, keep: boolean) =>
+    async (name: string, ...numbers: number[]) => {
+      const ending = { signal: new AbortController().signal, onProgress: () => undefined, keep };
+      const prompt = model.keyed(promptOf(...numbers), domain);
+      const answered = await model.answer(prompt, policy(name), { maxTokens: 4 }, ending);
+      // Requests may run together: the last token's row tells which run is whose.
+      const { rows } = context.runs.findLast((run) => run.rows.at(-1) === answered.result.text)!;
+      const { linked: reused, recomputed, prefilled } = answered;
+      return { rows, counts: [reused, recomputed, prefilled], whole: context.reference(prompt.tokens), prompt };
+    };
+  return { answer: answerOf("acme/default", true), answerOf, context, store, model, idle };
 }
 
 describe("linked model", () => {
@@ -143,14 +145,17 @@ describe("linked model", () => {
   it("goes on from where an earlier prompt of the conversation ended", async () => {
     const { model, context } = await linked({ prefixes: createPrefixCache(10_000) });
     const { chunks, tokens } = promptOf(1, 2);
-    const ending = { signal: new AbortController().signal, onProgress: () => undefined };
-    const ask = async (name: string, ...turns: number[]) => {
-      const turnEnds = turns.map((_, i) => tokens.length + i + 1);
-      const prompt = model.keyed({ tokens: Int32Array.of(...tokens, ...turns, 5), chunks, turnEnds });
-      const { linked: reused, recomputed, prefilled } = await model.answer(prompt, policy(name), {}, ending);
-      expect(context.runs.at(-1)?.rows).toEqual(context.reference(prompt.tokens));
-      return [reused, recomputed, prefilled];
-    };
+    const ending = { signal: new AbortController().signal, onProgress: () => undefined, keep: true };
+    const askOf =
+      (domain: string) =>
+      async (name: string, ...turns: number[]) => {
+        const turnEnds = turns.map((_, i) => tokens.length + i + 1);
+        const prompt = model.keyed({ tokens: Int32Array.of(...tokens, ...turns, 5), chunks, turnEnds }, domain);
+        const { linked: reused, recomputed, prefilled } = await model.answer(prompt, policy(name), {}, ending);
+        expect(context.runs.at(-1)?.rows).toEqual(context.reference(prompt.tokens));
+        return [reused, recomputed, prefilled];
+      };
+    const ask = askOf("acme/default");
     expect(await ask("naive", 50)).toEqual([0, 0, 12]);
     expect(await ask("naive", 50, 60, 70)).toEqual([11, 0, 3]);
     expect(await ask("naive", 50, 60, 70)).toEqual([13, 0, 1]);
@@ -158,6 +163,54 @@ describe("linked model", () => {
     // Another policy begins anew: only the two chunks are there; and in full nothing is.
     expect(await ask("last-1", 50)).toEqual([7, 0, 5]);
     expect(await ask("full", 50)).toEqual([0, 7, 5]);
+    // Nobody else does.
+    expect(await askOf("other/default")("naive", 50, 60, 70)).toEqual([0, 0, 14]);
+  });
+
+  it("finds in a sharing domain what was left there and what is configured, and nothing else", async () => {
+    const { answerOf, store } = await linked();
+    const [acme, other] = [answerOf("acme/default", true), answerOf("other/default", true)];
+    expect((await acme("naive", 0, 1, 2)).counts).toEqual([0, 0, 12]);
+    // Chunk 0 is the arm's own prompt, of two tokens.
+    const alone = await other("naive", 0, 1, 2);
+    expect(alone.counts).toEqual([2, 0, 10]);
+    expect((await other("naive", 0, 1, 2)).counts).toEqual([9, 0, 3]);
+    expect((await answerOf("third/default", true)("naive", 1, 2)).counts).toEqual([0, 0, 10]);
+    expect(new Set(store.list().map(({ chunk }) => chunk)).size).toBe(1 + 2 * 3);
+  });
+
+  it("links and keeps nothing of a request that is kept out of the caches", async () => {
+    const { answer, answerOf, store } = await linked({ prefixes: createPrefixCache(10_000) });
+    const secret = answerOf("acme/default", false);
+    await answer("naive", 1, 2);
+    const before = store.list().length;
+    for (const name of ["naive", "full"]) {
+      const { counts, rows, whole } = await secret(name, 1, 2, 3);
+      expect([counts, rows]).toEqual([[0, 0, 15], whole]);
+    }
+    expect(store.list()).toHaveLength(before);
+  });
+
+  it("never counts for a domain what others have left, whoever asked what before", async () => {
+    const requests = fc.array(
+      fc.record({
+        domain: fc.constantFrom("a/x", "b/x"),
+        numbers: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 3 }),
+      }),
+      { maxLength: 8 },
+    );
+    await fc.assert(
+      fc.asyncProperty(requests, async (all) => {
+        const together = await linked({ prefixes: createPrefixCache(10_000) });
+        const alone = await linked({ prefixes: createPrefixCache(10_000) });
+        for (const { domain, numbers } of all) {
+          const { counts } = await together.answerOf(domain, true)("naive", ...numbers);
+          if (domain === "a/x")
+            expect(counts).toEqual((await alone.answerOf(domain, true)("naive", ...numbers)).counts);
+        }
+      }),
+      { numRuns: 50 },
+    );
   });
 
   it("makes the wanted cache of each chunk once while nobody waits", async () => {

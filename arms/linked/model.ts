@@ -1,6 +1,6 @@
 // Answers prompts whose chunks are linked from caches. Knows no process and no configuration file.
 import type { LinkPolicy } from "../../algorithms/link-policy.ts";
-import { chunkKey } from "../../connections/kv/keys.ts";
+import { chunkKey, everybody } from "../../connections/kv/keys.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";
 import { type ConversationPrompt, createBeginnings } from "./beginning.ts";
@@ -25,6 +25,8 @@ export interface AnswerOptions {
   signal: AbortSignal;
   onText?: (text: string) => void;
   onProgress: () => void;
+  /** Whether anything of the prompt is linked or kept; false prefills it in full. */
+  keep: boolean;
 }
 
 export interface Answered {
@@ -41,7 +43,8 @@ export interface Answered {
 }
 
 export interface LinkedModel {
-  keyed(prompt: ChunkedPrompt): ConversationPrompt;
+  /** Caches are those of the sharing domain, and of what is configured. */
+  keyed(prompt: ChunkedPrompt, domain: string): ConversationPrompt;
   /** What would be done now; null where a chunk is missing. */
   plan(prompt: KeyedPrompt, policy: LinkPolicy): Promise<LinkedPlan | null>;
   /** Rejects with LlamaError. */
@@ -61,11 +64,12 @@ export function createLinkedModel({
   const plans = createLinkPlans({ store, convention });
   const beginnings = createBeginnings({ context, store, plans, format, convention, prefixes, keepInFull });
 
-  function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt): ConversationPrompt {
+  function keyed({ tokens, chunks, turnEnds }: ChunkedPrompt, domain: string): ConversationPrompt {
     return {
-      ...{ tokens, turnEnds },
-      chunks: chunks.map(({ begin, end }) => {
-        return { chunk: chunkKey(format, Array.from(tokens.subarray(begin, end))), begin, tokens: end - begin };
+      ...{ tokens, turnEnds, domain },
+      chunks: chunks.map(({ begin, end, configured }) => {
+        const chunk = chunkKey(format, configured ? everybody : domain, Array.from(tokens.subarray(begin, end)));
+        return { chunk, begin, tokens: end - begin };
       }),
     };
   }

@@ -25,7 +25,7 @@ const example = (id: string): Piece[] => [
 const system = piece("system", "system", "sys");
 const question = piece("turn", "user", "the question");
 function shown(pieces: readonly Piece[], template?: string) {
-  const { tokens, chunks } = chunkPrompt(pieces, chatOf(template));
+  const { tokens, chunks } = chunkPrompt(pieces, chatOf(template), "sys");
   const text = (begin: number, end?: number): string => String.fromCodePoint(...tokens.slice(begin, end));
   for (const [index, { begin }] of chunks.entries()) expect(begin).toBe(chunks[index - 1]?.end ?? 0);
   return { chunks: chunks.map(({ begin, end }) => text(begin, end)), tail: text(chunks.at(-1)?.end ?? 0), all: chunks };
@@ -42,6 +42,13 @@ describe("chunkPrompt", () => {
       ["example", "1"],
       ["example", "2"],
     ]);
+  });
+
+  it("tells the arm's own system prompt from one that a request brings", () => {
+    const configured = (...pieces: Piece[]) => shown(pieces).all.map((chunk) => chunk.configured);
+    expect(configured(system, ...example("1"), question)).toEqual([true, false]);
+    expect(configured(piece("system", "system", "its own"), question)).toEqual([false]);
+    expect(configured(system, piece("system", "system", "and more"), question)).toEqual([false]);
   });
 
   it("gives an example the same tokens wherever it stands", () => {
@@ -63,7 +70,7 @@ describe("chunkPrompt", () => {
   it("says where the turns of the conversation end, unless examples stand before them", () => {
     const answered = [question, piece("turn", "assistant", "so"), piece("turn", "user", "and")];
     const ends = (...pieces: Piece[]): string[] => {
-      const { tokens, turnEnds } = chunkPrompt(pieces, chatOf());
+      const { tokens, turnEnds } = chunkPrompt(pieces, chatOf(), "sys");
       return turnEnds.map((end) => String.fromCodePoint(...tokens.slice(0, end)));
     };
     const begin = "<system\nsys>\n<user\nthe question>\n";

@@ -9,6 +9,8 @@ import { messageParts } from "../messages.ts";
 export interface PromptChunk extends Range {
   kind: "system" | "document" | "example";
   id: string | null;
+  /** Its text is the arm's own, from the configuration. */
+  configured: boolean;
 }
 
 export interface ChunkedPrompt {
@@ -23,8 +25,17 @@ export interface ChunkedPrompt {
   turnEnds: number[];
 }
 
-/** Throws LlamaError model_unsupported where the template refuses the roles. */
-export function chunkPrompt(pieces: readonly Piece[], chat: ReturnType<typeof createChat>): ChunkedPrompt {
+/**
+ * `system`: the arm's own prompt. Throws LlamaError model_unsupported where the template refuses
+ * the roles.
+ */
+export function chunkPrompt(
+  pieces: readonly Piece[],
+  chat: ReturnType<typeof createChat>,
+  system: string | null,
+): ChunkedPrompt {
+  const systems = pieces.filter(({ kind }) => kind === "system");
+  const isConfigured = systems.length === 1 && systems[0]?.text === system;
   const messages = messageParts(pieces);
   const {
     tokens,
@@ -56,7 +67,7 @@ export function chunkPrompt(pieces: readonly Piece[], chat: ReturnType<typeof cr
       // document is its own.
       if (open !== undefined && previous?.kind === kind && kind !== "document" && previous.id === id)
         open.end = range.end;
-      else chunks.push({ kind, id, ...range });
+      else chunks.push({ kind, id, configured: kind === "system" && isConfigured, ...range });
       previous = piece;
     }
   }

@@ -9,8 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { modelFile, namedModel } from "../../config/models.ts";
 import type { LlamaArmConfig } from "../../config/schema.ts";
+import { everybody } from "../../connections/kv/keys.ts";
 import { keepWorker } from "../../connections/worker/kept.ts";
-import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
+import type { Arm, ArmFailure, ArmRequest, ArmResult, Caching } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost } from "../cost.ts";
 import { createLinkedChoice } from "../linked/choice.ts";
@@ -59,7 +60,7 @@ export async function createLlamaArm(
   });
   const chatTemplate = config.chatTemplate === undefined ? null : await readFile(config.chatTemplate, "utf8");
   const input: LlamaInput = {
-    ...{ model, chatTemplate },
+    ...{ model, chatTemplate, system: config.system ?? null },
     contextTokens: config.contextTokens,
     threads: config.threads,
     sequences: config.concurrency,
@@ -122,9 +123,10 @@ export async function createLlamaArm(
   }
 
   /** While the request waits for its turn; what fails is read then. */
-  async function prefetch({ pieces, linkPolicy }: ArmRequest, over: AbortSignal): Promise<void> {
+  async function prefetch({ pieces, linkPolicy, caching = ownCalls }: ArmRequest, over: AbortSignal): Promise<void> {
+    if (!caching.keep) return;
     const policy = choice.policy(linkPolicy ?? null);
-    await worker.call("prefetch", { pieces, policy }, { signal: over }).catch(() => undefined);
+    await worker.call("prefetch", { pieces, policy, domain: caching.domain }, { signal: over }).catch(() => undefined);
   }
 
   async function attempts(
@@ -207,12 +209,15 @@ export async function createLlamaArm(
   };
 }
 
+/** What the deployment asks by itself: judging, replays of examples. */
+const ownCalls: Caching = { domain: everybody, keep: true };
+
 function wanted(
   config: LlamaArmConfig,
-  { requestId, pieces, params }: ArmRequest,
+  { requestId, pieces, params, caching = ownCalls }: ArmRequest,
 ): Omit<Generate, "stream" | "policy" | "compare"> {
   return {
-    pieces,
+    ...{ pieces, caching },
     maxTokens: Math.max(1, params.maxTokens ?? config.maxTokens),
     temperature: params.temperature ?? 0,
     topP: params.topP ?? 1,

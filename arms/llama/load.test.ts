@@ -37,14 +37,14 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
     } as const;
     const model = await models.file(shape);
     const sizes = { contextTokens: 256, sequences: 1, threads: 1 };
-    return loadLlama({ model, chatTemplate, ...sizes, linked: { ...linked, keepInFull: true } });
+    return loadLlama({ model, chatTemplate, system: null, ...sizes, linked: { ...linked, keepInFull: true } });
   }
 
   async function answerTwice({ model, chunked }: LoadedLlama, name: string) {
     const policy = parsePolicy(name);
     if ("problem" in policy) throw new Error(policy.problem);
-    const ending = { signal: new AbortController().signal, onProgress: () => undefined };
-    const prompt = model.keyed(chunked(pieces));
+    const ending = { signal: new AbortController().signal, onProgress: () => undefined, keep: true };
+    const prompt = model.keyed(chunked(pieces), "acme/default");
     const [first, second] = [
       await model.answer(prompt, policy, { maxTokens: 2 }, ending),
       await model.answer(prompt, policy, { maxTokens: 2 }, ending),

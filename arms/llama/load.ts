@@ -42,6 +42,7 @@ const prefixShare = 0.25;
 export async function loadLlama({
   model: path,
   chatTemplate,
+  system,
   linked,
   contextTokens,
   sequences,
@@ -68,7 +69,7 @@ export async function loadLlama({
   return {
     ...{ name, fingerprint, unlinkable, model, store, inventory },
     chunked(pieces) {
-      const prompt = chunkPrompt(pieces, chat);
+      const prompt = chunkPrompt(pieces, chat, system);
       return unlinkable === null ? prompt : { ...prompt, chunks: [], turnEnds: [] };
     },
     prefetcher: createPrefetcher({ store, convention }),

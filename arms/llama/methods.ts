@@ -1,7 +1,7 @@
 // What the worker of the llama arm does; imported by both sides.
 import type { Convention } from "../../connections/kv/port.ts";
 import type { Piece } from "../../schemas/types.ts";
-import type { ArmInventory } from "../arm.ts";
+import type { ArmInventory, Caching } from "../arm.ts";
 import type { Comparison, Sample } from "../linked/idle.ts";
 
 /** workerData of the worker. */
@@ -10,6 +10,8 @@ export interface LlamaInput {
   model: string;
   /** Jinja; null: the file's own. */
   chatTemplate: string | null;
+  /** The arm's own prompt; null: it has none. */
+  system: string | null;
   contextTokens: number;
   threads: number;
   /** Requests decoded together, each in a sequence of its own. */
@@ -55,6 +57,7 @@ export interface Generate {
   stream: boolean;
   /** Name of what of its linked chunks is recomputed. */
   policy: string;
+  caching: Caching;
   /** Prefills that are compared with a full one later; null: none. */
   compare: Comparison | null;
 }
@@ -98,7 +101,7 @@ export interface LlamaMethods {
    * Has what a request that waits will link in memory until it is aborted; resolves earlier where
    * there is nothing to keep.
    */
-  prefetch(argument: { pieces: readonly Piece[]; policy: string }): Promise<void>;
+  prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
   /** Ids of the examples that caches may be there of. */
   examples(argument: null): string[];

@@ -28,7 +28,8 @@ async function generate(
   const policy = parsePolicy(unlinkable === null ? wanted.policy : "full");
   if ("problem" in policy) throw new Error(policy.problem);
   const chunked = chunkedOf(wanted.pieces);
-  const prompt = model.keyed(chunked);
+  const { domain, keep } = wanted.caching;
+  const prompt = model.keyed(chunked, domain);
   const length = prompt.tokens.length;
   if (length >= input.contextTokens) return { kind: "tooLarge", prompt: length, limit: input.contextTokens };
   const send = (event: LlamaEvent): void => emit(event);
@@ -40,13 +41,13 @@ async function generate(
       prompt,
       policy,
       { maxTokens, temperature, topP, seed, stop },
-      { signal, onProgress: progress, ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }) },
+      { signal, keep, onProgress: progress, ...(wanted.stream && { onText: (text) => send({ kind: "text", text }) }) },
     );
     const { result, linked, recomputed, prefilled, firstTokenMs } = answered;
     // What links nothing wants no caches either.
-    if (policy.kind !== "full") idle.seen(prompt);
-    inventory.seen(chunked.chunks, prompt.chunks);
-    if (wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
+    if (keep && policy.kind !== "full") idle.seen(prompt);
+    if (keep) inventory.seen(chunked.chunks, prompt.chunks);
+    if (keep && wanted.compare !== null) idle.compare(prompt, result.generated, wanted.compare);
     return {
       kind: "done",
       text: result.text,
@@ -78,11 +79,11 @@ serveCalls<LlamaMethods>(
         throw error;
       }
     },
-    async prefetch({ pieces, policy }, { signal }) {
+    async prefetch({ pieces, policy, domain }, { signal }) {
       const parsed = parsePolicy(policy);
       if (loaded === null || "problem" in parsed) return;
       const { chunked, model, prefetcher } = loaded;
-      await prefetcher.waiting(() => model.keyed(chunked(pieces)), parsed, signal);
+      await prefetcher.waiting(() => model.keyed(chunked(pieces), domain), parsed, signal);
     },
     inventory: () => loaded?.inventory.summary() ?? null,
     examples: () => loaded?.inventory.examples() ?? [],

@@ -22,7 +22,7 @@ export interface BenchArm {
 
 export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }: BenchArm): Promise<LoadedLlama> =>
   loadLlama({
-    ...{ model: path, chatTemplate: null, contextTokens, threads: 1, sequences: 1 },
+    ...{ model: path, chatTemplate: null, system: null, contextTokens, threads: 1, sequences: 1 },
     linked: {
       ...{ convention: "context", folder, fingerprint, keepInFull: true },
       ...{ memoryBytes: Math.ceil((memoryMib * mebibyte) / chunkShare), diskBytes: Number.MAX_SAFE_INTEGER },
@@ -56,7 +56,7 @@ export async function answer(
   const onText = (): void => void (cpu ??= process.cpuUsage(before));
   const asked = { maxTokens, temperature: 0, topP: 1, seed: 0, stop: ["\n"] };
   const { result, firstTokenMs, linked, recomputed, prefilled } = await model.answer(prompt, policy, asked, {
-    ...{ signal, onText, onProgress: () => undefined },
+    ...{ signal, onText, onProgress: () => undefined, keep: true },
   });
   // No text at all: the first token ended the answer.
   const { user, system } = cpu ?? process.cpuUsage(before);

@@ -17,6 +17,7 @@ import { shuffled } from "../support/samples.ts";
 import { answer, type Answered, policyNamed } from "./bench-arm.ts";
 import { examplePieces } from "./prompts.ts";
 import { commandSystem } from "./workloads.ts";
+import { everybody } from "../../connections/kv/keys.ts";
 
 export interface BonusPlan {
   topics: number;
@@ -116,7 +117,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, proxy, lo
       { kind: "turn", id: null, role: "user", text: question },
     ];
     const chunked = llama.chunked(pieces);
-    const prompt = llama.model.keyed(chunked);
+    const prompt = llama.model.keyed(chunked, everybody);
     const answered = await answer(llama, prompt, policyNamed("last-2"), 1, signal);
     llama.inventory.seen(chunked.chunks, prompt.chunks);
     atHand = llama.inventory.summary();

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { preloadDepth } from "../../arms/linked/research/focus.ts";
 import { openDisk } from "../../connections/kv/disk.ts";
-import { chunkKey, variantKey } from "../../connections/kv/keys.ts";
+import { chunkKey, everybody, variantKey } from "../../connections/kv/keys.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";
 import { mean, median, significant } from "../support/statistics.ts";
 import { makeCaches, prefixOf, joined } from "./caches.ts";
@@ -54,7 +54,7 @@ export async function measureLoading(options: LoadingOptions): Promise<Loading> 
     for (const [index, { begin, end }] of item.chunks.entries()) {
       if (index === 0) continue;
       const part = item.tokens.slice(begin, end);
-      const named = { chunk: chunkKey(format, Array.from(part)), convention: "system", prefix: [] } as const;
+      const named = { chunk: chunkKey(format, everybody, Array.from(part)), convention: "system", prefix: [] } as const;
       const key = variantKey(format, named);
       const blob = blobs[index]!;
       await disk.write({ ...named, key, tokens: part.length, bytes: blob.length, createdAt: 0 }, blob);

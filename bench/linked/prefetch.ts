@@ -12,6 +12,7 @@ import type { ConversationPrompt } from "../../arms/linked/beginning.ts";
 import { shuffled } from "../support/samples.ts";
 import { answer, type Answered, type BenchArm, openArm, policyNamed } from "./bench-arm.ts";
 import type { Item } from "./prompts.ts";
+import { everybody } from "../../connections/kv/keys.ts";
 
 /**
  * Where the files of caches lie when a round begins: in the page cache of the system, or on the
@@ -75,11 +76,14 @@ export async function measurePrefetch({ plan, items, arm, folder, signal }: Stre
   const llama = await openArm({ ...arm, memoryMib: plan.memoryMib, folder: files });
   try {
     const prompts = items.map(({ tokens, chunks }) =>
-      llama.model.keyed({
-        tokens,
-        chunks: chunks.map((range) => ({ ...range, kind: "example", id: null })),
-        turnEnds: [],
-      }),
+      llama.model.keyed(
+        {
+          tokens,
+          chunks: chunks.map((range) => ({ ...range, kind: "example", id: null, configured: false })),
+          turnEnds: [],
+        },
+        everybody,
+      ),
     );
     await makeCaches(llama, prompts, signal);
     // Unmeasured: memory holds from now on what a stream leaves in it.

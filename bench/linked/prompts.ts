@@ -44,7 +44,7 @@ export function itemOf({ system, chunks, earlier, question, references }: Materi
   const opening: Piece = { kind: "system", id: null, role: "system", text: system };
   const turn: Piece = { kind: "turn", id: null, role: "user", text: question };
   const chunked = (shown: readonly (readonly Piece[])[]) => {
-    const prompt = chunkPrompt([opening, ...shown.flat(), turn], chat);
+    const prompt = chunkPrompt([opening, ...shown.flat(), turn], chat, system);
     if (prompt.chunks.length !== shown.length + 1)
       throw new Error(
         `the prompt has ${prompt.chunks.length} chunks, not ${shown.length + 1}: equal ids side by side?`,

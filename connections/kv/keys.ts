@@ -1,6 +1,7 @@
 // Content addresses of chunk caches. Two caches are the same when nothing that decides their
 // numbers differs: the model file, the type of K and V, flash attention (it decides V's layout),
-// what the chunk was prefilled behind, and its tokens.
+// what the chunk was prefilled behind, and its tokens; and when they are of the same sharing
+// domain, or a tenant could tell from its times and counts what others have asked.
 import { createHash } from "node:crypto";
 import type { Convention, PrefixChunk } from "./port.ts";
 
@@ -19,11 +20,20 @@ const digest = (parts: readonly string[]): string => createHash("sha256").update
 export const formatKey = ({ model, kvType, flashAttention }: KvFormat): string =>
   digest(["format 1", model, kvType, String(flashAttention)]);
 
-/** Throws RangeError for a token that is no whole number from 0 to 2^32 - 1. */
-export function chunkKey(format: string, tokens: readonly number[]): string {
+/** Of what stands in the configuration: the same for all. No sharing domain has this name. */
+export const everybody = "";
+
+/**
+ * `domain`: the sharing domain that the text is of, or `everybody`. Throws RangeError for a token
+ * that is no whole number from 0 to 2^32 - 1.
+ */
+export function chunkKey(format: string, domain: string, tokens: readonly number[]): string {
   const bytes = Buffer.alloc(4 * tokens.length);
   for (const [index, token] of tokens.entries()) bytes.writeUInt32LE(token, 4 * index);
-  return createHash("sha256").update(`chunk 1 ${format} `).update(bytes).digest("hex");
+  return createHash("sha256")
+    .update(`chunk 2 ${format} ${JSON.stringify(domain)} `)
+    .update(bytes)
+    .digest("hex");
 }
 
 export function variantKey(

@@ -4,7 +4,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDisk } from "./disk.ts";
-import { chunkKey, formatKey, variantKey } from "./keys.ts";
+import { chunkKey, everybody, formatKey, variantKey } from "./keys.ts";
 import type { Convention, KvEntry, PrefixChunk } from "./port.ts";
 import { type KvStoreOptions, openKvStore } from "./store.ts";
 
@@ -12,7 +12,7 @@ export const format = formatKey({ model: "m", kvType: "f16/f16", flashAttention:
 
 /** Entry number n; another prefix or convention is another variant of the same chunk. */
 export function anEntry(n: number, prefix: PrefixChunk[] = [], convention: Convention = "seen") {
-  const chunk = chunkKey(format, [n, n + 1]);
+  const chunk = chunkKey(format, everybody, [n, n + 1]);
   const key = variantKey(format, { chunk, convention, prefix });
   return { key, chunk, convention, prefix, tokens: 2 } satisfies Omit<KvEntry, "bytes" | "createdAt">;
 }

@@ -62,11 +62,12 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     if (called >= notAfter) return refuse("deadline_exceeded", lateMessage(notAfter, called));
 
     const { pieces, linkPolicy } = linked.prompt;
-    const { params, tenant, passthrough } = request;
+    const { params, tenant, passthrough, privacy } = request;
     const isAnswer = work.role === "answer";
     const next = isAnswer ? fallback?.next(work) : undefined;
     const asked = {
       ...{ requestId, tenant, pieces, params, deadline: notAfter },
+      caching: { domain: work.decision.domain, keep: privacy.cache },
       ...(passthrough !== null && { passthrough }),
       ...(linkPolicy && { linkPolicy }),
       ...(next && { replaceable: true }),

@@ -88,6 +88,7 @@ export async function replayExample(
           stop: [],
         },
         deadline: clock() + dependencies.callMs,
+        caching: { domain: example.domain, keep: true },
       },
       signal,
     );
