@@ -23,7 +23,7 @@ function createAnyArm(config: ArmConfig, dependencies: LlamaArmDependencies): Pr
     case "llama":
       return createLlamaArm(config, dependencies);
     case "recorded":
-      return createRecordedArm(config);
+      return createRecordedArm(config, dependencies);
     case "reuse":
       return createReuseArm(config);
   }

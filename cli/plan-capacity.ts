@@ -75,10 +75,7 @@ async function plan(options: Options, command: Command, io: Io): Promise<void> {
   await withClickHouse(command, io, async (clickhouse) => {
     const outside = { clickhouse, arms: config.arms.map(({ name }) => name), cwd: io.cwd };
     const named = options.policy === undefined ? undefined : await namedTarget(options.policy, outside);
-    // A recorded arm answers all that the stage hands it.
-    const places = new Map(
-      config.arms.map((arm) => [arm.name, arm.type === "recorded" ? config.limits.inFlight : arm.concurrency]),
-    );
+    const places = new Map(config.arms.map(({ name, concurrency }) => [name, concurrency]));
     const report = await capacityReport({
       ...{ clickhouse, window: { since, until }, most: options.requests, target: named?.target },
       serving: { prior: routerPrior(config.routing).unknown, explorationFloor: config.routing.explorationFloor },

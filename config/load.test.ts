@@ -99,6 +99,9 @@ describe("configuration", () => {
     expect(of(`{ judge: a, ${schedule} }`)).toEqual([]);
     expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.replay.schedule: nobody judges/);
     expect(of("{ judge: b }")[0]).toMatch(/curate.replay.judge: "b" is no arm; reference:FILE, or one of a/);
+    expect(
+      problemsIn("curate: { replay: { judge: r } }\narms: [{ name: a, type: llama }, { name: r, type: reuse }]"),
+    ).toEqual([expect.stringMatching(/curate.replay.judge: "r" reuses answers and can't compare two of them/)]);
     expect(of('{ judge: a, schedule: { times: ["3:00"] } }')[0]).toMatch(/times\[0\].*HH:MM/);
     expect(of('{ judge: a, schedule: { times: ["03:00"], timeZone: Here } }')[0]).toMatch(/timeZone: no time zone/);
   });

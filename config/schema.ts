@@ -126,6 +126,8 @@ export const configSchema = z
     if (judge !== undefined && !judge.startsWith(references) && !names.includes(judge))
       refuse(["curate", "replay", "judge"], `"${judge}" is no arm; ${references}FILE, or one of ${names.join(", ")}`);
     refuseJudges(config, refuse);
+    if (config.arms.some((arm) => arm.type === "reuse" && arm.name === judge))
+      refuse(["curate", "replay", "judge"], `"${judge}" reuses answers and can't compare two of them`);
     const fallback = config.routing.defaultArm;
     if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);

@@ -55,7 +55,13 @@ const armsOf = (dispatch: Record<string, string> = {}) =>
           ...{ type: "openai", baseUrl: `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1` },
           ...{ model: "fake", stream: false, retries: 0, timeoutMs: 120_000, concurrency: 64, cost: 1 },
         }
-      : { type: "recorded", file: join(folder, "log.jsonl"), cost: 0.1, latencySpreadMs: name === "other" ? 400 : 0 }),
+      : {
+          type: "recorded",
+          file: join(folder, "log.jsonl"),
+          cost: 0.1,
+          latencySpreadMs: name === "other" ? 400 : 0,
+          concurrency: 256,
+        }),
   }));
 const on = (arm: string, deadlineMs = 100_000): Partial<Request> => ({
   allow: { arms: [arm], maxCost: null, deadlineMs, costWeight: null },

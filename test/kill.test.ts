@@ -55,6 +55,7 @@ beforeAll(async () => {
         cost: i ? 1 : 0.1,
         latencyMs: 5,
         latencySpreadMs: 400,
+        concurrency: 256,
       })),
     },
     folder,

@@ -36,7 +36,7 @@ beforeAll(async () => {
   const file = join(folder, "log.jsonl");
   await writeFile(file, JSON.stringify({ request: "What time is it?", response: "date" }));
   const stack = await attachStack(folder, { start: true });
-  const arms = [{ name: "small", type: "recorded", dispatch, file, latencySpreadMs: 200 }];
+  const arms = [{ name: "small", type: "recorded", dispatch, file, latencySpreadMs: 200, concurrency: 256 }];
   // What is asked here is delivery: on a busy machine nothing may be refused for coming late.
   const limits = { drainMs: 5_000, deadlineMs: 600_000 };
   const config = testConfig({ arms, limits, health: { stalledAfterMs: stalledMs } }, folder, stack);

@@ -212,7 +212,7 @@ test(
         limits: { drainMs: 5_000, deadlineMs: 600_000 },
         record: { batchMs: 100 },
         log: { level: "warn" },
-        arms: [{ name: "small", type: "recorded", file, latencyMs: 100, latencySpreadMs: 600 }],
+        arms: [{ name: "small", type: "recorded", file, latencyMs: 100, latencySpreadMs: 600, concurrency: 256 }],
       },
       folder,
     );

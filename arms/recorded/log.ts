@@ -1,5 +1,5 @@
 // Reads a log of answers: JSON Lines of {request, response | responses[], arm?, model?, usage?,
-// cost?}. The whole file is checked when it is loaded, so that a bad line is found at start and not
+// cost?, latencyMs?}. The whole file is checked when it is loaded, so that a bad line is found at start and not
 // by a request.
 import { open } from "node:fs/promises";
 import { z } from "zod";
@@ -16,6 +16,7 @@ const lineSchema = z
     model: z.string().optional(),
     usage: z.object({ prompt: count, completion: count }).optional(),
     cost: z.number().nonnegative().optional(),
+    latencyMs: z.number().nonnegative().optional(),
   })
   .refine((line) => (line.response === undefined) !== (line.responses === undefined), {
     message: "needs either response or responses",
@@ -26,6 +27,8 @@ export interface RecordedAnswer {
   model: string | undefined;
   usage: { prompt: number; completion: number } | undefined;
   cost: number | undefined;
+  /** How long it took; undefined: as the arm is configured. */
+  latencyMs: number | undefined;
 }
 
 /**
@@ -48,8 +51,9 @@ export async function readRecordedLog(file: string, arm: string): Promise<Map<st
       if (line.arm !== undefined && line.arm !== arm) continue;
       const key = canonicalText(line.request);
       const known = answers.get(key) ?? [];
+      const { model, usage, cost, latencyMs } = line;
       for (const response of line.responses ?? [line.response ?? ""])
-        known.push({ text: response, model: line.model, usage: line.usage, cost: line.cost });
+        known.push({ text: response, model, usage, cost, latencyMs });
       answers.set(key, known);
     }
   } finally {
@@ -71,6 +75,6 @@ function parseLine(text: string, where: string): z.infer<typeof lineSchema> {
   if (parsed.success) return parsed.data;
   const issues = parsed.error.issues.map((issue) => `${issue.path.join(".") || "line"}: ${issue.message}`);
   throw new Error(
-    `${where}: ${issues.join("; ")}. Expected {request, response | responses[], arm?, model?, usage?, cost?}.`,
+    `${where}: ${issues.join("; ")}. Expected {request, response | responses[], arm?, model?, usage?, cost?, latencyMs?}.`,
   );
 }

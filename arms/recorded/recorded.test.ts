@@ -98,6 +98,29 @@ describe("recorded arm", () => {
     expect(await pending).toMatchObject({ kind: "failure", code: "cancelled" });
   });
 
+  it("answers no more at a time than its concurrency, each as long as its line says", async () => {
+    const file = await log(
+      { request: "slow", response: "a", latencyMs: 40 },
+      { request: "quick", response: "b", latencyMs: 0 },
+    );
+    const arm = await createRecordedArm(config(file, { concurrency: 1, latencyMs: 60_000 }));
+    const order: string[] = [];
+    const ask = async (text: string, id: string) => {
+      const result = await arm.answer(request(text, { id }), signal());
+      order.push(id);
+      return result;
+    };
+    const results = await Promise.all([ask("slow", "first"), ask("slow", "second"), ask("quick", "at once")]);
+    expect(order).toEqual(["at once", "first", "second"]);
+    const [first, second, quick] = results.map((result) => (result.kind === "answer" ? result.queueMs : NaN));
+    expect(quick).toBe(0);
+    expect(second).toBeGreaterThan(first!);
+    const waiting = [ask("slow", "third"), ask("unknown", "fourth")];
+    await arm.close();
+    for (const result of await Promise.all(waiting))
+      expect(result).toMatchObject({ kind: "failure", code: "cancelled" });
+  });
+
   it.each([
     ["{not json", /:2: no JSON/],
     [{ request: "q" }, /:2: .*either response or responses/],

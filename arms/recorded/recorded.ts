@@ -1,33 +1,49 @@
 // Answers from a log, looked up by canonical last user turn: a large model without its price, and
 // every benchmark's fixed point. The same request gets the same answer in every run and after every
-// crash.
+// crash. Answers that take time take one of the arm's places for so long, as a model would.
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalText } from "../../algorithms/canonical.ts";
 import type { RecordedArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
+import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost, estimatedTokens } from "../cost.ts";
 import { lastUserTurn } from "../messages.ts";
-import { readRecordedLog } from "./log.ts";
+import { readRecordedLog, type RecordedAnswer } from "./log.ts";
+
+type OnText = Parameters<Arm["answer"]>[2];
 
 /** Rejects when the log can't be read or a line of it is wrong (file and line number are named). */
-export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm> {
+export async function createRecordedArm(
+  config: RecordedArmConfig,
+  { weightOf }: { weightOf?: (tenant: string) => number } = {},
+): Promise<Arm> {
   const answers = await readRecordedLog(config.file, config.name);
+  const calls = createCalls(config.concurrency, weightOf);
 
-  async function answer(
-    request: ArmRequest,
-    signal: AbortSignal,
-    onText?: (text: string, attempt: number) => void,
-  ): Promise<ArmResult> {
+  async function answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult> {
     const started = performance.now();
-    const latency = config.latencyMs + config.latencySpreadMs * share(request.requestId);
-    if (latency > 0) await sleep(latency, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return failure("cancelled", "The call was cancelled before the recorded answer was due.", true);
     const question = lastUserTurn(request.pieces);
     const known = question === undefined ? undefined : answers.get(canonicalText(question));
     const found = known?.[pick(request, known.length)];
-    if (found === undefined)
-      return failure("not_recorded", `Arm "${config.name}" holds no answer to this request; add it to its log.`, false);
+    const tookMs = found?.latencyMs ?? config.latencyMs + config.latencySpreadMs * share(request.requestId);
+    // What takes no time holds no place.
+    if (tookMs === 0)
+      return signal.aborted ? endedFailure(signal, 0) : resultOf(request, found, { started, queueMs: 0 }, onText);
+    return calls.run(request, signal, async (ending) => {
+      const queueMs = performance.now() - started;
+      await sleep(tookMs, undefined, { signal: ending }).catch(() => undefined);
+      return ending.aborted ? endedFailure(ending, 0) : resultOf(request, found, { started, queueMs }, onText);
+    });
+  }
+
+  function resultOf(
+    request: ArmRequest,
+    found: RecordedAnswer | undefined,
+    { started, queueMs }: { started: number; queueMs: number },
+    onText?: OnText,
+  ): ArmResult {
+    if (found === undefined) return notRecorded(config.name);
     onText?.(found.text, 1);
     const tokens = found.usage ?? {
       prompt: request.pieces.reduce((sum, piece) => sum + estimatedTokens(piece.text), 0),
@@ -41,17 +57,14 @@ export async function createRecordedArm(config: RecordedArmConfig): Promise<Arm>
       usage: { ...tokens, linked: 0, recomputed: 0, prefilled: tokens.prompt },
       cost: found.cost ?? answerCost(tokens, config.prices),
       attempts: 1,
-      queueMs: 0,
+      queueMs,
       firstTokenMs: onText === undefined ? null : performance.now() - started,
     };
   }
 
   return {
-    name: config.name,
-    model: config.model,
-    concurrency: config.concurrency,
-    answer,
-    close: () => Promise.resolve(),
+    ...{ name: config.name, model: config.model, concurrency: config.concurrency, answer },
+    close: () => Promise.resolve(calls.close()),
   };
 }
 
@@ -69,6 +82,7 @@ const hash = (text: string): number => createHash("sha1").update(text).digest().
 /** In [0, 1), fixed by the id. */
 const share = (id: string): number => hash(`${id} latency`) / 2 ** 32;
 
-function failure(code: string, message: string, retriable: boolean): ArmFailure {
-  return { kind: "failure", code, message, attempts: code === "cancelled" ? 0 : 1, retriable };
-}
+const notRecorded = (arm: string): ArmFailure => ({
+  ...{ kind: "failure", code: "not_recorded", attempts: 1, retriable: false },
+  message: `Arm "${arm}" holds no answer to this request; add it to its log.`,
+});

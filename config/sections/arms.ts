@@ -124,10 +124,10 @@ const llamaArm = z.strictObject({
 const recordedArm = z.strictObject({
   ...armBase,
   type: z.literal("recorded"),
-  /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?}. */
+  /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?, latencyMs?}. */
   file: z.string(),
   model: z.string().default("recorded"),
-  /** Simulated time of an answer. */
+  /** Simulated time of an answer whose line says none; so long it has one of the places. */
   latencyMs: z.number().min(0).default(0),
   /**
    * Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order.

@@ -81,7 +81,16 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     const stack = await attachStack(folder, { start: true });
     // Answers come out of order, so that every fault finds gaps.
     const recorded = recordedArms.map((name, i) => ({
-      ...{ name, type: "recorded", dispatch, file, cost: i === 0 ? 0.1 : 1, latencyMs: 5, latencySpreadMs: 200 },
+      ...{
+        name,
+        type: "recorded",
+        dispatch,
+        file,
+        cost: i === 0 ? 0.1 : 1,
+        latencyMs: 5,
+        latencySpreadMs: 200,
+        concurrency: 256,
+      },
     }));
     const config = testConfig(
       {
