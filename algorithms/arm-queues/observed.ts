@@ -10,26 +10,25 @@ export interface ObservedCalls {
   ended: Float64Array;
 }
 
-/** Times are written down in whole milliseconds. */
-const tolerance = 1;
+/**
+ * When a call was over is written down after its place is free: by a millisecond, or where its
+ * process was busy by more. So much of a call's end is not believed, of its whole time.
+ */
+const tolerance = { ms: 1, share: 0.1 };
+/** So many of the calls may have found more at once than there were places, for the same reason. */
+const strays = 0.01;
 
-/** The most calls under way at one time. */
+/** The most calls under way at one time, but for strays. */
 export function mostAtOnce({ began, ended }: ObservedCalls): number {
-  const begins = Float64Array.from(began, (at) => at + tolerance).sort();
-  const ends = Float64Array.from(ended, (at) => at - tolerance).sort();
-  return sweep(begins, ends);
-}
-
-function sweep(begins: Float64Array, ends: Float64Array): number {
-  let [now, most, over] = [0, 0, 0];
-  for (const begin of begins) {
-    while (over < ends.length && ends[over]! <= begin) {
-      over++;
-      now--;
-    }
-    most = Math.max(most, ++now);
-  }
-  return Math.max(1, most);
+  const begins = Float64Array.from(began, (at) => at + tolerance.ms).sort();
+  const ends = ended.map((at, i) => at - Math.max(tolerance.ms, tolerance.share * (at - began[i]!))).sort();
+  let over = 0;
+  const atOnce = begins.map((begin, before) => {
+    while (over < ends.length && ends[over]! <= begin) over++;
+    return before + 1 - over;
+  });
+  atOnce.sort();
+  return Math.max(1, atOnce[Math.ceil((1 - strays) * atOnce.length) - 1] ?? 1);
 }
 
 const mostHops = 2_000;

@@ -126,6 +126,8 @@ describe("what the log shows of a queue", () => {
     const ended = began.map((at) => at + 20);
     expect(mostAtOnce({ planned, began, ended })).toBe(1);
     expect(mostAtOnce({ planned, began, ended: ended.map((at) => at + 15) })).toBe(2);
+    // Written down late, by one of the two.
+    expect(mostAtOnce({ planned, began, ended: ended.map((at) => at + 2) })).toBe(1);
     expect([...idleWaits({ planned, began, ended }, 1)]).toEqual(Array.from({ length: 30 }, () => 4));
     // Hardly ever idle: the shortest wait.
     const busy = {
