@@ -8,11 +8,13 @@ import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { writeAtomically } from "../connections/process/lock.ts";
+import { createErasedAmong } from "../operators/erased.ts";
 import { computing } from "../operators/route/arms.ts";
 import { createArms, modelOf } from "../serving/arms.ts";
 import { createFeed, type Feed } from "../serving/log-replay/feed.ts";
 import { databaseOf, folderOf, prefixOf } from "../serving/log-replay/names.ts";
-import { putDocuments, putExamples, putPolicies } from "../serving/log-replay/prepare.ts";
+import { putDocuments, putFormerExamples, type History } from "../serving/log-replay/history.ts";
+import { putExamples, putPolicies } from "../serving/log-replay/prepare.ts";
 import { stateFile, type ReplayState } from "../serving/log-replay/state.ts";
 import { readPage, type LogSpan } from "../serving/log-replay/store.ts";
 import { createWorld } from "../serving/log-replay/world.ts";
@@ -80,17 +82,20 @@ export async function runLane(
       onProgress: (answered) => options.onReplayed(lane.policy, answered, window.requests),
     });
     if (!lane.prepared) {
-      const domains = await log.query<{ domain: string }>("SELECT DISTINCT domain FROM log_requests");
-      await putExamples(
-        session,
-        { live, at: state.beginning, shift },
-        domains.map(({ domain }) => domain),
+      const asked = await log.query<{ domain: string }>("SELECT DISTINCT domain FROM log_requests");
+      const domains = asked.map(({ domain }) => domain);
+      const { kafka } = session;
+      const history = (name: "examples" | "documents"): History => ({
+        ...{ kafka, topic: topicName(config.kafka.prefix, name), at: state.beginning },
+        erasedAmong: createErasedAmong({ clickhouse: live, clock: Date.now }),
+      });
+      const taken = await putExamples(session, { live, at: state.beginning, shift }, domains);
+      const former = await putFormerExamples(session, history("examples"), { live, domains, shift });
+      state.examples = { taken, ...former };
+      const named = await log.query<{ tenant: string; id: string }>(
+        "SELECT DISTINCT tenant, arrayJoin(JSONExtract(request, 'documents', 'Array(String)')) AS id FROM log_requests",
       );
-      const [named] = await log.query(
-        `SELECT 1 FROM log_requests WHERE position(request, '"documents":[]') = 0 LIMIT 1`,
-      );
-      if (named !== undefined)
-        await putDocuments(session, { kafka: session.kafka, topic: topicName(config.kafka.prefix, "documents") });
+      await putDocuments(session, history("documents"), named);
       await putPolicies(session, [...state.others, ...(lane.router === null ? [] : [lane.router])]);
       lane.prepared = true;
       await save(config, state);

@@ -11,7 +11,7 @@ import { databaseOf, folderOf, prefixOf, replaysFolder } from "../serving/log-re
 import { policiesAt } from "../serving/log-replay/prepare.ts";
 import { policyReport, type PolicyReport } from "../serving/log-replay/report.ts";
 import type { LogRow } from "../serving/log-replay/row.ts";
-import { readState, type ReplayLane, type ReplayState } from "../serving/log-replay/state.ts";
+import { readState, type ExamplesThen, type ReplayLane, type ReplayState } from "../serving/log-replay/state.ts";
 import { spanOf, storeLog, type LogSpan } from "../serving/log-replay/store.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { runLane, save, type LogReplayOptions } from "./log-replay-lane.ts";
@@ -34,6 +34,8 @@ export interface LogReplayReport {
   source: string;
   window: LogSpan;
   shiftMs: number;
+  /** What there is of the examples of the window's beginning; null: a run of an older version. */
+  examples: ExamplesThen | null;
   policies: (PolicyReport & { policy: string; seconds: number; requestsPerS: number; database: string })[];
 }
 
@@ -111,7 +113,7 @@ async function replay(
       const report = await policyReport({ clickhouse: log, live, lane, log: database });
       policies.push({ policy, ...report, seconds, requestsPerS: requests / seconds, database: lane });
     }
-    return { id, source: state.source, window, shiftMs: shift, policies };
+    return { id, source: state.source, window, shiftMs: shift, examples: state.examples ?? null, policies };
   } finally {
     await Promise.all([live.close(), log.close()]);
   }

@@ -6,7 +6,7 @@ const share = (value: number | null): string => (value === null ? "-" : `${(100 
 const figure = (value: number | null, digits = 3): string => (value === null ? "-" : value.toFixed(digits));
 const ms = (value: number | null): string => (value === null ? "-" : Math.round(value).toString());
 
-export function describeReplay({ id, source, window, shiftMs, policies }: LogReplayReport): string {
+export function describeReplay({ id, source, window, shiftMs, examples, policies }: LogReplayReport): string {
   const at = (time: number): string => new Date(time).toISOString();
   const lines = [
     `replay ${id} of ${source}: ${window.requests} requests, ${at(window.from)} to ${at(window.to)}, moved by ${(shiftMs / 86_400_000).toFixed(2)} days\n`,
@@ -73,5 +73,9 @@ export function describeReplay({ id, source, window, shiftMs, policies }: LogRep
         `${policy}: the log holds no answer to most of what it chose: its quality rests on few, read the estimate instead\n`,
       );
   }
+  if (examples !== null && examples.asOfNow + examples.gone > 0)
+    lines.push(
+      `examples: ${examples.asOfNow} that changed since are as of now, up to ${examples.gone} that were removed since are missing (${examples.restored} are as they were)\n`,
+    );
   return lines.join("");
 }

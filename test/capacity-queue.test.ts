@@ -1,5 +1,5 @@
-// Plans of capacity beside a queue that is really there: an arm of two places answers a log of known
-// service times, first at a rate that it bears easily, then the same requests at twice the rate.
+// Plans of capacity beside a queue that is really there: an arm of two places answers a log of
+// known service times, first at a rate that it bears easily, then the same requests at twice the rate.
 // What the first log foretells of the second is compared with what the second shows. Shares are
 // compared, not times.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,9 +1,8 @@
-// What was there when the window began: examples of the domains that the log asks in, documents,
-// policies. They are read from the live tables (documents from their topic) and put on the topics
-// of the replay, moved in time as the requests are.
+// What was there when the window began: examples of the domains that the log asks in, policies.
+// They are read from the live tables and put on the topics of the replay, moved in time as the
+// requests are; history.ts adds what the tables don't keep.
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Kafka } from "../../connections/kafka/port.ts";
 import { PROXY } from "../../policies/helpfulness.ts";
 import { ROUTER } from "../../policies/router.ts";
 import { THRESHOLD } from "../../policies/threshold.ts";
@@ -40,7 +39,7 @@ const selectExamples = `
 
 type Target = Pick<Session, "kafka" | "codec" | "topic">;
 
-/** How many examples there were; those that were removed since are not among them. */
+/** How many examples there are of those; what changed since is as it is now. */
 export async function putExamples(
   { kafka, codec, topic }: Target,
   { live, at, shift }: Beginning,
@@ -77,21 +76,6 @@ const exampleOf = (row: ExampleRow, shift: number): Example => ({
   expiresAt: row.expires_at === null ? null : row.expires_at + shift,
   createdAt: row.created_at + shift,
 });
-
-/** Copies what the live topic of documents holds now: no table keeps them. */
-export async function putDocuments(target: Target, live: { kafka: Pick<Kafka, "readTopic">; topic: string }) {
-  const producer = target.kafka.plainProducer();
-  const reader = live.kafka.readTopic(live.topic, async (records) => {
-    if (records.length > 0)
-      await producer.send(records.map(({ key, value }) => ({ topic: target.topic("documents"), key, value })));
-  });
-  try {
-    await reader.caughtUp;
-  } finally {
-    await reader.stop();
-    await producer.close();
-  }
-}
 
 interface PolicyRow {
   name: string;

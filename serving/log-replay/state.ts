@@ -3,6 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Policy } from "../../schemas/types.ts";
+import type { ExampleHistory } from "./history.ts";
 
 export interface ReplayLane {
   /** As the user named the policy. */
@@ -16,6 +17,11 @@ export interface ReplayLane {
   /** Requests of the last run, and the milliseconds that they took. */
   requests: number;
   ms: number;
+}
+
+/** taken: from the table, as of now but for those that were restored. */
+export interface ExamplesThen extends ExampleHistory {
+  taken: number;
 }
 
 export interface ReplayState {
@@ -33,6 +39,8 @@ export interface ReplayState {
   /** Threshold and helpfulness model that were in force. */
   others: readonly Policy[];
   lanes: ReplayLane[];
+  /** Examples of the window's beginning, the same for all policies; absent: not read yet. */
+  examples?: ExamplesThen;
 }
 
 export const stateFile = (folder: string): string => join(folder, "replay.json");

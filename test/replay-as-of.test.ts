@@ -1,0 +1,133 @@
+// A log replay has the examples and documents of the window's beginning, not those of now: what was
+// removed or changed since comes back from the topics, what was erased does not, what came since is
+// not there.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { embeddingToBytes } from "../algorithms/embedding.ts";
+import { erasedRequest } from "../algorithms/erasure.ts";
+import type { LogReplayReport } from "../assembly/log-replay.ts";
+import { putDocuments } from "../cli/documents.ts";
+import { runCommand } from "../cli/run.testing.ts";
+import type { Document, Example } from "../schemas/types.ts";
+import { exampleMessages } from "../serving/example-messages.ts";
+import { eventually, startSystem, type TestSystem } from "./support/system.ts";
+
+let folder: string;
+let system: TestSystem;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "precedent-replay-as-of-"));
+  const file = join(folder, "answers.jsonl");
+  await writeFile(file, JSON.stringify({ request: "How many files are there?", response: "ls | wc -l" }));
+  system = await startSystem(
+    { arms: [{ name: "small", type: "recorded", file, cost: 1 }], kafka: { partitions: 2 } },
+    { stages: ["plan", "generate", "record"] },
+  );
+  await writeFile(join(folder, "precedent.yaml"), JSON.stringify({ ...system.config, instance: undefined }));
+});
+afterAll(async () => {
+  await system.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const domain = "default/default";
+const example = (id: string, quality: number): Example => ({
+  ...{ id, tenant: "default", domain, request: `request ${id}`, response: `response ${id}`, quality },
+  embedding: embeddingToBytes(Float32Array.from({ length: 384 }, (_, i) => (i === 0 ? 1 : 0))),
+  embeddingModel: "none",
+  source: { arm: "small", model: "small", requestId: `asked-${id}` },
+  ...{ bytes: 100, expiresAt: null, replays: 0, createdAt: Date.now() },
+});
+const document = (id: string, text: string): Document => ({
+  ...{ tenant: "default", id, text, title: null, createdAt: Date.now() },
+});
+
+async function put(...changes: { id: string; value: Example | null }[]): Promise<void> {
+  const messages = await exampleMessages(
+    system.session,
+    changes.map((change) => ({ ...change, domain })),
+  );
+  const producer = system.session.kafka.plainProducer();
+  await producer.send(messages);
+  await producer.close();
+}
+const rows = (database: string) =>
+  system.session.clickhouse.query<{ id: string; quality: number }>(
+    `SELECT example_id AS id, quality FROM ${database}.examples FINAL WHERE NOT deleted ORDER BY id`,
+  );
+const recorded = (what: string, wanted: unknown): Promise<true> =>
+  eventually(what, async () =>
+    JSON.stringify(await rows(system.config.clickhouse.database)) === JSON.stringify(wanted) ? true : undefined,
+  );
+
+test("what was removed, changed or added since the window's beginning is as it was", async () => {
+  const { session, config } = system;
+  const first = ["changed", "erased", "kept", "removed", "undone"].map((id) => example(id, 0.5));
+  await put(...first.map((value) => ({ id: value.id, value })));
+  // Removed before the window began: that it is there again now changes nothing.
+  await put({ id: "undone", value: null });
+  await putDocuments(session, [document("manual", "of then"), document("gone", "of then")]);
+  const then = ["changed", "erased", "kept", "removed"].map((id) => ({ id, quality: 0.5 }));
+  await recorded("the examples of then", then);
+  await sleep(20);
+  const from = new Date().toISOString();
+  await sleep(20);
+
+  await system.ask("How many files are there?", { documents: ["manual", "gone"] });
+  await putDocuments(session, [document("manual", "of now"), document("late", "of now")]);
+  const tombstones = session.kafka.plainProducer();
+  await tombstones.send([{ topic: session.topic("documents"), key: "default/gone", value: null }]);
+  await tombstones.close();
+  await system.ask("How many files are there?", { documents: ["late"] });
+  await put(
+    { id: "changed", value: { ...first[0]!, quality: 0.9 } },
+    { id: "removed", value: null },
+    { id: "erased", value: null },
+    { id: "new", value: example("new", 0.7) },
+    { id: "undone", value: example("undone", 0.6) },
+  );
+  // As precedent forget does, beside the tombstone.
+  await session.clickhouse.insert("erasures", [
+    { hash: erasedRequest("default", "asked-erased"), erasure_id: "e", before: null },
+  ]);
+  await recorded("the examples of now", [
+    ...[
+      { id: "changed", quality: 0.9 },
+      { id: "kept", quality: 0.5 },
+      { id: "new", quality: 0.7 },
+    ],
+    { id: "undone", quality: 0.6 },
+  ]);
+  await eventually("both requests recorded", async () => {
+    const [row] = await session.clickhouse.query<{ n: number }>("SELECT count() AS n FROM responses FINAL");
+    return row!.n === 2 ? true : undefined;
+  });
+
+  const said = await runCommand(folder, ["replay", "log", "--json", "--keep", "--from", from]);
+  if (said.code !== 0) throw new Error(said.note);
+  const report = JSON.parse(said.out) as LogReplayReport;
+  const { requests, refused, database } = report.policies[0]!;
+  expect({ requests, refused }).toEqual({ requests: 2, refused: {} });
+  await eventually("the examples of the replay", async () => ((await rows(database)).length >= 3 ? true : undefined));
+  expect(await rows(database)).toEqual(then.filter(({ id }) => id !== "erased"));
+  // undone was made anew since and is not taken from the table; erased is not to be had.
+  expect(report.examples).toEqual({ taken: 2, restored: 2, asOfNow: 0, gone: 1 });
+
+  const texts = new Map<string, string>();
+  const reader = session.kafka.readTopic(`${config.kafka.prefix}replay-${report.id}.1.documents`, async (records) => {
+    for (const { key, value } of records) {
+      const found = await session.codec.decode("documents", value!);
+      texts.set(key!.toString(), found.ok ? found.value.text : "");
+    }
+  });
+  await reader.caughtUp;
+  await reader.stop();
+  expect(Object.fromEntries(texts)).toEqual({
+    "default/manual": "of then",
+    "default/gone": "of then",
+    "default/late": "of now",
+  });
+  expect(await runCommand(folder, ["replay", "remove", report.id])).toMatchObject({ code: 0 });
+});
