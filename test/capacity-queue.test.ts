@@ -1,7 +1,7 @@
 // Plans of capacity beside a queue that is really there: an arm of two places answers a log of
-// known service times, first at a rate that it bears easily, then the same requests at twice the rate.
-// What the first log foretells of the second is compared with what the second shows. Shares are
-// compared, not times.
+// known service times, first at a rate that it bears easily, then the same requests at twice the
+// rate. What the first log foretells of the second is compared with what the second shows. Shares
+// are compared, not times.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,14 +12,19 @@ import { splitmix64 } from "../algorithms/random.ts";
 import { runCommand } from "../cli/run.testing.ts";
 import { eventually, startSystem, type TestSystem } from "./support/system.ts";
 
-const count = 200;
+const count = 100;
 const places = 2;
 /** Of the requests that come twice as fast: so much of the places is taken on average. */
 const busy = 0.75;
 const random = splitmix64(11);
 const asked = Array.from({ length: count }, (_, i) => {
   const completion = Math.ceil(10 + 90 * random());
-  return { question: `What is number ${i}?`, completion, gap: -Math.log(1 - random()), latencyMs: 40 + 4 * completion };
+  return {
+    question: `What is number ${i}?`,
+    completion,
+    gap: -Math.log(1 - random()),
+    latencyMs: 100 + 9 * completion,
+  };
 });
 const meanMs = asked.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / count;
 
@@ -103,9 +108,6 @@ test(
     const gapMs = meanMs / places / busy;
     const quiet = await ask(2 * gapMs);
     const crowded = await ask(gapMs);
-    // Or there would be nothing to foretell: many wait as long as half a call, hardly any before.
-    expect(shareWithin(crowded.queues, meanMs / 2)).toBeLessThan(shareWithin(quiet.queues, meanMs / 2) - 0.15);
-
     const [p50, p90] = quantilesOf(crowded.totals, [0.5, 0.9]) as [number, number];
     for (const [limit, measured] of [
       [p50, 0.5],
@@ -117,7 +119,7 @@ test(
         Math.abs(foretold.current.attainment - measured),
         `share within ${limit} ms: ${foretold.current.attainment}`,
       ).toBeLessThan(0.12);
-      // A queue that is not believed in would be off by more.
+      // Or there would be no queue to foretell.
       expect(foretold.asked!.attainment).toBeGreaterThan(foretold.current.attainment);
     }
 

@@ -11,6 +11,7 @@ import { erasedRequest } from "../algorithms/erasure.ts";
 import type { LogReplayReport } from "../assembly/log-replay.ts";
 import { putDocuments } from "../cli/documents.ts";
 import { runCommand } from "../cli/run.testing.ts";
+import type { RecordOf } from "../schemas/records.ts";
 import type { Document, Example } from "../schemas/types.ts";
 import { exampleMessages } from "../serving/example-messages.ts";
 import { eventually, startSystem, type TestSystem } from "./support/system.ts";
@@ -53,14 +54,27 @@ async function put(...changes: { id: string; value: Example | null }[]): Promise
   await producer.send(messages);
   await producer.close();
 }
-const rows = (database: string) =>
+const rows = () =>
   system.session.clickhouse.query<{ id: string; quality: number }>(
-    `SELECT example_id AS id, quality FROM ${database}.examples FINAL WHERE NOT deleted ORDER BY id`,
+    "SELECT example_id AS id, quality FROM examples FINAL WHERE NOT deleted ORDER BY id",
   );
+/** The newest values of a compacted topic. */
+async function heldBy<N extends "examples" | "documents">(prefix: string, name: N): Promise<Map<string, RecordOf[N]>> {
+  const { kafka, codec } = system.session;
+  const held = new Map<string, RecordOf[N]>();
+  const reader = kafka.readTopic(`${prefix}${name}`, async (records) => {
+    for (const { key, value } of records) {
+      const found = value === null ? null : await codec.decode(name, value);
+      if (found?.ok === true) held.set(key!.toString(), found.value);
+      else held.delete(key!.toString());
+    }
+  });
+  await reader.caughtUp;
+  await reader.stop();
+  return held;
+}
 const recorded = (what: string, wanted: unknown): Promise<true> =>
-  eventually(what, async () =>
-    JSON.stringify(await rows(system.config.clickhouse.database)) === JSON.stringify(wanted) ? true : undefined,
-  );
+  eventually(what, async () => (JSON.stringify(await rows()) === JSON.stringify(wanted) ? true : undefined));
 
 test("what was removed, changed or added since the window's beginning is as it was", async () => {
   const { session, config } = system;
@@ -108,23 +122,18 @@ test("what was removed, changed or added since the window's beginning is as it w
   const said = await runCommand(folder, ["replay", "log", "--json", "--keep", "--from", from]);
   if (said.code !== 0) throw new Error(said.note);
   const report = JSON.parse(said.out) as LogReplayReport;
-  const { requests, refused, database } = report.policies[0]!;
+  const { requests, refused } = report.policies[0]!;
   expect({ requests, refused }).toEqual({ requests: 2, refused: {} });
-  await eventually("the examples of the replay", async () => ((await rows(database)).length >= 3 ? true : undefined));
-  expect(await rows(database)).toEqual(then.filter(({ id }) => id !== "erased"));
+  const prefix = `${config.kafka.prefix}replay-${report.id}.1.`;
+  const examples = await heldBy(prefix, "examples");
+  expect(Object.fromEntries([...examples].map(([key, { quality }]) => [key, quality]))).toEqual(
+    Object.fromEntries(then.filter(({ id }) => id !== "erased").map(({ id, quality }) => [`${domain}/${id}`, quality])),
+  );
+  expect(examples.get(`${domain}/removed`)!.createdAt).toBe(first[3]!.createdAt + report.shiftMs);
   // undone was made anew since and is not taken from the table; erased is not to be had.
   expect(report.examples).toEqual({ taken: 2, restored: 2, asOfNow: 0, gone: 1 });
-
-  const texts = new Map<string, string>();
-  const reader = session.kafka.readTopic(`${config.kafka.prefix}replay-${report.id}.1.documents`, async (records) => {
-    for (const { key, value } of records) {
-      const found = await session.codec.decode("documents", value!);
-      texts.set(key!.toString(), found.ok ? found.value.text : "");
-    }
-  });
-  await reader.caughtUp;
-  await reader.stop();
-  expect(Object.fromEntries(texts)).toEqual({
+  const documents = await heldBy(prefix, "documents");
+  expect(Object.fromEntries([...documents].map(([key, { text }]) => [key, text]))).toEqual({
     "default/manual": "of then",
     "default/gone": "of then",
     "default/late": "of now",

@@ -187,6 +187,35 @@ it("gives the cut-off: the prior's at first, then by what replays of that gain s
   expect(curve.cutOff(4.5)).toBe(Infinity);
 });
 
+it("takes off what examples do better by themselves: those that were tried and not replaced show it", async () => {
+  const names = Array.from({ length: 25 }, (_, i) => i);
+  await replayed(
+    ...names.map((i) => ({
+      ...{ exampleId: `old${i}`, newExampleId: `new${i}`, outcome: "replaced", gain: 1, createdAt: ago(savingHours) },
+    })),
+    ...names.map((i) => ({ exampleId: `same${i}`, gain: 1, createdAt: ago(savingHours) })),
+  );
+  await used(
+    // All were chosen after an answer of quality 0; half of that was bad luck.
+    ...names.flatMap((i) => [
+      { example: `old${i}`, at: ago(savingHours + 2), reward: 0 },
+      { example: `same${i}`, at: ago(savingHours + 2), reward: 0 },
+      ...several(4, { example: `new${i}`, at: ago(10), reward: 0.8 }),
+    ]),
+  );
+  // Nobody has used the others since: all of it counts.
+  expect((await readSavingCurve(clickhouse)).expected(1)).toBeCloseTo(4 * (1 - 0.2), 6);
+  await used(
+    ...names.flatMap((i) => several(4, { example: `same${i}`, at: ago(10), reward: 0.5 })),
+    // Of before its two weeks.
+    { example: "same0", at: ago(2 * savingHours + 2), reward: 1 },
+  );
+  expect((await readSavingCurve(clickhouse)).expected(1)).toBeCloseTo(4 * (0.5 - 0.2), 6);
+  // Luck that turned for the worse adds nothing.
+  await used(...names.flatMap((i) => several(4, { example: `same${i}`, at: ago(8), reward: 0, cost: 3 })));
+  expect((await readSavingCurve(clickhouse)).expected(1)).toBeCloseTo(4 * (1 - 0.2), 6);
+});
+
 it("knows what a replay costs in average answers of an arm of cost 1", async () => {
   const costs = new Map([
     ["small", 0.1],

@@ -1,7 +1,7 @@
 // What past replays saved and cost, from ClickHouse: the curve from which a run's cut-off follows
 // (algorithms/replay-cut-off.ts), and what the next replay will cost. Rejects as the ClickHouse
 // port does.
-import { savingCurve, savingHours, type SavingCurve } from "../../algorithms/replay-cut-off.ts";
+import { enoughReplays, savingCurve, savingHours, type SavingCurve } from "../../algorithms/replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Replayed } from "./replay.ts";
@@ -18,9 +18,25 @@ const charactersAToken = 4;
 
 // A failed call says nothing of the example. What was saved so far is taken on to two weeks.
 const selectPast = `
-  SELECT gain, saved * {savingHours:Float64} / hours AS saved FROM replay_savings
+  SELECT gain, (saved - (1 - {lasting:Float64}) * uses_after * ifNull(use_gain_before, 0)) * {savingHours:Float64} / hours AS saved
+  FROM replay_savings
   WHERE hours >= {matureHours:Float64} AND outcome != 'failed' AND saved IS NOT NULL
   ORDER BY created_at DESC LIMIT ${mostPast}`;
+// What uses cost after an attempt that replaced nothing, and what they would have at the mean of
+// those before.
+const selectUnreplaced = `
+  SELECT count() AS examples, sum(after) AS after, sum(before) AS before
+  FROM (
+    SELECT countIf(use.created_at >= attempt.created_at) AS uses_after, countIf(use.created_at < attempt.created_at) AS uses_before,
+      sumIf(use.gain, use.created_at >= attempt.created_at) AS after,
+      uses_after * sumIf(use.gain, use.created_at < attempt.created_at) / uses_before AS before
+    FROM (SELECT * FROM replay_attempts WHERE outcome != 'replaced' AND created_at < now64(3) - toIntervalHour({matureHours:Float64})) AS attempt
+    GLOBAL INNER JOIN replayed_example_uses AS use ON use.example_id = attempt.example_id AND use.tenant = attempt.tenant
+    WHERE use.created_at >= attempt.created_at - toIntervalHour({savingHours:Float64}) AND use.created_at < attempt.counted_until
+    GROUP BY attempt.run_id, attempt.example_id, attempt.tenant, attempt.attempt
+    HAVING uses_after > 0 AND uses_before > 0
+    ORDER BY max(attempt.created_at) DESC LIMIT ${mostPast}
+  )`;
 const selectCosts = `
   SELECT arm, sum(ifNull(relative_cost, 0)) / sum(samples) AS cost, count() AS replays FROM replays FINAL
   WHERE samples > 0 AND gain IS NOT NULL AND outcome != 'failed' AND created_at > now64(3) - INTERVAL 336 HOUR
@@ -37,8 +53,23 @@ export interface ReplayCosts {
   expected(example: Pick<Example, "request" | "response">, arm: string, samples: number): number;
 }
 
-export const readSavingCurve = async (clickhouse: Pick<ClickHouse, "query">): Promise<SavingCurve> =>
-  savingCurve(await clickhouse.query(selectPast, { savingHours, matureHours }));
+/**
+ * How much of what was missing before an attempt is missing after it where nothing was replaced,
+ * [0, 1]. Examples are tried because they did badly, and some had only bad luck: they do better
+ * afterwards by themselves, and that is no saving. 1 where too few are known.
+ */
+async function readLasting(clickhouse: Pick<ClickHouse, "query">): Promise<number> {
+  const [row] = await clickhouse.query<{ examples: number; after: number; before: number }>(selectUnreplaced, {
+    ...{ savingHours, matureHours },
+  });
+  if (row === undefined || row.examples < enoughReplays || !(row.before > 0)) return 1;
+  return Math.min(1, row.after / row.before);
+}
+
+export async function readSavingCurve(clickhouse: Pick<ClickHouse, "query">): Promise<SavingCurve> {
+  const lasting = await readLasting(clickhouse);
+  return savingCurve(await clickhouse.query(selectPast, { savingHours, matureHours, lasting }));
+}
 
 /** costs: normalised, of each arm; who is none (references as judge) costs nothing. */
 export async function readReplayCosts(
