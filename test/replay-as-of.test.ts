@@ -14,6 +14,7 @@ import { runCommand } from "../cli/run.testing.ts";
 import type { RecordOf } from "../schemas/records.ts";
 import type { Document, Example } from "../schemas/types.ts";
 import { exampleMessages } from "../serving/example-messages.ts";
+import { policiesAt } from "../serving/log-replay/prepare.ts";
 import { eventually, startSystem, type TestSystem } from "./support/system.ts";
 
 let folder: string;
@@ -76,6 +77,11 @@ async function heldBy<N extends "examples" | "documents">(prefix: string, name: 
 const recorded = (what: string, wanted: unknown): Promise<true> =>
   eventually(what, async () => (JSON.stringify(await rows()) === JSON.stringify(wanted) ? true : undefined));
 
+const policyRow = (version: number, at: number) => ({
+  ...{ name: "threshold", tenant: "", version, kind: "threshold", body: "{}", feature_version: 0, created_at: at },
+  ...{ kafka_timestamp: at, topic: "t", kafka_partition: 0, kafka_offset: version },
+});
+
 test("what was removed, changed or added since the window's beginning is as it was", async () => {
   const { session, config } = system;
   const first = ["changed", "erased", "kept", "removed", "undone"].map((id) => example(id, 0.5));
@@ -85,6 +91,7 @@ test("what was removed, changed or added since the window's beginning is as it w
   await putDocuments(session, [document("manual", "of then"), document("gone", "of then")]);
   const then = ["changed", "erased", "kept", "removed"].map((id) => ({ id, quality: 0.5 }));
   await recorded("the examples of then", then);
+  await session.clickhouse.insert("policies", [policyRow(1, Date.now())]);
   await sleep(20);
   const from = new Date().toISOString();
   await sleep(20);
@@ -102,6 +109,7 @@ test("what was removed, changed or added since the window's beginning is as it w
     { id: "new", value: example("new", 0.7) },
     { id: "undone", value: example("undone", 0.6) },
   );
+  await session.clickhouse.insert("policies", [policyRow(2, Date.now())]);
   // As precedent forget does, beside the tombstone.
   await session.clickhouse.insert("erasures", [
     { hash: erasedRequest("default", "asked-erased"), erasure_id: "e", before: null },
@@ -118,6 +126,9 @@ test("what was removed, changed or added since the window's beginning is as it w
     const [row] = await session.clickhouse.query<{ n: number }>("SELECT count() AS n FROM responses FINAL");
     return row!.n === 2 ? true : undefined;
   });
+
+  const at = Date.parse(from);
+  expect((await policiesAt({ live: session.clickhouse, at })).map(({ version }) => version)).toEqual([1]);
 
   const said = await runCommand(folder, ["replay", "log", "--json", "--keep", "--from", from]);
   if (said.code !== 0) throw new Error(said.note);

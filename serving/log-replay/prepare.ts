@@ -24,13 +24,14 @@ interface ExampleRow extends Omit<Example, "embedding" | "source" | "embeddingMo
   source_arm: string;
   source_model: string;
   source_request_id: string | null;
-  expires_at: number | null;
-  created_at: number;
+  expires_ms: number | null;
+  created_ms: number;
 }
 
+// No name of a column for what is made of it: WHERE would compare that.
 const selectExamples = `
   SELECT example_id AS id, tenant, domain, request, response, embedding, embedding_model, source_arm, source_model, source_request_id,
-    quality, bytes, replays, toUnixTimestamp64Milli(expires_at) AS expires_at, toUnixTimestamp64Milli(created_at) AS created_at
+    quality, bytes, replays, toUnixTimestamp64Milli(expires_at) AS expires_ms, toUnixTimestamp64Milli(created_at) AS created_ms
   FROM examples FINAL
   WHERE domain IN {domains:Array(String)} AND (domain, example_id) > ({domain:String}, {id:String})
     AND NOT deleted AND created_at < fromUnixTimestamp64Milli({at:Int64}, 'UTC')
@@ -73,8 +74,8 @@ const exampleOf = (row: ExampleRow, shift: number): Example => ({
   embeddingModel: row.embedding_model,
   source: { arm: row.source_arm, model: row.source_model, requestId: row.source_request_id },
   ...{ quality: row.quality, bytes: row.bytes, replays: row.replays },
-  expiresAt: row.expires_at === null ? null : row.expires_at + shift,
-  createdAt: row.created_at + shift,
+  expiresAt: row.expires_ms === null ? null : row.expires_ms + shift,
+  createdAt: row.created_ms + shift,
 });
 
 interface PolicyRow {
@@ -86,14 +87,14 @@ interface PolicyRow {
   reference: string | null;
   hash: string | null;
   feature_version: number;
-  trained_through: number | null;
+  trained_ms: number | null;
   metrics: Record<string, number>;
-  created_at: number;
+  created_ms: number;
 }
 
 const selectPolicies = `
   SELECT name, tenant, version, kind, body, reference, hash, feature_version, metrics,
-    toUnixTimestamp64Milli(trained_through) AS trained_through, toUnixTimestamp64Milli(created_at) AS created_at
+    toUnixTimestamp64Milli(trained_through) AS trained_ms, toUnixTimestamp64Milli(created_at) AS created_ms
   FROM policies FINAL
   WHERE name IN {names:Array(String)} AND created_at < fromUnixTimestamp64Milli({at:Int64}, 'UTC')
   ORDER BY name, version DESC LIMIT 1 BY name`;
@@ -101,12 +102,12 @@ const selectPolicies = `
 /** The versions of router, threshold and helpfulness model that were in force. */
 export async function policiesAt({ live, at }: Omit<Beginning, "shift">): Promise<Policy[]> {
   const rows = await live.query<PolicyRow>(selectPolicies, { names: [ROUTER, THRESHOLD, PROXY], at });
-  return rows.map(({ feature_version, trained_through, created_at, ...row }) => ({
+  return rows.map(({ feature_version, trained_ms, created_ms, ...row }) => ({
     ...row,
     featureVersion: feature_version,
-    trainedThrough: trained_through,
+    trainedThrough: trained_ms,
     revertOf: null,
-    createdAt: created_at,
+    createdAt: created_ms,
   }));
 }
 
