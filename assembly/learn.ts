@@ -9,6 +9,7 @@ import { routerPrior } from "../policies/prior.ts";
 import { createLearnReport } from "../operators/pass-reports.ts";
 import { createPublish } from "../operators/publish/publish.ts";
 import { createRowCounts } from "../operators/row-counts.ts";
+import { BUDGET } from "../policies/budget.ts";
 import { THRESHOLD } from "../policies/threshold.ts";
 import { ROUTER } from "../policies/router.ts";
 import { longestTtlMs } from "../config/sections/cache.ts";
@@ -24,6 +25,7 @@ import { createSingleton, type Lease } from "../runtime/singleton.ts";
 import { openJudgePass } from "./learn-judge.ts";
 import { reusePass } from "./learn-reuse.ts";
 import { REUSE } from "../policies/reuse.ts";
+import { budgetPass } from "./learn-budget.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
 import type { SessionOf } from "../serving/session.ts";
@@ -51,7 +53,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       kafka,
       codec,
       topic: topic("policies"),
-      names: [ROUTER, THRESHOLD, PROXY, REUSE],
+      names: [ROUTER, THRESHOLD, PROXY, REUSE, BUDGET],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
@@ -73,6 +75,8 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
     ];
     // Not health's business: an arm that nobody watches is off within the hour (policies/reuse.ts).
     loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
+    if (config.memory.budget === "learnt" && config.cache.enabled)
+      loops.push(repeat(opened(budgetPass(learning)), { ...timing, everyMs: config.memory.everyMs }));
     const producer = kafka.plainProducer();
     if (config.cache.enabled)
       loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));

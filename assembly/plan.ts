@@ -9,6 +9,8 @@ import type { ArmConfig } from "../config/schema.ts";
 import { tenantWeight } from "../config/tenants.ts";
 import { openDocuments } from "../connections/documents/lmdb.ts";
 import { loadProxy } from "../connections/proxy/onnx.ts";
+import { createBudgetTable } from "../policies/budget.ts";
+import { fixedSplit } from "../config/sections/memory.ts";
 import { createPlacementTable, type PlacementMode } from "../policies/placement.ts";
 import { createReuseTable, REUSE } from "../policies/reuse.ts";
 import { createReuseMetrics } from "../metrics/reuse.ts";
@@ -97,6 +99,10 @@ export async function startPlan(
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
   const onReuse = createReuseMetrics(session.metrics);
 
+  const budget = createBudgetTable(fixedSplit(config));
+  const learnsBudget = config.memory.budget === "learnt";
+  let onSplit: (bytes: number) => void = () => undefined;
+
   const policyTable = followTable({
     kafka,
     codec,
@@ -105,11 +111,12 @@ export async function startPlan(
     record: "policies",
     apply: (changes) => {
       for (const { key, value } of changes) {
-        for (const table of [policies, shadows, placements, reuse])
+        for (const table of [policies, shadows, placements, reuse, ...(learnsBudget ? [budget] : [])])
           if (value === null) table.remove(key);
           else table.apply(value);
       }
       helpfulness.apply(changes);
+      onSplit(budget.current().responses);
       onReuse.domains(reuse.figures());
       const { policy, problem } = policies.current();
       policyMetrics.version(ROUTER, policy.version);
@@ -122,7 +129,12 @@ export async function startPlan(
   held.setMode(mode()); // it may have changed meanwhile
   const { embedder, pool } = held;
   await held.restored();
-  const answers = config.cache.enabled ? await holdAnswers(session, log) : undefined;
+  const answers = config.cache.enabled ? await holdAnswers(session, budget.current().responses, log) : undefined;
+  if (answers !== undefined) {
+    onSplit = answers.resize;
+    // Another may have come while what is kept was read.
+    onSplit(budget.current().responses);
+  }
   await documents.caughtUp;
   await atMost(proxyMs, helpfulness.settled());
   log.info(

@@ -10,6 +10,7 @@ import { milliseconds, name } from "./sections/common.ts";
 import { curate, references } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
+import { memory } from "./sections/memory.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
 
@@ -77,6 +78,7 @@ export const configSchema = z
     curate: curate.prefault({}),
     /** Answers to exact repeats. */
     cache: cache.prefault({}),
+    memory: memory.prefault({}),
     limits: limits.prefault({}),
     /**
      * Rows are inserted when there are batchRows of them, or batchMs after the first; where storing

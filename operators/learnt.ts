@@ -1,6 +1,8 @@
 // The values that flow through learn: what aggregate reads, what solve makes of it, what publish
 // makes a version of.
 import type { Posterior } from "../algorithms/bandit.ts";
+import type { Moved } from "../algorithms/byte-budget.ts";
+import type { BudgetBody } from "../policies/budget.ts";
 import type { ArmPosterior } from "../policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
@@ -96,4 +98,24 @@ export interface ReuseCase {
   /** Milliseconds since the epoch. */
   at: number;
   wrong: boolean;
+}
+
+/** What a step of bytes more would save and one less would cost, in costs of answers. */
+export interface MarginalWorth {
+  gain: number;
+  loss: number;
+}
+
+export interface MemoryWorth {
+  responses: MarginalWorth;
+  examples: MarginalWorth;
+}
+
+/** A step of bytes moved, or none. */
+export interface BudgetSplit {
+  before: BudgetBody;
+  /** The same where nothing moves. */
+  split: BudgetBody;
+  moved: Moved;
+  worth: MemoryWorth;
 }

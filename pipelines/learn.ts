@@ -1,13 +1,14 @@
 // learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
 // threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
-// becomes a version of the policy reuse; answers that nobody rated are judged. One process of many
-// (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off
-// anywhere and be done twice.
+// becomes a version of the policy reuse; answers that nobody rated are judged; what bytes are worth
+// becomes one of the policy budget. One process of many (runtime/singleton.ts) does it, again and
+// again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
 import type { Aggregate } from "../operators/aggregate/aggregate.ts";
 import type { JudgingAgenda } from "../operators/judge/unrated.ts";
-import type { ChosenThreshold, ReuseCase, Solved } from "../operators/learnt.ts";
+import type { BudgetSplit, ChosenThreshold, ReuseCase, Solved } from "../operators/learnt.ts";
 import type { Published } from "../operators/publish/publish.ts";
+import { createSplit, type SplitRules } from "../operators/solve/budget.ts";
 import { createSolve, type SolveDependencies } from "../operators/solve/solve.ts";
 import type { Retracted } from "../operators/retract/retract.ts";
 import { createJudgeReuse, type JudgeReuseDependencies, type ReuseDomains } from "../operators/solve/reuse.ts";
@@ -34,6 +35,13 @@ export interface JudgeUnratedDependencies {
   agenda: () => Promise<JudgingAgenda>;
   /** How many were judged. */
   judgeAll: (agenda: JudgingAgenda) => Promise<number>;
+}
+
+export interface LearnBudgetDependencies {
+  /** Of the split in force. */
+  measure: () => Promise<Pick<BudgetSplit, "before" | "worth">>;
+  rules: SplitRules;
+  publish: (split: BudgetSplit) => Promise<Policy | null>;
 }
 
 const declaration = {
@@ -75,14 +83,17 @@ export const judgeUnrated = pass<JudgeUnratedDependencies>()
   .step("judge-unrated", ({ judgeAll }) => async (agenda) => ({ judged: await judgeAll(agenda) }))
   .end();
 
+/** Of the version that was published, if one was. */
+export const learnBudget = pass<LearnBudgetDependencies>()
+  .step("memory-worth", ({ measure }) => measure)
+  .step("split-budget", createSplit)
+  .step("publish-budget", ({ publish }) => async ({ split }) => ({ published: await publish(split) }))
+  .end();
+
 export const learn = {
   ...declaration,
   ...router,
-  operators: [
-    ...router.operators,
-    ...learnThreshold.operators,
-    ...retractAnswers.operators,
-    ...learnReuse.operators,
-    ...judgeUnrated.operators,
-  ],
+  operators: [router, learnThreshold, retractAnswers, learnReuse, judgeUnrated, learnBudget].flatMap(
+    ({ operators }) => operators,
+  ),
 } as const;

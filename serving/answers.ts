@@ -24,12 +24,15 @@ const cleanMs = 250;
 
 export interface HeldAnswers {
   recall: Pick<RecallAnswerDependencies, "kept" | "underWay" | "ttlMs" | "sampled" | "onResult">;
+  /** Another share of the bytes is in force. */
+  resize(bytes: number): void;
   stop(): Promise<void>;
 }
 
 /** Resolves when what was kept before is there, or after some seconds. */
 export async function holdAnswers(
   session: SessionOf<{ tables: ["answers", "ClickHouse"] }>,
+  budgetBytes: number,
   log: Logger,
 ): Promise<HeldAnswers> {
   const { kafka, codec, clickhouse, topic } = session;
@@ -39,7 +42,7 @@ export async function holdAnswers(
   const underWay = createUnderWay({
     ...{ outcomes: createLeaderOutcomes(clickhouse), followers: cache.followers, clock, log },
   });
-  const policy = createPolicy(cache.policy, cache.budgetBytes);
+  const policy = createPolicy(cache.policy, budgetBytes);
   const kept = createKeptAnswers({ policy, clock, onAnswer: underWay.answered });
   await atMost(restoreMs.asked, restoreAsked(clickhouse, kept, log));
   const reader = followTable({
@@ -61,6 +64,7 @@ export async function holdAnswers(
   sweep.unref();
   return {
     recall: { kept, underWay, ttlMs: ttlOf(cache), sampled: cache.sampled, onResult: metrics.count },
+    resize: kept.resize,
     async stop() {
       clearInterval(sweep);
       await reader.stop();

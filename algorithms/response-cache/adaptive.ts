@@ -4,7 +4,16 @@
 // and now and then the cache adopts the half-life of the shadow that lost least.
 import { createContents, type Contents, type Held } from "./contents.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
-import { ADMITTED, checkAnswer, checkCapacity, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";
+import {
+  ADMITTED,
+  checkAnswer,
+  checkCapacity,
+  HIT,
+  MISS,
+  NOT_ADMITTED,
+  type Id,
+  type ResizableCachePolicy,
+} from "./policy.ts";
 import { createRecencyList, type Linked } from "./recency.ts";
 
 export interface AdaptiveOptions {
@@ -14,7 +23,7 @@ export interface AdaptiveOptions {
   outsidePerEntry?: number;
 }
 
-export interface Adaptive extends CachePolicy {
+export interface Adaptive extends ResizableCachePolicy {
   /** The half-life in force, in requests. */
   halfLife(): number;
   /** Ids that something is known of. */
@@ -53,10 +62,11 @@ const sampleEvery = 4;
 const leastOutside = 64;
 
 export function createAdaptive(
-  capacity: number,
+  initial: number,
   { halfLives = [Infinity, 64, 16, 4], outsidePerEntry = 8 }: AdaptiveOptions = {},
 ): Adaptive {
-  checkCapacity(capacity);
+  checkCapacity(initial);
+  let capacity = initial;
   const queries = new Map<Id, Query>();
   /** Not held, least recently asked for first. */
   const outside = createRecencyList<Query>();
@@ -216,6 +226,17 @@ export function createAdaptive(
       outside.touch(query);
       bound();
       return true;
+    },
+    resize(bytes) {
+      checkCapacity(bytes);
+      capacity = bytes;
+      const entries = live.heap.nodes().length;
+      const victims = live.setCapacity(capacity);
+      if (victims.length > 0 && shadows.length === 0) startShadows(entries);
+      for (const { contents } of shadows) contents.setCapacity(capacity / every);
+      for (const { query } of victims) outside.touch(query);
+      bound();
+      return victims.map(({ id }) => id);
     },
     has: (id) => (queries.get(id)?.live.at ?? -1) >= 0,
     used: live.used,

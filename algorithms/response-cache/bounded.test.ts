@@ -33,6 +33,30 @@ it("every policy tells of all that leaves: who follows its decisions holds what 
     );
 });
 
+it("every policy may be made smaller and larger, and never holds more than it may", () => {
+  const step = fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 70 }), fc.option(fc.integer({ min: 0, max: 120 })));
+  for (const create of made)
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
+        const policy = create();
+        const held = new Set<unknown>();
+        let capacity = 60;
+        for (const [id, size, resized] of steps) {
+          for (const gone of policy.arrive(id).evicted) held.delete(gone);
+          const { admitted, evicted } = policy.answered(id, size, 1);
+          if (admitted) held.add(id);
+          else held.delete(id);
+          for (const gone of evicted) held.delete(gone);
+          if (resized !== null) for (const gone of policy.resize((capacity = resized))) held.delete(gone);
+          expect(policy.used()).toBeLessThanOrEqual(capacity);
+          expect(policy.count()).toBe(held.size);
+        }
+        for (const id of held) expect(policy.has(id as number)).toBe(true);
+      }),
+      { numRuns: 40 },
+    );
+});
+
 it("does not take up again, when it begins anew, what had grown too large", () => {
   const policy = createBounded(createLru, 10, { least: 4, outsidePerEntry: 1 });
   policy.arrive("grown");

@@ -1,7 +1,7 @@
 // A policy that remembers every id it ever heard of, made fit for a process that never ends: when
 // it knows of too many, another one takes its place, which begins with what is held. What was known
 // of the ids outside is lost then.
-import type { Admission, Arrival, CachePolicy, CreatePolicy, Id } from "./policy.ts";
+import type { Admission, Arrival, CreatePolicy, Id, ResizableCachePolicy } from "./policy.ts";
 
 interface Held {
   size: number;
@@ -11,9 +11,10 @@ interface Held {
 /** outsidePerEntry: ids known at most, for each that is held; never fewer than `least`. */
 export function createBounded(
   create: CreatePolicy,
-  capacity: number,
+  initial: number,
   { outsidePerEntry = 2, least = 4_096 } = {},
-): CachePolicy & { known(): number } {
+): ResizableCachePolicy & { known(): number } {
+  let capacity = initial;
   let policy = create(capacity);
   const known = new Set<Id>();
   const held = new Map<Id, Held>();
@@ -63,6 +64,10 @@ export function createBounded(
     remove(id) {
       held.delete(id);
       return policy.remove(id);
+    },
+    resize(bytes) {
+      capacity = bytes;
+      return renew();
     },
     has: (id) => policy.has(id),
     used: () => policy.used(),

@@ -15,13 +15,16 @@ export interface Contents<N extends Held> {
   /** Displaces the entries of least worth, whatever they are worth. Null: larger than the cache. */
   force(node: N, worth: number): readonly N[] | null;
   remove(node: N): void;
+  /** Another capacity; the entries of least worth leave until the rest fits. */
+  setCapacity(bytes: number): readonly N[];
   /** A held entry's size changed: it leaves when it does not fit any more. True: it left. */
   resize(node: N, size: number): boolean;
 }
 
 const NONE: readonly never[] = [];
 
-export function createContents<N extends Held>(capacity: number): Contents<N> {
+export function createContents<N extends Held>(initial: number): Contents<N> {
+  let capacity = initial;
   const heap = createHeap<N>();
   let used = 0;
   const take = (node: N): void => {
@@ -68,6 +71,16 @@ export function createContents<N extends Held>(capacity: number): Contents<N> {
       return victims;
     },
     remove: take,
+    setCapacity(bytes) {
+      capacity = bytes;
+      const victims: N[] = [];
+      while (used > capacity) {
+        const next = heap.first()!;
+        take(next);
+        victims.push(next);
+      }
+      return victims;
+    },
     resize(node, size) {
       used += size - node.size;
       node.size = size;

@@ -3,7 +3,7 @@ import { knapsack } from "../knapsack.ts";
 import { createAdaptive } from "./adaptive.ts";
 import { createGdsf, createLec1, createLecm, createLfu, createLru } from "./baselines.ts";
 import { createBounded } from "./bounded.ts";
-import type { CachePolicy, CreatePolicy } from "./policy.ts";
+import type { CreatePolicy, ResizableCachePolicy } from "./policy.ts";
 import { createVsocb } from "./vsocb.ts";
 
 export type PolicyName = "adaptive" | "vsocb" | "lecm" | "lec1" | "gdsf" | "lfu" | "lru";
@@ -20,5 +20,5 @@ const others: Readonly<Record<Exclude<PolicyName, "adaptive">, CreatePolicy>> = 
 };
 
 /** capacity: bytes. Ids that are not held are remembered, at most two for each that is. */
-export const createPolicy = (name: PolicyName, capacity: number): CachePolicy =>
+export const createPolicy = (name: PolicyName, capacity: number): ResizableCachePolicy =>
   name === "adaptive" ? createAdaptive(capacity, { outsidePerEntry: 2 }) : createBounded(others[name], capacity);

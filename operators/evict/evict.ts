@@ -15,7 +15,7 @@ export interface EvictDependencies {
   solver: Solver;
   rules: {
     /** Of texts and embeddings. */
-    budgetBytes: () => number;
+    budgetBytes: () => Promise<number>;
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;
     /** A use by a cheaper arm counts as an offload from this quality on. */
@@ -89,7 +89,7 @@ export function createEvict({
     if (expired.length > 0) return expired.map(({ id, domain }) => ({ id, domain, value: null, reason: "expired" }));
     const [weight] = await clickhouse.query<{ bytes: number }>(selectWeight);
     const bytes = Number(weight?.bytes ?? 0);
-    const budgetBytes = rules.budgetBytes();
+    const budgetBytes = await rules.budgetBytes();
     if (bytes <= budgetBytes) return [];
     const rivals = await clickhouse.query<Rival>(selectRivals, {
       now,

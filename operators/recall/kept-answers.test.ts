@@ -63,6 +63,20 @@ describe("kept answers", () => {
     expect(kept.find("k49")).toBeUndefined();
   });
 
+  it("drops what has no room any more when it is made smaller, and takes more when larger", () => {
+    const { kept } = cacheOf(3_500);
+    for (const key of ["a", "b", "c"]) {
+      kept.find(key);
+      kept.apply(key, anAnswer());
+    }
+    expect(kept.figures()).toMatchObject({ entries: 3, left: { evicted: 0 } });
+    kept.resize(1_500);
+    expect(kept.figures()).toMatchObject({ entries: 1, left: { evicted: 2 } });
+    kept.resize(3_500);
+    kept.apply("d", anAnswer());
+    expect(kept.figures().entries).toBe(2);
+  });
+
   it("keeps answers that cost nothing", () => {
     const { kept } = cacheOf();
     kept.apply("k", anAnswer({ cost: 0 }));

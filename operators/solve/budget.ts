@@ -1,0 +1,32 @@
+// Splits the bytes for answers and examples anew: one step at most, from the memory that loses the
+// least to the one that gains the most. Asks nobody.
+import { moveBytes } from "../../algorithms/byte-budget.ts";
+import type { BudgetBody } from "../../policies/budget.ts";
+import type { BudgetSplit, MemoryWorth } from "../learnt.ts";
+
+export interface SplitRules {
+  /** Shares of all bytes: what a memory keeps, and what moves at once. */
+  floor: number;
+  step: number;
+}
+
+/** A gain must be so many times the loss: what is measured is noisy. */
+const margin = 1.2;
+
+const total = ({ responses, examples }: BudgetBody): number => responses + examples;
+
+/** Bytes that move at once. */
+export const stepOf = (split: BudgetBody, rules: SplitRules): number => Math.floor(total(split) * rules.step);
+
+export const createSplit =
+  ({ rules }: { rules: SplitRules }) =>
+  ({ worth, before }: { worth: MemoryWorth; before: BudgetBody }): { split: BudgetSplit } => {
+    const floor = Math.floor(total(before) * rules.floor);
+    const memories = (["responses", "examples"] as const).map((name) => ({
+      ...{ name, bytes: before[name], floor },
+      ...worth[name],
+    }));
+    const moved = moveBytes(memories, { step: stepOf(before, rules), margin });
+    const { responses = before.responses, examples = before.examples } = Object.fromEntries(moved.bytes);
+    return { split: { before, split: { responses, examples }, moved, worth } };
+  };
