@@ -3,7 +3,7 @@
 // are read.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { embeddingModelFolder } from "../config/assets.ts";
+import { embeddingModelFolder, pageFolder } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
@@ -14,6 +14,10 @@ import { createFeedbackTokens } from "../gateway/feedback-token.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
 import { createPlaces } from "../gateway/places.ts";
 import { createReplies } from "../gateway/replies.ts";
+import { createMayLook } from "../gateway/page/access.ts";
+import { addFiles, readFiles } from "../gateway/page/files.ts";
+import { addLive } from "../gateway/page/live.ts";
+import { addPageRoutes } from "../gateway/page/routes.ts";
 import { addCancel } from "../gateway/routes/cancel.ts";
 import { addChat } from "../gateway/routes/chat.ts";
 import { addEmbeddings } from "../gateway/routes/embeddings.ts";
@@ -29,6 +33,8 @@ import { gateway } from "../pipelines/gateway.ts";
 import { followTable } from "../runtime/table.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
+import { openDashboard } from "./dashboard.ts";
+import type { Session } from "./session.ts";
 
 /** Where clients look for it, unless it is configured. */
 const usualPort = 7717;
@@ -39,7 +45,10 @@ export interface RunningGateway extends RunningStage {
   baseUrl: string;
 }
 
-export async function startGateway(session: SessionOf<typeof gateway>, instance: string): Promise<RunningGateway> {
+export async function startGateway(
+  session: SessionOf<typeof gateway> & Pick<Session, "connections">,
+  instance: string,
+): Promise<RunningGateway> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
   const { maxBodyBytes, maxOpen, acceptMs } = config.gateway;
@@ -68,8 +77,9 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
     },
   });
   const embedder = openEmbedder(config, log);
+  const dashboard = openDashboard(session);
   const close = (): Promise<unknown> =>
-    Promise.all([replies.stop(), keyReader.stop(), producer.close(), embedder.close()]);
+    Promise.all([replies.stop(), keyReader.stop(), producer.close(), embedder.close(), dashboard.stop()]);
 
   const cancel = createCancel({ send, codec, topic: topic("cancels"), log, clock });
   const ask = createAsk({
@@ -80,8 +90,9 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
   const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: clock });
   const access = createAccess(keys);
+  const mustBeAdmin = createAdminAccess(keys);
   const callerOf = addAccess(server, {
-    ...{ callerOf: access, mustBeAdmin: createAdminAccess(keys), feedbackBy: createTokenAccess(tokens, access) },
+    ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) },
   });
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
@@ -94,6 +105,10 @@ export async function startGateway(session: SessionOf<typeof gateway>, instance:
   addRequests(server, { callerOf, clickhouse });
   addCancel(server, { callerOf, cancel, places });
   addHealth(server, replies.health);
+  const looking = { mayLook: createMayLook(mustBeAdmin), dashboard };
+  addPageRoutes(server, looking);
+  addLive(server, looking);
+  addFiles(server, readFiles(pageFolder()));
   const listening = keyReader.caughtUp.then(() => listen(server, config.gateway, usualPort));
   const url = await listening.catch(async (error: unknown) => {
     await close();

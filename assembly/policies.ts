@@ -4,14 +4,19 @@ import { learn } from "../pipelines/learn.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
 import { createPolicyLog, policyWriterId, type PolicyLog } from "../policies/log.ts";
 import type { Policies } from "../policies/append.ts";
-import type { Session } from "./session.ts";
+import type { SessionOf } from "../serving/session.ts";
 import { groupName } from "../serving/stage.ts";
+
+type PolicySession = SessionOf<{ tables: ["policies", "ClickHouse"]; outputs: ["policies"] }>;
 
 /**
  * As the writer of a policy beside the learner, who is fenced and comes back by itself. Close it
  * soon.
  */
-export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: Session, name: string): PolicyLog {
+export function openPolicyLog(
+  { kafka, codec, clickhouse, config, topic, log }: PolicySession,
+  name: string,
+): PolicyLog {
   const { prefix } = config.kafka;
   // The learner has the same id, and commits offsets of its group.
   const reach = { groups: [groupName(prefix, learn.name)], topics: [topic("policies")] };
@@ -38,7 +43,7 @@ export function openPolicyLog({ kafka, codec, clickhouse, config, topic, log }: 
   };
 }
 
-export const policiesOf = (session: Session): Policies => ({
+export const policiesOf = (session: PolicySession): Policies => ({
   clickhouse: session.clickhouse,
   open: (name) => openPolicyLog(session, name),
 });

@@ -2,6 +2,7 @@
 // models are in models.ts.
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -23,3 +24,6 @@ export const embeddingModelName = "all-MiniLM-L6-v2";
 export function embeddingModelFolder(environment: Environment = process.env): string {
   return join(cacheFolder(environment), "models", embeddingModelName);
 }
+
+/** Folder with the built files of the web page. */
+export const pageFolder = (): string => fileURLToPath(new URL("../build/page", import.meta.url));

@@ -97,8 +97,11 @@ export interface Access {
   feedbackBy: CallerOf;
 }
 
+/** Health, and the page, whose routes ask by its own rule (page/access.ts). */
+const isApi = (url = ""): boolean => url !== "/healthz" && url !== "/" && !url.startsWith("/page/");
+
 /**
- * Asks at every request but those for health, before its body is read; gives what routes ask by.
+ * Asks at every request of the API, before its body is read; gives what routes ask by.
  */
 export function addAccess(
   server: FastifyInstance,
@@ -109,7 +112,7 @@ export function addAccess(
     try {
       const { url } = incoming.routeOptions;
       if (url?.startsWith(adminPrefix) === true) mustBeAdmin(incoming);
-      else if (url !== "/healthz") callers.set(incoming, (url === feedbackPath ? feedbackBy : callerOf)(incoming));
+      else if (isApi(url)) callers.set(incoming, (url === feedbackPath ? feedbackBy : callerOf)(incoming));
       done();
     } catch (error) {
       done(error as Error);

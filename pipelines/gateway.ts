@@ -7,9 +7,10 @@ export const gateway = {
   serves: "HTTP",
   // Its group shares the reply partitions among the gateways.
   sources: ["responses"],
-  // Its own partitions alone, as they are assigned; who may ask; and what a request's owner may ask
-  // about it.
-  tables: ["responses", "deltas", "keys", "ClickHouse"],
+  // Its own partitions alone, as they are assigned; who may ask; what a request's owner may ask
+  // about it; and for the page, while somebody looks at it, what is decided and answered.
+  tables: ["responses", "deltas", "keys", "decisions", "policies", "ClickHouse"],
   operators: ["accept", "ask", "stream", "answer", "cancel"],
-  outputs: ["requests", "cancels", "feedback"],
+  // policies: an old version again, where somebody says so on the page.
+  outputs: ["requests", "cancels", "feedback", "policies"],
 } as const satisfies StageDescription;

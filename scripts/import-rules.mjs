@@ -78,10 +78,19 @@ export const modules = [
     },
   },
   {
+    name: "dashboard",
+    about: "the web page and its queries; the gateway serves it through dashboard/port.ts",
+    imports: ["schemas", "algorithms", "connections", "policies", "serving"],
+    only: { connections: ["port", "errors"] },
+  },
+  {
     name: "gateway",
     about: "OpenAI-compatible HTTP front end: bodies, keys, streams; talks to Kafka like any client",
-    imports: ["schemas", "algorithms", "config", "connections", "runtime", "metrics", "pipelines", "serving"],
-    only: { connections: ["port", "errors"] },
+    imports: [
+      ...["schemas", "algorithms", "config", "connections"],
+      ...["runtime", "metrics", "pipelines", "serving", "dashboard"],
+    ],
+    only: { connections: ["port", "errors"], dashboard: ["port"] },
   },
   {
     name: "stack",
@@ -104,7 +113,18 @@ export const modules = [
     about: "only wires: opens connections and puts pipelines on the runtime",
     imports: [
       ...["schemas", "algorithms", "config", "connections", "store", "arms"],
-      ...["runtime", "metrics", "policies", "operators", "pipelines", "serving", "gateway", "stack", "jobs"],
+      ...[
+        "runtime",
+        "metrics",
+        "policies",
+        "operators",
+        "pipelines",
+        "serving",
+        "dashboard",
+        "gateway",
+        "stack",
+        "jobs",
+      ],
     ],
   },
   {
@@ -220,4 +240,5 @@ export const packages = [
     within: ["metrics/**", "gateway/**"],
     use: "metrics/health.ts and gateway/server.ts",
   },
+  { packages: ["preact", "preact/*", "uplot", "uplot/*"], within: ["dashboard/page/**"], use: "the page" },
 ];

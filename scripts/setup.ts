@@ -10,6 +10,7 @@ import { defaultModel, namedByArms, namedModel, type NamedModel } from "../confi
 import { ensureServers, hasServers } from "../stack/install.ts";
 import { buildLlama } from "./build-llama.ts";
 import { buildFaissNode, buildNative } from "./build-native.ts";
+import { buildPage } from "./build-page.ts";
 import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
 import { withLock } from "./lock.ts";
 import { fetchModel, megabytes, modelState, requantiseModel } from "./models.ts";
@@ -35,7 +36,7 @@ export interface SetUpOptions {
 }
 
 /** What begins at once, in this order; each resolves when it is there. */
-export type SetUpParts = Readonly<Record<"servers" | "embedding" | "indexes" | "llama", Promise<void>>>;
+export type SetUpParts = Readonly<Record<"servers" | "embedding" | "indexes" | "llama" | "page", Promise<void>>>;
 
 /**
  * Rejects when something that can't be done without is missing; FAISS can be (the exact index takes
@@ -61,6 +62,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
     servers: servers ? part("servers", () => ensureEmbeddedServers(stackFolder, progress)) : Promise.resolve(),
     embedding: part("embedding", () => ensureEmbeddingModel(progress)),
     indexes: part("indexes", () => ensureIndexes(flat, progress)),
+    page: part("page", () => ensurePage(progress)),
     llama: llama ? part("llama", () => ensureLlama(progress, scattered, models)) : Promise.resolve(),
   };
 }
@@ -78,6 +80,12 @@ async function ensureEmbeddedServers(folder: string, progress: Progress): Promis
 async function ensureEmbeddingModel(progress: Progress): Promise<void> {
   if (hasEmbeddingModel()) return there("embedding model", progress);
   await progress.task("embedding model", makeEmbeddingModel);
+}
+
+async function ensurePage(progress: Progress): Promise<void> {
+  const { fresh } = await buildPage();
+  if (fresh) progress.line("✓ page: built");
+  else there("page", progress);
 }
 
 /** One after the other: each may have to install libfaiss, and apt-get runs once at a time. */

@@ -71,6 +71,7 @@ async function vitest(project, { more = {}, args = [] } = {}) {
 async function checks() {
   await Promise.all([
     check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
+    check("types of the page", ["node_modules/typescript/bin/tsc", "-p", "dashboard/page"]),
     check("nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
     check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
   ]);

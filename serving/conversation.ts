@@ -3,7 +3,15 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { ArmScore, Message, StepTiming } from "../schemas/types.ts";
 
 export interface Conversation {
-  request: { id: string; tenant: string; domain: string; messages: Message[]; createdAt: number };
+  request: {
+    id: string;
+    tenant: string;
+    domain: string;
+    messages: Message[];
+    /** Ids of those that it named. */
+    documents: string[];
+    createdAt: number;
+  };
   decision?:
     | {
         /** cache: a kept answer was given, and no arm chosen; absent: an arm was. */
@@ -55,8 +63,16 @@ export interface Conversation {
         source: string;
         /** Before the one that answered, in order. */
         failedArms: { arm: string; code: string; attempts: number }[];
+        /** How long it was planned and waited; first token and total count from its arrival. */
+        planMs: number;
+        queueMs: number;
+        firstTokenMs: number | null;
         totalMs: number;
         promptTokens: number;
+        /** Of the prompt: from linked KV caches, of these computed again, and computed as usual. */
+        linkedTokens: number;
+        recomputedTokens: number;
+        prefilledTokens: number;
         completionTokens: number;
         cost: number;
         /** What an answer given from the cache had cost. */
@@ -114,7 +130,7 @@ export async function findConversation(
   tenant: string,
 ): Promise<Conversation | null> {
   const [request] = await clickhouse.query<Of<"request">>(
-    `SELECT request_id AS id, tenant, domain, messages, toUnixTimestamp64Milli(created_at) AS createdAt
+    `SELECT request_id AS id, tenant, domain, messages, documents, toUnixTimestamp64Milli(created_at) AS createdAt
      FROM requests FINAL WHERE request_id = {id:String} AND tenant = {tenant:String}`,
     { id, tenant },
   );
@@ -129,7 +145,8 @@ export async function findConversation(
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(
-      `SELECT status, text, arm, model, failed_arms AS failedArms, source, total_ms AS totalMs, prompt_tokens AS promptTokens, completion_tokens AS completionTokens,
+      `SELECT status, text, arm, model, failed_arms AS failedArms, source, plan_ms AS planMs, queue_ms AS queueMs, first_token_ms AS firstTokenMs, total_ms AS totalMs,
+              prompt_tokens AS promptTokens, linked_tokens AS linkedTokens, recomputed_tokens AS recomputedTokens, prefilled_tokens AS prefilledTokens, completion_tokens AS completionTokens,
               cost, saved_cost AS savedCost, error_code AS errorCode, error_message AS errorMessage FROM responses FINAL WHERE ${its} AND NOT duplicate`,
     ),
     one<Of<"alternative">>(

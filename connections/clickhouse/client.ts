@@ -22,13 +22,15 @@ export interface ClickHouseClientConfig {
   requestTimeoutMs?: number;
   /** Calls in flight at once; the others wait. */
   maxConnections?: number;
+  /** The server refuses whatever writes, takes longer, or gives more rows. */
+  readOnly?: { seconds: number; rows: number };
 }
 
 /** Shorter than the server's keep-alive, or a socket it has just closed would be used again. */
 const idleSocketMs = 2_000;
 
 export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
-  const maxConnections = config.maxConnections ?? 8;
+  const { readOnly, maxConnections = 8 } = config;
   const client = createClient({
     url: config.url,
     username: config.username,
@@ -50,6 +52,10 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
       max_partitions_per_insert_block: "0",
       // An INSERT through a Distributed table returns when the shards have the rows.
       distributed_foreground_insert: 1,
+      ...(readOnly === undefined
+        ? {}
+        : // 2: settings may still be given, as these are.
+          { readonly: "2", max_execution_time: readOnly.seconds, max_result_rows: String(readOnly.rows) }),
     },
     log: { LoggerClass: SilentLogger },
   });

@@ -1,0 +1,51 @@
+// What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
+// the writer of policies beside the learner, for the way back.
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import { createDashboard } from "../dashboard/dashboard.ts";
+import type { StageGroup } from "../dashboard/health.ts";
+import type { Dashboard } from "../dashboard/port.ts";
+import type { gateway } from "../pipelines/gateway.ts";
+import { topology } from "../pipelines/topology.ts";
+import type { Topic, TopicName } from "../schemas/records.ts";
+import type { SessionOf } from "../serving/session.ts";
+import { groupName, stageName } from "../serving/stage.ts";
+import { policiesOf } from "./policies.ts";
+import type { Session } from "./session.ts";
+
+const limits = { seconds: 10, rows: 50_000 };
+const connections = 4;
+
+export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session, "connections">): Dashboard {
+  const { config, kafka, codec, topic, log, arms } = session;
+  const clickhouse = createClickHouse({
+    ...session.connections.clickhouse,
+    ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
+  });
+  const { prefix } = config.kafka;
+  const stages = (): StageGroup[] =>
+    topology.flatMap(({ name, sources }) => {
+      const topics = sources.filter((source): source is TopicName => source !== "ClickHouse");
+      const of = (arm?: string): StageGroup => ({
+        stage: stageName(name, arm),
+        group: groupName(prefix, name, arm),
+        topics: topics.map((one) => topic(one, arm)),
+      });
+      if (topics.length === 0 || name === "gateway" || name === "replay") return [];
+      if (!topics.includes("work")) return [of()];
+      return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
+    });
+  const dashboard = createDashboard({
+    clickhouse,
+    policies: policiesOf(session),
+    health: { kafka, stages },
+    live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
+    clock: Date.now,
+  });
+  return {
+    ...dashboard,
+    async stop() {
+      await dashboard.stop();
+      await clickhouse.close();
+    },
+  };
+}

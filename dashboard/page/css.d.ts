@@ -1,0 +1,2 @@
+// Style sheets are the bundler's; a script gets nothing of them.
+declare module "*.css";

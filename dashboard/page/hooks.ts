@@ -1,0 +1,98 @@
+// What views share: data that is loaded, and loaded again while the page is looked at; where in the
+// page we are; light or dark.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { get, type Refused } from "./api.ts";
+
+export interface Loaded<T> {
+  data: T | undefined;
+  error: Refused | Error | undefined;
+  reload: () => void;
+}
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** `everyMs`: absent: once. A newer question takes the older one's place. */
+export function useData<T>(path: string, query: Query = {}, everyMs?: number): Loaded<T> {
+  const [data, setData] = useState<T>();
+  const [error, setError] = useState<Refused | Error>();
+  const asking = useRef<AbortController | undefined>(undefined);
+  const key = JSON.stringify([path, query]);
+  const load = useCallback((): void => {
+    asking.current?.abort();
+    const mine = (asking.current = new AbortController());
+    get<T>(path, query, mine.signal).then(
+      (found) => {
+        setData(found);
+        setError(undefined);
+      },
+      (cause: unknown) => {
+        if (!mine.signal.aborted) setError(cause instanceof Error ? cause : new Error(String(cause)));
+      },
+    );
+  }, [key]);
+  useEffect(() => {
+    load();
+    if (everyMs === undefined) return () => asking.current?.abort();
+    const timer = setInterval(() => {
+      if (!document.hidden) load();
+    }, everyMs);
+    return () => {
+      clearInterval(timer);
+      asking.current?.abort();
+    };
+  }, [load, everyMs]);
+  return { data, error, reload: load };
+}
+
+export interface Place {
+  view: string;
+  query: URLSearchParams;
+}
+
+function placeNow(): Place {
+  const [view = "", query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  return { view: view === "" ? "requests" : view, query: new URLSearchParams(query) };
+}
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(placeNow);
+  useEffect(() => {
+    const moved = (): void => setPlace(placeNow());
+    addEventListener("hashchange", moved);
+    return () => removeEventListener("hashchange", moved);
+  }, []);
+  return place;
+}
+
+export const linkTo = (view: string, query: Readonly<Record<string, string>> = {}): string => {
+  const text = new URLSearchParams(query).toString();
+  return `#/${view}${text === "" ? "" : `?${text}`}`;
+};
+
+export type Theme = "light" | "dark";
+const themeName = "precedent.theme";
+
+/** The system's until somebody chooses. */
+export function useTheme(): [Theme, () => void] {
+  const system = (): Theme => (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const [theme, setTheme] = useState<Theme>(() => (localStorage.getItem(themeName) as Theme | null) ?? system());
+  useEffect(() => {
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    const follow = (): void => {
+      if (localStorage.getItem(themeName) === null) setTheme(system());
+    };
+    media.addEventListener("change", follow);
+    return () => media.removeEventListener("change", follow);
+  }, []);
+  useEffect(() => {
+    document.documentElement.dataset["theme"] = theme;
+  }, [theme]);
+  const toggle = useCallback(() => {
+    setTheme((before) => {
+      const next = before === "dark" ? "light" : "dark";
+      localStorage.setItem(themeName, next);
+      return next;
+    });
+  }, []);
+  return [theme, toggle];
+}

@@ -1,0 +1,144 @@
+// The page: its views, the way between them, keys of the keyboard, and the form for an admin key.
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Refused, useKey } from "./api.ts";
+import { Arms } from "./arms.tsx";
+import { armColour } from "./colours.ts";
+import { Examples } from "./examples.tsx";
+import { Health } from "./health.tsx";
+import { linkTo, useData, usePlace, useTheme, type Place } from "./hooks.ts";
+import { Shortcuts, useKeyboard } from "./keyboard.tsx";
+import { Problem } from "./parts.tsx";
+import { Policies } from "./policies.tsx";
+import { Explain } from "./request.tsx";
+import { Requests, type Names } from "./requests.tsx";
+import { Values } from "./values.tsx";
+import "./main.css";
+
+export const views = ["requests", "arms", "policies", "examples", "comparison", "health"] as const;
+
+const titles: Readonly<Record<(typeof views)[number], string>> = {
+  requests: "Requests",
+  arms: "Arms",
+  policies: "Policies",
+  examples: "Examples",
+  comparison: "Comparison",
+  health: "Health",
+};
+
+const none: Names = { arms: [], domains: [], tenants: [] };
+
+function Page() {
+  const place = usePlace();
+  const [theme, toggle] = useTheme();
+  const [helping, setHelping] = useState(false);
+  const { data: names, error, reload } = useData<Names>("names", {}, 30_000);
+  for (const name of names?.arms ?? []) armColour(name);
+  useKeyboard({ views, toggle, help: () => setHelping(true) });
+  useEffect(() => {
+    document.title = `${titles[place.view as "arms"] ?? "Request"} · Precedent`;
+  }, [place.view]);
+  return (
+    <>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}
+      >
+        To the content
+      </a>
+      <header class="top">
+        <a class="brand" href={linkTo("requests")}>
+          <img src="/page/files/icon.svg" alt="" width="20" height="20" />
+          Precedent
+        </a>
+        <nav aria-label="Views">
+          {views.map((view) => (
+            <a
+              key={view}
+              href={linkTo(view)}
+              aria-current={
+                place.view === view || (view === "requests" && place.view === "request") ? "page" : undefined
+              }
+            >
+              {titles[view]}
+            </a>
+          ))}
+        </nav>
+        <button
+          type="button"
+          class="plain"
+          title="Shortcuts (?)"
+          aria-label="Shortcuts"
+          onClick={() => setHelping(true)}
+        >
+          ?
+        </button>
+        <button type="button" class="plain" id="theme" title="Light or dark (t)" onClick={toggle}>
+          {theme === "dark" ? "Light" : "Dark"}
+        </button>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {error instanceof Refused && error.needsKey ? (
+          <KeyForm error={error} onKey={reload} />
+        ) : error instanceof Refused && error.status < 429 ? (
+          <Problem error={error} />
+        ) : (
+          <View place={place} names={names ?? none} theme={theme} />
+        )}
+      </main>
+      {helping && <Shortcuts onClose={() => setHelping(false)} />}
+    </>
+  );
+}
+
+function View({ place: { view, query }, names, theme }: { place: Place; names: Names; theme: string }) {
+  switch (view) {
+    case "request":
+      return <Explain key={query.toString()} id={query.get("id") ?? ""} tenant={query.get("tenant") ?? ""} />;
+    case "arms":
+      return <Arms theme={theme} />;
+    case "policies":
+      return <Policies />;
+    case "examples":
+      return <Examples id={query.get("id") ?? ""} />;
+    case "comparison":
+      return <Values />;
+    case "health":
+      return <Health />;
+    default:
+      return <Requests names={names} />;
+  }
+}
+
+function KeyForm({ error, onKey }: { error: Refused; onKey: () => void }) {
+  const [key, setKey] = useState("");
+  return (
+    <form
+      class="key"
+      onSubmit={(event) => {
+        event.preventDefault();
+        useKey(key.trim() === "" ? null : key.trim());
+        setKey("");
+        onKey();
+      }}
+    >
+      <h2>Admin key</h2>
+      <p>{error.message}</p>
+      <label>
+        <span>Key</span>
+        <input type="password" autocomplete="off" value={key} onInput={(event) => setKey(event.currentTarget.value)} />
+      </label>
+      <button type="submit" class="primary">
+        Look
+      </button>
+      <p class="note">It is kept in this tab alone, until it is closed, and sent as a header.</p>
+    </form>
+  );
+}
+
+const root = document.getElementById("page");
+if (root !== null) {
+  root.textContent = "";
+  render(<Page />, root);
+}

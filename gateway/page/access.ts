@@ -1,0 +1,39 @@
+// Who may look at the page's data: operators. Without API keys that is whoever is on this machine,
+// under its own name; with keys, whoever has an admin key. A page of another site may ask nothing,
+// and change nothing.
+import type { Incoming, MustBeAdmin } from "../access.ts";
+import { ApiError } from "../errors.ts";
+
+/** Throws ApiError. */
+export type MayLook = (incoming: Incoming) => void;
+
+export function createMayLook(mustBeAdmin: MustBeAdmin): MayLook {
+  return function mayLook(incoming) {
+    mustBeAdmin(incoming);
+    fromThisSite(incoming);
+  };
+}
+
+/** Throws ApiError where a browser says that another site asks. */
+function fromThisSite({ headers }: Incoming): void {
+  const site = headers["sec-fetch-site"];
+  const { origin } = headers;
+  if ((site === undefined || site === "same-origin" || site === "none") && (origin === undefined || isOwn(headers)))
+    return;
+  throw new ApiError({ status: 403, code: "cross_site", message: "Only the page itself may ask this." });
+}
+
+/** What changes something needs the origin: browsers send it with every POST. Throws ApiError. */
+export function sameOrigin({ headers }: Incoming): void {
+  if (isOwn(headers)) return;
+  throw new ApiError({
+    ...{ status: 403, code: "cross_site" },
+    message: "What changes something needs the header Origin of the page itself.",
+  });
+}
+
+function isOwn({ origin, host }: Incoming["headers"]): boolean {
+  if (typeof origin !== "string" || typeof host !== "string") return false;
+  // TLS may end in front of the gateway.
+  return origin === `http://${host}` || origin === `https://${host}`;
+}

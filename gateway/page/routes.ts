@@ -1,0 +1,93 @@
+// The page's questions as JSON. The browser names what it wants by a few checked parameters;
+// whatever becomes of them in SQL is the dashboard's.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { PolicyRefused, type Dashboard } from "../../dashboard/port.ts";
+import { ApiError, badRequest } from "../errors.ts";
+import { createLookUps } from "../lookups.ts";
+import { unknownRequest } from "../routes/requests.ts";
+import { sameOrigin, type MayLook } from "./access.ts";
+import { setHeaders } from "./headers.ts";
+
+export interface PageDependencies {
+  mayLook: MayLook;
+  dashboard: Dashboard;
+}
+
+const text = z.string().max(500).optional();
+const time = z.coerce.number().int().min(0).max(8_640_000_000_000_000).optional();
+const filter = z.strictObject({
+  ...{ search: text, tenant: text, domain: text, arm: text, source: text },
+  state: z.enum(["ok", "failed", "refused", "open"]).optional(),
+  ...{ from: time, before: time },
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+});
+const named = z.strictObject({ id: z.string().min(1).max(1_000), tenant: z.string().min(1).max(500) });
+const span = z.strictObject({ from: time, until: time });
+const policy = z.strictObject({ name: text });
+const search = z.strictObject({ search: text });
+const example = z.strictObject({ id: z.string().min(1).max(200) });
+const nothing = z.strictObject({});
+const name = z.string().min(1).max(200);
+const reverting = z.strictObject({ name, version: z.number().int().min(1).max(Number.MAX_SAFE_INTEGER) });
+const resuming = z.strictObject({ name });
+
+const hourMs = 3_600_000;
+
+export function addPageRoutes(server: FastifyInstance, { mayLook, dashboard }: PageDependencies): void {
+  const lookUp = createLookUps();
+  const answer = (path: string, work: (query: unknown) => Promise<unknown>): void => {
+    server.get(`/page/api/${path}`, async (incoming, reply) => {
+      mayLook(incoming);
+      return send(reply, await lookUp(() => work(incoming.query)));
+    });
+  };
+  const change = (path: string, work: (body: unknown) => Promise<unknown>): void => {
+    server.post(`/page/api/${path}`, async (incoming: FastifyRequest, reply) => {
+      mayLook(incoming);
+      sameOrigin(incoming);
+      return send(reply, await lookUp(() => work(incoming.body).catch(refused)));
+    });
+  };
+
+  answer("requests", (query) => dashboard.requests(checked(filter, query)));
+  answer("request", async (query) => {
+    const { id, tenant } = checked(named, query);
+    const found = await dashboard.request(id, tenant);
+    if (found === null) throw unknownRequest();
+    return found;
+  });
+  answer("overview", (query) => {
+    const { until = Date.now(), from = until - hourMs } = checked(span, query);
+    return dashboard.overview(from, until);
+  });
+  answer("policies", (query) => dashboard.policies(checked(policy, query).name));
+  answer("examples", (query) => dashboard.examples(checked(search, query).search ?? ""));
+  answer("example-uses", (query) => dashboard.uses(checked(example, query).id));
+  answer("values", (query) => (checked(nothing, query), dashboard.values()));
+  answer("health", (query) => (checked(nothing, query), dashboard.health()));
+  answer("names", (query) => (checked(nothing, query), dashboard.names()));
+  change("revert", (body) => {
+    const wanted = checked(reverting, body);
+    return dashboard.revert(wanted.name, wanted.version);
+  });
+  change("resume", (body) => dashboard.resume(checked(resuming, body).name));
+}
+
+function send(reply: FastifyReply, value: unknown): FastifyReply {
+  setHeaders(reply);
+  return reply.send(value);
+}
+
+/** Throws ApiError. */
+function checked<T>(schema: z.ZodType<T>, value: unknown): T {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw badRequest(issue?.message ?? "This is no valid question.", issue?.path.map(String).join("."));
+}
+
+function refused(error: unknown): never {
+  if (!(error instanceof PolicyRefused)) throw error;
+  throw new ApiError({ status: 409, code: "policy_refused", message: error.message });
+}
