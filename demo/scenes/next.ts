@@ -11,6 +11,10 @@ export const next: Scene = async ({ screen, client, stages }) => {
       'npx precedent ask -d shell "count the lines of all python files"',
       'npx precedent sql "SELECT question, arm, probability, text FROM outcomes ORDER BY created_at DESC LIMIT 5"',
     ],
+    [
+      "the page of it: http://127.0.0.1:7717/; and as any OpenAI client asks",
+      `curl -s http://127.0.0.1:7717/v1/chat/completions -H 'content-type: application/json' -d '{"model": "auto", "messages": [{"role": "user", "content": "list hidden files"}], "precedent": {"domain": "shell"}}'`,
+    ],
     ["why a request was answered as it was", `npx precedent explain ${client.last ?? "REQUEST_ID"}`],
     ...(stages.has("learn")
       ? [["what the router has learnt, version by version", "npx precedent policy history"] as const]
