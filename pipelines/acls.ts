@@ -60,8 +60,10 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
   const followed = tables.flatMap(full);
   const ofArms = sources.includes("work");
   const own = group(name);
-  // The gateway writes as any client does, and record knows where it was by its rows.
-  const transactional = stage.serves === undefined && (alone || !outputs.includes("ClickHouse"));
+  const reverts = stage.serves !== undefined && outputs.includes("policies");
+  // The gateway writes as any client does, but for policies that go back by its page; record knows
+  // where it was by its rows.
+  const transactional = reverts || (stage.serves === undefined && (alone || !outputs.includes("ClickHouse")));
   const prefixed = (resource: Acl["resource"], at: string, operation: AclOperation): Acl => ({
     ...{ ...may, resource, name: at, pattern: "prefixed", operations: [operation] },
   });
@@ -83,7 +85,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
     ...followed.map((at) => prefixed("group", `reader.${at}.`, "Read")),
     // Who publishes policies shares an id with whoever reverts one: each fences the other.
     ...(transactional
-      ? [prefixed("transactional-id", name === "learn" ? `${topic("policies")}.` : `${own}.`, "Write")]
+      ? [prefixed("transactional-id", name === "learn" || reverts ? `${topic("policies")}.` : `${own}.`, "Write")]
       : []),
   ];
 }
