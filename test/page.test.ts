@@ -313,7 +313,11 @@ describe("explain and figures", () => {
 const twoVersions = (): Promise<PolicyVersion[]> =>
   system.eventually("two versions of the router", async () => {
     const found = await get<PolicyVersion[]>("policies", { name: "router" });
-    return found.length > 1 ? found : undefined;
+    if (found.length > 1) return found;
+    // What was said at once became one version: more is said for another.
+    const { id } = await ask("Where is my order?", { fresh: true });
+    await post("/v1/feedback", { request_id: id, kind: "thumbs", value: 1 });
+    return undefined;
   });
 
 describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "string" ? `: ${browser}` : ""}`, () => {
