@@ -167,7 +167,8 @@ describe("pairs to import", () => {
     const example = toExample(pair, options, Float32Array.of(1, 0), "m", 5);
     expect(example).toMatchObject({ tenant: "t", domain: "t/shell", quality: 1, embeddingModel: "m", createdAt: 5 });
     expect(example.embedding.readFloatLE(0)).toBe(1);
-    expect(example.bytes).toBe(4 + 2 + 8);
+    // Text, and two bytes for each of the two dimensions.
+    expect(example.bytes).toBe(4 + 2 + 4);
     expect(toExample(pair, options, Float32Array.of(1, 0), "m", 9).id).toBe(example.id);
     expect(toExample({ ...pair, domain: "other" }, options, Float32Array.of(1, 0), "m", 9).id).not.toBe(example.id);
   });

@@ -441,13 +441,15 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
   });
 });
 
+interface Found {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[];
+}
+
 /** Serious and critical ones, by axe. */
 async function violations(page: Page, axe: string): Promise<string[]> {
   // Evaluated by the debugger, which no policy of the page concerns.
   await page.evaluate(await readFile(axe, "utf8"));
-  const result = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
-    violations: { id: string; impact: string; nodes: { html: string }[] }[];
-  };
+  const result = await page.evaluate<Found>("axe.run(document, { resultTypes: ['violations'] })");
   return result.violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id} ${nodes[0]?.html.slice(0, 160) ?? ""}`);

@@ -216,7 +216,9 @@ const resources = { topic: "Topic", group: "Group", "transactional-id": "Transac
 
 /** learn and curate find nothing to do in so short a time. */
 const working: readonly StageName[] = ["plan", "generate", "record", "gateway"];
-/** What only cancels, feedback, the page, inline and second arms, pairs, failures and KV caches use. */
+/**
+ * What only cancels, feedback, the page, inline and second arms, pairs, failures and KV caches use.
+ */
 const idle = [
   ...["gateway Write cancels", "gateway Write feedback"],
   // The page, while somebody looks, or takes a policy back.
