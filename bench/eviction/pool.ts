@@ -82,7 +82,7 @@ function swap(values: number[], a: number, b: number): void {
   [values[a], values[b]] = [values[b]!, values[a]!];
 }
 
-export function shuffle(values: number[], random: Random): number[] {
+function shuffle(values: number[], random: Random): number[] {
   for (let i = values.length - 1; i > 0; i--) swap(values, i, at(random, i + 1));
   return values;
 }

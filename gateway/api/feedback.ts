@@ -59,7 +59,7 @@ export function feedbackOf(body: unknown, { tenant, id, now }: FeedbackOf): Feed
 }
 
 /** Of all feedback that came with a token: so it can be withdrawn at once. */
-export const tokenAuthor = "feedback-token";
+const tokenAuthor = "feedback-token";
 
 /**
  * What the token of one response allows: what a person says of that answer. Throws ApiError for
