@@ -22,7 +22,7 @@ export interface PrefixChunk {
 export interface KvEntry {
   /** Hash of format, convention, prefix and tokens: 64 hexadecimal digits. */
   key: string;
-  /** Hash of format and tokens. */
+  /** Hash of format, sharing domain and tokens. */
   chunk: string;
   convention: Convention;
   /** Of the chunk itself. */

@@ -55,6 +55,7 @@ describe("call", () => {
       {
         ...{ requestId: "r1", tenant: linked.record.request.tenant, pieces: linked.prompt.pieces },
         ...{ params: linked.record.request.params, deadline: NOW + 120_000 },
+        caching: { domain: linked.record.decision.domain, keep: true },
       },
     ]);
     expect(emits(outcome)).toEqual([

@@ -111,6 +111,7 @@ describe("call of an inline arm", () => {
     expect(calls).toEqual([
       {
         ...{ requestId: "r1", tenant: "acme", pieces: composed.work.pieces, params: composed.work.request.params },
+        caching: { domain: composed.work.decision.domain, keep: true },
         deadline: NOW + 120_000,
       },
     ]);
