@@ -9,7 +9,7 @@ import { messageParts } from "../messages.ts";
 export interface PromptChunk extends Range {
   kind: "system" | "document" | "example";
   id: string | null;
-  /** Its text is the arm's own, from the configuration. */
+  /** Its text is the arm's own, from the configuration, and nothing stands before it. */
   configured: boolean;
 }
 
@@ -67,7 +67,7 @@ export function chunkPrompt(
       // document is its own.
       if (open !== undefined && previous?.kind === kind && kind !== "document" && previous.id === id)
         open.end = range.end;
-      else chunks.push({ kind, id, configured: kind === "system" && isConfigured, ...range });
+      else chunks.push({ kind, id, configured: chunks.length === 0 && kind === "system" && isConfigured, ...range });
       previous = piece;
     }
   }

@@ -67,7 +67,7 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     const next = isAnswer ? fallback?.next(work) : undefined;
     const asked = {
       ...{ requestId, tenant, pieces, params, deadline: notAfter },
-      caching: { domain: work.decision.domain, keep: privacy.cache },
+      caching: { domain: work.decision.domain, keep: privacy.cache && privacy.share },
       ...(passthrough !== null && { passthrough }),
       ...(linkPolicy && { linkPolicy }),
       ...(next && { replaceable: true }),
