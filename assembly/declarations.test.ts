@@ -18,7 +18,8 @@ const filesOf = (stage: string): string[] =>
   [
     `pipelines/${stage}.ts`,
     `assembly/${stage}.ts`,
-    ...(stage === "learn" ? ["assembly/learn-helpfulness.ts"] : []),
+    ...(stage === "learn" ? ["assembly/learn-helpfulness.ts", "assembly/learn-judge.ts"] : []),
+    ...(stage === "gateway" ? ["assembly/dashboard.ts"] : []),
     ...(stage === "replay" ? ["serving/replay.ts", "serving/replay-run.ts"] : []),
   ].map((file) => root + file);
 

@@ -55,8 +55,25 @@ export async function writeHolder(file: string, holder: Holder): Promise<void> {
   await writeAtomically(file, JSON.stringify(holder));
 }
 
-/** Readers see the old text or the new one, never a part. */
-export async function writeAtomically(file: string, text: string, mode = 0o600): Promise<void> {
+/** Writes of this process that are under way, by file. */
+const writing = new Map<string, Promise<void>>();
+
+/**
+ * Readers see the old text or the new one, never a part. Of several writes of a process the last
+ * one asked for stands in the end.
+ */
+export function writeAtomically(file: string, text: string, mode = 0o600): Promise<void> {
+  const before = writing.get(file)?.catch(() => undefined);
+  const written = (before ?? Promise.resolve()).then(() => replaceFile(file, text, mode));
+  const done = (): void => {
+    if (writing.get(file) === written) writing.delete(file);
+  };
+  writing.set(file, written);
+  written.then(done, done);
+  return written;
+}
+
+async function replaceFile(file: string, text: string, mode: number): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.${process.pid}.tmp`;
   try {
