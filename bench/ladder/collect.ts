@@ -18,7 +18,7 @@ import { produceExamples } from "../support/examples.ts";
 import { commit } from "../support/machine.ts";
 import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
 import { onStack, serverPids } from "../support/stack.ts";
-import { significant } from "../support/statistics.ts";
+import { median, significant } from "../support/statistics.ts";
 import { armsConfig, rungs } from "./arms.ts";
 import { answerCode } from "../../algorithms/answer-code.ts";
 import type { Item } from "./data.ts";
@@ -156,12 +156,13 @@ async function askAll(
 /** Requests that need no model, as many at a time as a busy system has. */
 async function measureOverhead(items: readonly Item[], client: Client, used: Used): Promise<Overhead> {
   const waiting = items.map(({ request }) => request);
-  const ask = async (question: string): Promise<void> => {
+  const ask = async (question: string): Promise<number> => {
     const { response } = await client.ask(question, { arm: noModel, timeoutMs });
     if (response.status !== "ok") throw new Error(`no answer without a model: ${response.error?.message ?? ""}`);
+    return response.timings.total;
   };
-  // The embedder and the index are warm by then.
-  for (const question of waiting.splice(0, inFlight)) await ask(question);
+  const alone: number[] = [];
+  for (const question of waiting.splice(0, inFlight)) alone.push(await ask(question));
   const [requests, before] = [waiting.length, used()];
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await ask(next);
@@ -169,7 +170,9 @@ async function measureOverhead(items: readonly Item[], client: Client, used: Use
   await Promise.all(Array.from({ length: inFlight }, lane));
   const after = used();
   const each = (name: "ours" | "servers"): number => significant((after[name] - before[name]) / requests);
-  return { ours: each("ours"), servers: each("servers"), requests, in_flight: inFlight };
+  // The embedder and the index are warm in the second half.
+  const alone_ms = significant(median(alone.slice(inFlight / 2)));
+  return { ours: each("ours"), servers: each("servers"), requests, in_flight: inFlight, alone_ms };
 }
 
 type Used = () => Row["cpu"];

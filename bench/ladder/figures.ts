@@ -3,7 +3,7 @@ import { splitmix64 } from "../../algorithms/random.ts";
 import type { Measured } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, significant } from "../support/statistics.ts";
-import { type ArmName, armNames, keyOf, type Row } from "./log.ts";
+import { type ArmName, armNames, keyOf, routedNames, type Row } from "./log.ts";
 import {
   always,
   armsOf,
@@ -29,6 +29,8 @@ export interface Overhead {
   servers: number;
   requests: number;
   in_flight: number;
+  /** From its arrival to its response, one at a time, median. */
+  alone_ms: number;
 }
 
 export interface Effort {
@@ -53,23 +55,27 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
   const more = overhead === null ? 0 : overhead.ours + overhead.servers;
   const logged = items.map((item): Round => {
     const rows = armNames.map((arm) => rowOf(item, arm)!);
+    // The nearest example is the same whoever is shown it, and what is known of it, too.
+    const shown = rowOf(item, "large-5")!;
     return {
-      contexts: rows.map(({ context }) => context),
-      quality: rows.map(({ quality }) => quality),
-      cpu: rows.map(({ cpu }) => cpu.model + more),
+      contexts: [...rows, shown].map(({ context }) => context),
+      quality: [...rows.map(({ quality }) => quality), shown.copy ?? 0],
+      cpu: [...rows.map(({ cpu }) => cpu.model + more), more],
     };
   });
-  const arms = armsOf(armNames, logged);
+  const arms = armsOf(routedNames, logged);
   const rounds = withCosts(logged, arms);
   const qualities = rounds.map(({ quality }) => quality);
   const cpus = rounds.map(({ cpu }) => cpu);
-  const unit = Math.max(...armNames.map((_, arm) => mean(cpus.map((row) => row[arm]!))));
+  const unit = Math.max(...routedNames.map((_, arm) => mean(cpus.map((row) => row[arm]!))));
   const baseline = armNames.indexOf(large);
   // The baseline is the model called directly, without anything of ours.
   const baselineCpu = mean(cpus.map((row) => row[baseline]! - more));
   const won = wins(rounds, baseline);
-  const firsts = items.map((item) => armNames.map((arm) => rowOf(item, arm)!.firstTokenMs ?? 0));
-  const copies = items.map((item) => rowOf(item, "large-5")!.copy ?? 0);
+  const firsts = items.map((item) => [
+    ...armNames.map((arm) => rowOf(item, arm)!.firstTokenMs ?? 0),
+    overhead?.alone_ms ?? 0,
+  ]);
 
   const summary = (choices: Choices) => {
     const [quality, win] = [expected(choices, qualities), expected(choices, won)];
@@ -82,10 +88,10 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
       ttft_ratio: significant(mean(expected(choices, firsts)) / mean(firsts.map((row) => row[baseline]!))),
     };
   };
-  const constants = Object.fromEntries(armNames.map((name, arm) => [name, summary(always(rounds, arm))]));
+  const constants = Object.fromEntries(routedNames.map((name, arm) => [name, summary(always(rounds, arm))]));
   const priced = costWeights.map((weight) => {
     const values = valuesOf(rounds, weight, unit);
-    const each = armNames.map((_, arm) => expected(always(rounds, arm), values));
+    const each = routedNames.map((_, arm) => expected(always(rounds, arm), values));
     const means = each.map(mean);
     const best = means.indexOf(Math.max(...means));
     const cold = replayCold(rounds, arms, weight, effort);
@@ -105,7 +111,7 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
         loop_stream: stream.length === 0 ? null : significant(streamed),
         stream_gain: stream.length === 0 ? null : significant(streamGain),
         best_constant: significant(means[best]!),
-        best_constant_arm: armNames[best]!,
+        best_constant_arm: routedNames[best]!,
         random: significant(mean(expected(atRandom(rounds), values))),
         oracle: significant(mean(expected(oracle(values), values))),
         cold_gain_low: significant(coldGain.low),
@@ -128,11 +134,6 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
       router:
         "its policy and learner replayed over a log of real answers: each arm answered each request through Kafka, selection and linking",
       arms: constants,
-      copy: {
-        ...interval("quality", copies),
-        win_rate: significant(mean(items.map((_, i) => half(copies[i]!, qualities[i]![baseline]!)))),
-        cpu_s: overhead === null ? null : significant(more),
-      },
       overhead,
       worth: Object.fromEntries(priced.map(({ weight, worth }) => [String(weight), worth])),
       by_weight: priced.map(({ weight, warm }) => ({ lambda_c: weight, ...warm })),
@@ -149,7 +150,7 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
     reasons: {
       ...(effort.stream === 0 ? { weights_won_stream: "a quick run replays no stream" } : {}),
       ...Object.fromEntries(armNames.map((arm) => [`caches.${arm}`, "it was asked no request a second time"])),
-      ...(overhead === null ? { overhead: "this log has no measurement of it", "copy.cpu_s": "no overhead" } : {}),
+      ...(overhead === null ? { overhead: "this log has no measurement of it" } : {}),
       ...(headline === undefined
         ? Object.fromEntries(
             ["throughput_ratio", "throughput_lambda_c", "win_rate", "win_rate_low", "ttft_ratio"].map((name) => [
@@ -161,8 +162,6 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
     },
   };
 }
-
-const half = (one: number, other: number): number => (one > other ? 1 : one === other ? 0.5 : 0);
 
 /** Mean, with an interval over the requests. */
 function interval<N extends string>(name: N, values: readonly number[]) {

@@ -8,6 +8,9 @@ import { readLines } from "../support/samples.ts";
 export const armNames = ["smol-5", "half-5", "large-0", "large-5"] as const;
 export type ArmName = (typeof armNames)[number];
 
+/** And the answer of the nearest example as it stands, which asks no model. */
+export const routedNames = [...armNames, "reuse"] as const;
+
 /** What an answer was worth and what it took; no text. */
 export interface Row {
   /** Place of the request in the sample. */
