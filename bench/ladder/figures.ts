@@ -29,8 +29,8 @@ export interface Overhead {
   servers: number;
   requests: number;
   in_flight: number;
-  /** From its arrival to its response, one at a time, median. */
-  alone_ms: number;
+  /** From its arrival to its response, one at a time, median; absent in logs of before 0c2baa2. */
+  alone_ms?: number;
 }
 
 export interface Effort {
@@ -80,12 +80,14 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
   const summary = (choices: Choices) => {
     const [quality, win] = [expected(choices, qualities), expected(choices, won)];
     const cpu = mean(expected(choices, cpus));
+    const first = mean(expected(choices, firsts)) / mean(firsts.map((row) => row[baseline]!));
+    const timed = overhead?.alone_ms !== undefined || choices.every((row) => row.at(-1) === 0);
     return {
       ...interval("quality", quality),
       cpu_s: significant(cpu),
       throughput_ratio: significant(baselineCpu / cpu),
       ...interval("win_rate", win),
-      ttft_ratio: significant(mean(expected(choices, firsts)) / mean(firsts.map((row) => row[baseline]!))),
+      ttft_ratio: timed ? significant(first) : null,
     };
   };
   const constants = Object.fromEntries(routedNames.map((name, arm) => [name, summary(always(rounds, arm))]));
@@ -151,6 +153,9 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
       ...(effort.stream === 0 ? { weights_won_stream: "a quick run replays no stream" } : {}),
       ...Object.fromEntries(armNames.map((arm) => [`caches.${arm}`, "it was asked no request a second time"])),
       ...(overhead === null ? { overhead: "this log has no measurement of it" } : {}),
+      ...(overhead?.alone_ms === undefined
+        ? { ttft_ratio: "how long a request without a model takes was not measured when the log was made" }
+        : {}),
       ...(headline === undefined
         ? Object.fromEntries(
             ["throughput_ratio", "throughput_lambda_c", "win_rate", "win_rate_low", "ttft_ratio"].map((name) => [
