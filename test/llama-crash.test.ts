@@ -58,7 +58,7 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
 
   test("a response says what it took: tokens, those found in memory, waiting, first token", async () => {
     const asked = {
-      privacy: { cache: false, share: true, fresh: true },
+      privacy: { cache: true, share: true, fresh: true },
       params: { maxTokens: 4, temperature: null, topP: null, seed: null, stop: [] },
     };
     const question = "Which command lists the files of a folder? ".repeat(12);
@@ -76,6 +76,10 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
       expect(timings.firstToken).toBeGreaterThan(0);
       expect(timings.firstToken).toBeLessThanOrEqual(timings.total);
     }
+    // Neither another tenant nor who keeps out of caches is told what was asked before.
+    const other = await system.ask(question, { ...asked, tenant: "other" });
+    const secret = await system.ask(question, { ...asked, privacy: { ...asked.privacy, cache: false } });
+    expect([other.usage, secret.usage]).toEqual([first.usage, first.usage]);
   });
 
   test("requests behind a long one count the wait as queue time", async () => {
