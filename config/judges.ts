@@ -1,18 +1,40 @@
-// What the automatic judge (learn.judge) needs of the arms that it names.
+// What the judges need of the arms that they name: that of replays of examples
+// (curate.replay.judge), and the automatic one (learn.judge).
 import type { z } from "zod";
 import type { ArmConfig } from "./sections/arms.ts";
+import { type curate, references } from "./sections/curate.ts";
 import type { learn } from "./sections/learning.ts";
 
 interface Judged {
   arms: readonly ArmConfig[];
   learn: Pick<z.infer<typeof learn>, "judge">;
+  curate: Pick<z.infer<typeof curate>, "replay">;
 }
 
+type Refuse = (path: string[], message: string) => void;
+
 /** Who judges, and who gives the other answer, must be able to. */
-export function refuseJudges(
-  { arms, learn: { judge } }: Judged,
-  refuse: (path: string[], message: string) => void,
-): void {
+export function refuseJudges(config: Judged, refuse: Refuse): void {
+  refuseReplayJudge(config, refuse);
+  refuseAutomaticJudge(config, refuse);
+}
+
+function refuseReplayJudge({ arms, curate }: Judged, refuse: Refuse): void {
+  const { judge, schedule } = curate.replay;
+  if (schedule !== undefined && judge === undefined)
+    refuse(["curate", "replay", "schedule"], "nobody judges: set curate.replay.judge as well");
+  if (judge === undefined || judge.startsWith(references)) return;
+  const arm = arms.find(({ name }) => name === judge);
+  if (arm === undefined)
+    refuse(
+      ["curate", "replay", "judge"],
+      `"${judge}" is no arm; ${references}FILE, or one of ${arms.map(({ name }) => name).join(", ")}`,
+    );
+  if (arm?.type === "reuse")
+    refuse(["curate", "replay", "judge"], `"${judge}" reuses answers and can't compare two of them`);
+}
+
+function refuseAutomaticJudge({ arms, learn: { judge } }: Judged, refuse: Refuse): void {
   const named = (key: "arm" | "reference"): ArmConfig | undefined => {
     const arm = arms.find(({ name }) => name === judge[key]);
     if (judge[key] !== undefined && arm === undefined)

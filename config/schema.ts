@@ -7,7 +7,7 @@ import { refuseJudges } from "./judges.ts";
 import { armSchema } from "./sections/arms.ts";
 import { cache } from "./sections/cache.ts";
 import { milliseconds, name } from "./sections/common.ts";
-import { curate, references } from "./sections/curate.ts";
+import { curate } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
 import { memory } from "./sections/memory.ts";
@@ -122,14 +122,7 @@ export const configSchema = z
     if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
     if (reusing.length > 0 && reusing.length === config.arms.length)
       refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
-    const { judge, schedule } = config.curate.replay;
-    if (schedule !== undefined && judge === undefined)
-      refuse(["curate", "replay", "schedule"], "nobody judges: set curate.replay.judge as well");
-    if (judge !== undefined && !judge.startsWith(references) && !names.includes(judge))
-      refuse(["curate", "replay", "judge"], `"${judge}" is no arm; ${references}FILE, or one of ${names.join(", ")}`);
     refuseJudges(config, refuse);
-    if (config.arms.some((arm) => arm.type === "reuse" && arm.name === judge))
-      refuse(["curate", "replay", "judge"], `"${judge}" reuses answers and can't compare two of them`);
     const fallback = config.routing.defaultArm;
     if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);

@@ -18,15 +18,16 @@ export type BudgetBody = z.infer<typeof bodySchema>;
 
 export const encodeBudgetBody = (body: BudgetBody): string => JSON.stringify(bodySchema.parse(body));
 
-const total = ({ responses, examples }: BudgetBody): number => responses + examples;
+/** Of all memories. */
+export const bytesOfAll = ({ responses, examples }: BudgetBody): number => responses + examples;
 
 /** The body, or why this process can't use the record. */
 export function decodeBudgetPolicy(record: Policy, fixed: BudgetBody): BudgetBody | PolicyProblem {
   const decoded = decodePolicyBody(record, bodySchema, { name: BUDGET, kind: BUDGET_KIND });
   if ("problem" in decoded) return decoded;
-  if (total(decoded.body) === total(fixed)) return decoded.body;
+  if (bytesOfAll(decoded.body) === bytesOfAll(fixed)) return decoded.body;
   return {
-    problem: `${BUDGET} ${record.version} splits ${total(decoded.body)} bytes; ${total(fixed)} are configured`,
+    problem: `${BUDGET} ${record.version} splits ${bytesOfAll(decoded.body)} bytes; ${bytesOfAll(fixed)} are configured`,
   };
 }
 

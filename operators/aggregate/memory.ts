@@ -11,6 +11,7 @@ import { creditRetention } from "../../algorithms/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
 import type { MarginalWorth, MemoryWorth } from "../learnt.ts";
+import { costOfArm, faded, offloads, selectPoolBytes } from "../offloads.ts";
 
 export interface MemoryDependencies {
   clickhouse: Pick<ClickHouse, "query">;
@@ -28,15 +29,11 @@ const overheadBytes = 1_024;
 /** A pool is kept a little below its budget (operators/evict). */
 const fullFrom = 0.9;
 
-const faded = (at: string): string =>
-  `pow({retention:Float64}, greatest({now:Int64} - toUnixTimestamp64Milli(${at}), 0) / 3600000)`;
-const costOf = (arm: string): string =>
-  `if(mapContains({costs:Map(String, Float64)}, ${arm}), {costs:Map(String, Float64)}[${arm}], 1)`;
+const age = "toUnixTimestamp64Milli(created_at)";
 
 /** Of (id, bytes, value): what lies just beyond, and within, the most valuable so many bytes. */
 const margins = (items: string): string => `
   SELECT
-    max(upto) AS bytes,
     sumIf(value, upto > {budget:UInt64} AND upto <= {budget:UInt64} + {step:UInt64}) AS gain,
     sumIf(value, upto > {edge:UInt64} - {step:UInt64} AND upto <= {edge:UInt64}) AS loss
   FROM (
@@ -48,8 +45,8 @@ const answers = `
   SELECT concat(asked.domain, '/', asked.key) AS id, asked.repeats * asked.cost AS value,
     toUInt64(${overheadBytes} + response.bytes + request.bytes) AS bytes
   FROM (
-    SELECT domain, cache_key AS key, sum(${faded("created_at")}) - min(${faded("created_at")}) AS repeats,
-      avgIf(${costOf("arm")}, source != 'cache') AS cost, anyIf((request_id, tenant), source != 'cache') AS made
+    SELECT domain, cache_key AS key, sum(${faded(age)}) - min(${faded(age)}) AS repeats,
+      avgIf(${costOfArm("arm")}, source != 'cache') AS cost, anyIf((request_id, tenant), source != 'cache') AS made
     FROM decisions FINAL
     WHERE cache_key != '' AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
     GROUP BY domain, cache_key HAVING count() > 1 AND countIf(source != 'cache') > 0
@@ -64,16 +61,9 @@ const answers = `
   ) AS request ON request.made = asked.made`;
 
 const examples = `
-  SELECT example.id AS id, ifNull(offload.saved, 0) AS value, greatest(example.bytes, 1) AS bytes
+  SELECT example.id AS id, ifNull(offload.sum, 0) AS value, greatest(example.bytes, 1) AS bytes
   FROM (SELECT example_id AS id, bytes FROM examples FINAL WHERE NOT deleted) AS example
-  GLOBAL LEFT JOIN (
-    SELECT used.example_id AS id, sum(${faded("used.created_at")} * (${costOf("source.source_arm")} - used.arm_cost) / shown.count) AS saved
-    FROM example_use_quality AS used
-    INNER JOIN (SELECT request_id, tenant, count() AS count FROM example_use_quality GROUP BY request_id, tenant) AS shown
-      ON shown.request_id = used.request_id AND shown.tenant = used.tenant
-    GLOBAL INNER JOIN (SELECT example_id, source_arm FROM examples FINAL WHERE NOT deleted) AS source ON source.example_id = used.example_id
-    WHERE used.quality >= {offloadQuality:Float64} AND used.arm_cost < ${costOf("source.source_arm")}
-    GROUP BY used.example_id
+  GLOBAL LEFT JOIN (${offloads(`(${costOfArm("source.source_arm")} - used.arm_cost)`)}
   ) AS offload ON offload.id = example.id`;
 
 export function createMemoryWorth({ clickhouse, costs, offloadQuality, clock }: MemoryDependencies) {
@@ -81,20 +71,18 @@ export function createMemoryWorth({ clickhouse, costs, offloadQuality, clock }: 
   return async function memoryWorth(split: BudgetBody, step: number): Promise<MemoryWorth> {
     const now = clock();
     const common = { now, since: now - dayMs, retention: creditRetention, costs: new Map(costs()), step };
-    const ask = async (sql: string, budget: number, edge: number): Promise<MarginalWorth & { bytes: number }> => {
+    const ask = async (sql: string, budget: number, edge: number): Promise<MarginalWorth> => {
       const parameters = { ...common, budget, edge: Math.max(edge, step), offloadQuality };
-      const [row] = await clickhouse.query<{ bytes: number; gain: number; loss: number }>(margins(sql), parameters);
-      return { bytes: Number(row?.bytes ?? 0), gain: row?.gain ?? 0, loss: row?.loss ?? 0 };
+      const [row] = await clickhouse.query<MarginalWorth>(margins(sql), parameters);
+      return { gain: row?.gain ?? 0, loss: row?.loss ?? 0 };
     };
-    const [weight] = await clickhouse.query<{ bytes: number }>(
-      "SELECT sum(bytes) AS bytes FROM examples FINAL WHERE NOT deleted",
-    );
+    const [weight] = await clickhouse.query<{ bytes: number }>(selectPoolBytes);
     const held = Number(weight?.bytes ?? 0);
     const isFull = held >= fullFrom * split.examples;
-    const { gain, loss } = await ask(answers, split.responses, split.responses);
+    const responses = await ask(answers, split.responses, split.responses);
     const pool = await ask(examples, split.examples, isFull ? Math.min(held, split.examples) : split.examples);
     return {
-      responses: { gain, loss },
+      responses,
       examples: { gain: isFull ? Math.max(pool.gain, pool.loss) : 0, loss: pool.loss },
     };
   };

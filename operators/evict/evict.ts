@@ -8,7 +8,8 @@ import { creditRetention } from "../../algorithms/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Solver } from "../../connections/solver/port.ts";
 import type { ExampleChange } from "../example-change.ts";
-import { selectExpired, selectRivals, selectWeight } from "./statements.ts";
+import { selectPoolBytes } from "../offloads.ts";
+import { selectExpired, selectRivals } from "./statements.ts";
 
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;
@@ -87,7 +88,7 @@ export function createEvict({
     const now = clock();
     const expired = await clickhouse.query<{ id: string; domain: string }>(selectExpired, { now, limit: mostAtOnce });
     if (expired.length > 0) return expired.map(({ id, domain }) => ({ id, domain, value: null, reason: "expired" }));
-    const [weight] = await clickhouse.query<{ bytes: number }>(selectWeight);
+    const [weight] = await clickhouse.query<{ bytes: number }>(selectPoolBytes);
     const bytes = Number(weight?.bytes ?? 0);
     const budgetBytes = await rules.budgetBytes();
     if (bytes <= budgetBytes) return [];

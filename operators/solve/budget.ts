@@ -1,7 +1,7 @@
 // Splits the bytes for answers and examples anew: one step at most, from the memory that loses the
 // least to the one that gains the most. Asks nobody.
 import { moveBytes } from "../../algorithms/byte-budget.ts";
-import type { BudgetBody } from "../../policies/budget.ts";
+import { bytesOfAll, type BudgetBody } from "../../policies/budget.ts";
 import type { BudgetSplit, MemoryWorth } from "../learnt.ts";
 
 export interface SplitRules {
@@ -13,15 +13,13 @@ export interface SplitRules {
 /** A gain must be so many times the loss: what is measured is noisy. */
 const margin = 1.2;
 
-const total = ({ responses, examples }: BudgetBody): number => responses + examples;
-
 /** Bytes that move at once. */
-export const stepOf = (split: BudgetBody, rules: SplitRules): number => Math.floor(total(split) * rules.step);
+export const stepOf = (split: BudgetBody, rules: SplitRules): number => Math.floor(bytesOfAll(split) * rules.step);
 
 export const createSplit =
   ({ rules }: { rules: SplitRules }) =>
   ({ worth, before }: { worth: MemoryWorth; before: BudgetBody }): { split: BudgetSplit } => {
-    const floor = Math.floor(total(before) * rules.floor);
+    const floor = Math.floor(bytesOfAll(before) * rules.floor);
     const memories = (["responses", "examples"] as const).map((name) => ({
       ...{ name, bytes: before[name], floor },
       ...worth[name],
