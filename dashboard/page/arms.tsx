@@ -1,14 +1,14 @@
 // Arms over time: share, quality, latency, cost beside always asking the most expensive arm, what
 // the caches saved.
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { ArmStep, Overview } from "../port.ts";
 import { Chart, type Series } from "./chart.tsx";
 import { armColour } from "./colours.ts";
 import { cost, count, duration, figure, share } from "./format.ts";
-import { useData } from "./hooks.ts";
-import { Arm, Nothing, Panel, Problem, Stat } from "./parts.tsx";
+import { useData, useSpan } from "./hooks.ts";
+import { Arm, Head, Nothing, number, Panel, Problem, type Span, Stat, Time } from "./parts.tsx";
 
-const spans: readonly (readonly [label: string, ms: number])[] = [
+const spans: readonly Span[] = [
   ["15 minutes", 900_000],
   ["1 hour", 3_600_000],
   ["6 hours", 21_600_000],
@@ -22,29 +22,12 @@ const sum = (steps: readonly ArmStep[], of: (step: ArmStep) => number): number =
   steps.reduce((total, step) => total + of(step), 0);
 
 export function Arms({ theme }: { theme: string }) {
-  const [spanMs, setSpan] = useState(3_600_000);
-  const [from, setFrom] = useState(() => Date.now() - 3_600_000);
+  const { spanMs, from, setSpan } = useSpan(3_600_000);
   const { data, error } = useData<Overview>("overview", { from }, everyMs);
   return (
     <>
       <form class="filters" onSubmit={(event) => event.preventDefault()}>
-        <label>
-          <span>Time</span>
-          <select
-            value={spanMs}
-            onChange={(event) => {
-              const ms = Number(event.currentTarget.value);
-              setSpan(ms);
-              setFrom(Date.now() - ms);
-            }}
-          >
-            {spans.map(([label, ms]) => (
-              <option key={label} value={ms}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Time spans={spans} value={spanMs} onChange={setSpan} />
       </form>
       <Problem error={error} />
       {data !== undefined && <Charts overview={data} theme={theme} />}
@@ -141,32 +124,18 @@ function Charts({ overview, theme }: { overview: Overview; theme: string }) {
       </div>
       <Panel title="By arm">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Arm</th>
-              <th scope="col" class="number">
-                Answers
-              </th>
-              <th scope="col" class="number">
-                Share
-              </th>
-              <th scope="col" class="number">
-                From cache
-              </th>
-              <th scope="col" class="number">
-                Failed
-              </th>
-              <th scope="col" class="number">
-                Mean reward
-              </th>
-              <th scope="col" class="number">
-                Rated
-              </th>
-              <th scope="col" class="number">
-                Cost
-              </th>
-            </tr>
-          </thead>
+          <Head
+            columns={[
+              "Arm",
+              number("Answers"),
+              number("Share"),
+              number("From cache"),
+              number("Failed"),
+              number("Mean reward"),
+              number("Rated"),
+              number("Cost"),
+            ]}
+          />
           <tbody>
             {names.map((name) => {
               const own = arms.filter(({ arm }) => arm === name);
@@ -205,23 +174,7 @@ function Charts({ overview, theme }: { overview: Overview; theme: string }) {
 const Prefill = ({ rows }: { rows: Overview["prefill"] }) => (
   <Panel title="Linked prefill" note="Tokens of prompts, by what was computed of them.">
     <table>
-      <thead>
-        <tr>
-          <th scope="col">Arm</th>
-          <th scope="col" class="number">
-            Prompt
-          </th>
-          <th scope="col" class="number">
-            Linked
-          </th>
-          <th scope="col" class="number">
-            Computed again
-          </th>
-          <th scope="col" class="number">
-            As usual
-          </th>
-        </tr>
-      </thead>
+      <Head columns={["Arm", number("Prompt"), number("Linked"), number("Computed again"), number("As usual")]} />
       <tbody>
         {rows.map((row) => (
           <tr key={row.arm}>

@@ -1,34 +1,20 @@
 // Examples by what bettering them would gain, and how one was used.
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { ExampleRow, ExampleUse } from "../port.ts";
 import { count, figure, whole } from "./format.ts";
-import { linkTo, useData } from "./hooks.ts";
-import { Arm, Bar, Nothing, Panel, Problem } from "./parts.tsx";
+import { linkTo, useData, useSettled } from "./hooks.ts";
+import { Arm, Bar, Head, Nothing, number, Panel, Problem, Search } from "./parts.tsx";
 
 export function Examples({ id }: { id: string }) {
   const [search, setSearch] = useState("");
-  const [asked, setAsked] = useState("");
-  useEffect(() => {
-    const timer = setTimeout(() => setAsked(search.trim()), 250);
-    return () => clearTimeout(timer);
-  }, [search]);
+  const asked = useSettled(search);
   const { data, error } = useData<ExampleRow[]>("examples", { search: asked }, 30_000);
   const most = Math.max(...(data ?? []).map(({ gain }) => gain), 0);
   return (
     <>
       {id !== "" && <Uses id={id} />}
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label class="wide">
-          <span>Search</span>
-          <input
-            id="search"
-            type="search"
-            placeholder="id or words of the request"
-            maxLength={200}
-            value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </label>
+        <Search placeholder="id or words of the request" value={search} onInput={setSearch} />
       </form>
       <Problem error={error} />
       <Panel
@@ -40,28 +26,18 @@ export function Examples({ id }: { id: string }) {
         ) : (
           <div class="scroll" tabIndex={0} role="region" aria-label="Examples">
             <table class="list">
-              <thead>
-                <tr>
-                  <th scope="col">Gain</th>
-                  <th scope="col">Example</th>
-                  <th scope="col">Of</th>
-                  <th scope="col" class="number">
-                    Uses
-                  </th>
-                  <th scope="col" class="number">
-                    Rated
-                  </th>
-                  <th scope="col" class="number">
-                    Mean quality of answers
-                  </th>
-                  <th scope="col" class="number">
-                    Own quality
-                  </th>
-                  <th scope="col" class="number">
-                    Replays
-                  </th>
-                </tr>
-              </thead>
+              <Head
+                columns={[
+                  "Gain",
+                  "Example",
+                  "Of",
+                  number("Uses"),
+                  number("Rated"),
+                  number("Mean quality of answers"),
+                  number("Own quality"),
+                  number("Replays"),
+                ]}
+              />
               <tbody>
                 {(data ?? []).map((row) => (
                   <tr key={row.id} class={row.id === id ? "chosen" : ""}>
@@ -101,18 +77,7 @@ function Uses({ id }: { id: string }) {
       ) : (
         <div class="scroll" tabIndex={0} role="region" aria-label="Uses">
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Request</th>
-                <th scope="col">Arm</th>
-                <th scope="col">Similarity</th>
-                <th scope="col">Helpfulness</th>
-                <th scope="col" class="number">
-                  Quality of the answer
-                </th>
-              </tr>
-            </thead>
+            <Head columns={["Time", "Request", "Arm", "Similarity", "Helpfulness", number("Quality of the answer")]} />
             <tbody>
               {(data ?? []).map((use) => (
                 <tr key={`${use.tenant}/${use.requestId}`}>

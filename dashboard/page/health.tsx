@@ -2,7 +2,7 @@
 import type { Health as Found } from "../port.ts";
 import { ago, count, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Nothing, Panel, Problem, Stat } from "./parts.tsx";
+import { Head, Nothing, number, Panel, Problem, Stat } from "./parts.tsx";
 
 export function Health() {
   const { data, error } = useData<Found>("health", {}, 5_000);
@@ -33,18 +33,7 @@ export function Health() {
           note="Records behind a stage's position. Markers of transactions count as records, so that a stage that is done may be a few behind."
         >
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Stage</th>
-                <th scope="col">Topic</th>
-                <th scope="col" class="number">
-                  Processes
-                </th>
-                <th scope="col" class="number">
-                  Behind
-                </th>
-              </tr>
-            </thead>
+            <Head columns={["Stage", "Topic", number("Processes"), number("Behind")]} />
             <tbody>
               {data.stages.map((row) => (
                 <tr key={`${row.stage}/${row.topic}`}>
@@ -60,15 +49,7 @@ export function Health() {
         <div>
           <Panel title="Tables" note="Of the last week.">
             <table>
-              <thead>
-                <tr>
-                  <th scope="col">Table</th>
-                  <th scope="col">Newest row</th>
-                  <th scope="col" class="number">
-                    Rows of the last hour
-                  </th>
-                </tr>
-              </thead>
+              <Head columns={["Table", "Newest row", number("Rows of the last hour")]} />
               <tbody>
                 {data.tables.map((row) => (
                   <tr key={row.table}>

@@ -44,6 +44,26 @@ export function useData<T>(path: string, query: Query = {}, everyMs?: number): L
   return { data, error, reload: load };
 }
 
+const settledMs = 250;
+
+/**
+ * A text as it was when nobody had typed for a moment: a question for each letter would be many.
+ */
+export function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text.trim());
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text.trim()), settledMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
+/** So many ms, and the time that they reach back to, counted from when they were chosen. */
+export function useSpan(initialMs: number): { spanMs: number; from: number; setSpan: (ms: number) => void } {
+  const [span, setSpan] = useState(() => ({ spanMs: initialMs, from: Date.now() - initialMs }));
+  return { ...span, setSpan: (spanMs) => setSpan({ spanMs, from: Date.now() - spanMs }) };
+}
+
 export interface Place {
   view: string;
   query: URLSearchParams;

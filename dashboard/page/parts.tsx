@@ -66,6 +66,30 @@ export const Stat = ({ label, value, note }: { label: string; value: ComponentCh
   </div>
 );
 
+/** Of a table. Numbers stand to the right; a hidden name is for those who hear the page. */
+export interface Column {
+  name: string;
+  number?: boolean;
+  title?: string | undefined;
+  hidden?: boolean;
+}
+
+export const number = (name: string, title?: string): Column => ({ name, title, number: true });
+
+export const Head = ({ columns }: { columns: readonly (string | Column)[] }) => (
+  <thead>
+    <tr>
+      {columns
+        .map((column): Column => (typeof column === "string" ? { name: column } : column))
+        .map(({ name, number: isNumber = false, title, hidden = false }) => (
+          <th key={name} scope="col" class={isNumber ? "number" : undefined} title={title}>
+            {hidden ? <span class="hidden">{name}</span> : name}
+          </th>
+        ))}
+    </tr>
+  </thead>
+);
+
 export const Nothing = ({ children }: { children: ComponentChildren }) => <p class="nothing">{children}</p>;
 
 export const Problem = ({ error }: { error: Error | undefined }) =>
@@ -74,6 +98,53 @@ export const Problem = ({ error }: { error: Error | undefined }) =>
       {error.message}
     </p>
   );
+
+/** `/` leads to it (keyboard.tsx). */
+export const Search = ({
+  placeholder,
+  value,
+  onInput,
+}: {
+  placeholder: string;
+  value: string;
+  onInput: (value: string) => void;
+}) => (
+  <label class="wide">
+    <span>Search</span>
+    <input
+      id="search"
+      type="search"
+      placeholder={placeholder}
+      maxLength={200}
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  </label>
+);
+
+export type Span = readonly [label: string, ms: number];
+
+/** How far back. */
+export const Time = ({
+  spans,
+  value,
+  onChange,
+}: {
+  spans: readonly Span[];
+  value: number;
+  onChange: (ms: number) => void;
+}) => (
+  <label>
+    <span>Time</span>
+    <select value={value} onChange={(event) => onChange(Number(event.currentTarget.value))}>
+      {spans.map(([label, ms]) => (
+        <option key={label} value={ms}>
+          {label}
+        </option>
+      ))}
+    </select>
+  </label>
+);
 
 /** Asks before it does. */
 export function Confirm({

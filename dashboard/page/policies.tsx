@@ -4,7 +4,7 @@ import type { PolicyVersion } from "../port.ts";
 import { post } from "./api.ts";
 import { ago, figure, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Confirm, Nothing, Panel, Problem } from "./parts.tsx";
+import { Confirm, Head, Nothing, number, Panel, Problem } from "./parts.tsx";
 
 export function Policies() {
   const [chosen, setChosen] = useState("");
@@ -17,17 +17,7 @@ export function Policies() {
     <>
       <Panel title="Newest versions">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Policy</th>
-              <th scope="col" class="number">
-                Version
-              </th>
-              <th scope="col">Published</th>
-              <th scope="col">Learning</th>
-              <th scope="col">Figures</th>
-            </tr>
-          </thead>
+          <Head columns={["Policy", number("Version"), "Published", "Learning", "Figures"]} />
           <tbody>
             {newest.data.map((one) => (
               <tr key={one.name} class={one.name === name ? "chosen" : ""}>
@@ -111,20 +101,16 @@ function History({ name, onChange }: { name: string; onChange: () => void }) {
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label={`Versions of ${name}`}>
         <table>
-          <thead>
-            <tr>
-              <th scope="col" class="number">
-                Version
-              </th>
-              <th scope="col">Published</th>
-              <th scope="col">Trained through</th>
-              <th scope="col">Figures</th>
-              <th scope="col">Repeats</th>
-              <th scope="col">
-                <span class="hidden">Action</span>
-              </th>
-            </tr>
-          </thead>
+          <Head
+            columns={[
+              number("Version"),
+              "Published",
+              "Trained through",
+              "Figures",
+              "Repeats",
+              { name: "Action", hidden: true },
+            ]}
+          />
           <tbody>
             {(data ?? []).map((one, i) => (
               <tr key={one.version} class={i === 0 ? "chosen" : ""}>

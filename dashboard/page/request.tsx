@@ -3,7 +3,7 @@
 import type { Conversation } from "../../serving/conversation.ts";
 import { cost, count, duration, figure, share, time, whole } from "./format.ts";
 import { linkTo, useData } from "./hooks.ts";
-import { Arm, Bar, Nothing, Panel, Problem, Stat, State } from "./parts.tsx";
+import { Arm, Bar, Head, Nothing, number, Panel, Problem, Stat, State } from "./parts.tsx";
 import { armColour } from "./colours.ts";
 
 type Decision = NonNullable<Conversation["decision"]>;
@@ -128,30 +128,20 @@ function WhyArm({ decision, response }: { decision: Decision; response: Answer |
     >
       <div class="scroll" tabIndex={0} role="region" aria-label="Arms">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Arm</th>
-              <th scope="col">Model</th>
-              <th scope="col">Probability</th>
-              <th scope="col">Expected quality</th>
-              <th scope="col" class="number">
-                Deviation
-              </th>
-              <th scope="col" class="number">
-                Sampled
-              </th>
-              <th scope="col" class="number">
-                Cost
-              </th>
-              <th scope="col" class="number">
-                Taken off
-              </th>
-              <th scope="col">Score</th>
-              <th scope="col" class="number">
-                Examples
-              </th>
-            </tr>
-          </thead>
+          <Head
+            columns={[
+              "Arm",
+              "Model",
+              "Probability",
+              "Expected quality",
+              number("Deviation"),
+              number("Sampled"),
+              number("Cost"),
+              number("Taken off"),
+              "Score",
+              number("Examples"),
+            ]}
+          />
           <tbody>
             {decision.arms.map((one) => (
               <tr key={one.arm} class={one.arm === decision.arm ? "chosen" : ""}>
@@ -239,20 +229,9 @@ function WhyExamples({ conversation, decision }: { conversation: Conversation; d
       ) : (
         <div class="scroll" tabIndex={0} role="region" aria-label="Examples">
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Place</th>
-                <th scope="col">Example</th>
-                <th scope="col">Similarity</th>
-                <th scope="col">Helpfulness</th>
-                <th scope="col" class="number">
-                  Tokens
-                </th>
-                <th scope="col" class="number">
-                  Cache bonus
-                </th>
-              </tr>
-            </thead>
+            <Head
+              columns={["Place", "Example", "Similarity", "Helpfulness", number("Tokens"), number("Cache bonus")]}
+            />
             <tbody>
               {rows.map((row) => (
                 <tr key={row.id}>

@@ -4,10 +4,10 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { LiveBatch, LiveEvent, RequestRow } from "../port.ts";
 import { watch } from "./api.ts";
 import { cost, count, domainOf, duration, figure, time, whole } from "./format.ts";
-import { linkTo, useData } from "./hooks.ts";
-import { Arm, Nothing, Problem, State } from "./parts.tsx";
+import { linkTo, useData, useSettled, useSpan } from "./hooks.ts";
+import { Arm, Head, Nothing, number, Problem, Search, type Span, State, Time } from "./parts.tsx";
 
-const spans: readonly (readonly [label: string, ms: number])[] = [
+const spans: readonly Span[] = [
   ["15 minutes", 900_000],
   ["1 hour", 3_600_000],
   ["24 hours", 86_400_000],
@@ -27,19 +27,14 @@ export interface Names {
 }
 
 export function Requests({ names }: { names: Names }) {
-  const [filter, setFilter] = useState({ search: "", arm: "", domain: "", state: "", source: "" });
-  const [spanMs, setSpan] = useState(3_600_000);
+  const [chosen, setChosen] = useState({ arm: "", domain: "", state: "", source: "" });
+  const { spanMs, from, setSpan } = useSpan(3_600_000);
   const [paused, setPaused] = useState(false);
   const [live, setLive] = useState(false);
   const [skipped, setSkipped] = useState(0);
   const [fresh, setFresh] = useState<ReadonlyMap<string, RequestRow>>(new Map());
   const [search, setSearch] = useState("");
-  // A question for each letter would be many.
-  useEffect(() => {
-    const timer = setTimeout(() => setFilter((before) => ({ ...before, search: search.trim() })), 250);
-    return () => clearTimeout(timer);
-  }, [search]);
-  const [from, setFrom] = useState(() => Date.now() - spanMs);
+  const filter = { ...chosen, search: useSettled(search) };
   const { data, error, reload } = useData<RequestRow[]>("requests", { ...filter, from });
 
   const narrowed = Object.values(filter).some((value) => value !== "");
@@ -79,12 +74,12 @@ export function Requests({ names }: { names: Names }) {
   }, [awaited, paused]);
   const set = (name: string) => (event: { currentTarget: HTMLSelectElement }) => {
     const { value } = event.currentTarget;
-    setFilter((before) => ({ ...before, [name]: value }));
+    setChosen((before) => ({ ...before, [name]: value }));
   };
-  const choice = (name: keyof typeof filter, label: string, values: readonly string[]) => (
+  const choice = (name: keyof typeof chosen, label: string, values: readonly string[]) => (
     <label>
       <span>{label}</span>
-      <select value={filter[name]} onChange={set(name)}>
+      <select value={chosen[name]} onChange={set(name)}>
         <option value="">all</option>
         {values.map((value) => (
           <option key={value}>{value}</option>
@@ -96,38 +91,12 @@ export function Requests({ names }: { names: Names }) {
   return (
     <>
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
-        <label class="wide">
-          <span>Search</span>
-          <input
-            id="search"
-            type="search"
-            placeholder="id or words of the question"
-            maxLength={200}
-            value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
-          />
-        </label>
+        <Search placeholder="id or words of the question" value={search} onInput={setSearch} />
         {choice("arm", "Arm", names.arms)}
         {choice("domain", "Domain", names.domains)}
         {choice("state", "State", ["ok", "open", "failed", "refused"])}
         {choice("source", "Source", ["generated", "cache", "reuse", "imported", "none"])}
-        <label>
-          <span>Time</span>
-          <select
-            value={spanMs}
-            onChange={(event) => {
-              const ms = Number(event.currentTarget.value);
-              setSpan(ms);
-              setFrom(Date.now() - ms);
-            }}
-          >
-            {spans.map(([label, ms]) => (
-              <option key={label} value={ms}>
-                {label}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Time spans={spans} value={spanMs} onChange={setSpan} />
         <button type="button" id="pause" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? "Go on" : "Pause"}
         </button>
@@ -154,39 +123,23 @@ export function Requests({ names }: { names: Names }) {
 const Table = ({ rows }: { rows: readonly RequestRow[] }) => (
   <div class="scroll" tabIndex={0} role="region" aria-label="Requests">
     <table class="list">
-      <thead>
-        <tr>
-          <th scope="col">Time</th>
-          <th scope="col">Request</th>
-          <th scope="col">Domain</th>
-          <th scope="col">Arm</th>
-          <th scope="col" class="number" title="probability with which the arm was to be chosen">
-            p
-          </th>
-          <th scope="col" class="number" title="quality less cost and load, by the router">
-            Score
-          </th>
-          <th scope="col" class="number" title="examples shown to the model">
-            Ex.
-          </th>
-          <th scope="col" class="number">
-            Tokens
-          </th>
-          <th scope="col" class="number">
-            Cost
-          </th>
-          <th scope="col" class="number">
-            First token
-          </th>
-          <th scope="col" class="number">
-            Total
-          </th>
-          <th scope="col" class="number">
-            Reward
-          </th>
-          <th scope="col">State</th>
-        </tr>
-      </thead>
+      <Head
+        columns={[
+          "Time",
+          "Request",
+          "Domain",
+          "Arm",
+          number("p", "probability with which the arm was to be chosen"),
+          number("Score", "quality less cost and load, by the router"),
+          number("Ex.", "examples shown to the model"),
+          number("Tokens"),
+          number("Cost"),
+          number("First token"),
+          number("Total"),
+          number("Reward"),
+          "State",
+        ]}
+      />
       <tbody>
         {rows.map((row) => (
           <tr key={`${row.tenant}/${row.id}`} class={row.state}>

@@ -3,7 +3,7 @@ import type { PolicyValues } from "../port.ts";
 import { armColour } from "./colours.ts";
 import { count, figure, share, whole } from "./format.ts";
 import { useData } from "./hooks.ts";
-import { Arm, Nothing, Panel, Problem } from "./parts.tsx";
+import { Arm, Head, Nothing, number, Panel, Problem } from "./parts.tsx";
 
 export function Values() {
   const { data, error } = useData<PolicyValues>("values", {}, 60_000);
@@ -18,27 +18,17 @@ export function Values() {
           <Nothing>No rated decision yet.</Nothing>
         ) : (
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Arm</th>
-                <th scope="col">Reward</th>
-                <th scope="col" class="number">
-                  SNIPS
-                </th>
-                <th scope="col" class="number">
-                  IPS
-                </th>
-                <th scope="col" class="number">
-                  Decisions
-                </th>
-                <th scope="col" class="number">
-                  Effective
-                </th>
-                <th scope="col" class="number">
-                  Unsupported
-                </th>
-              </tr>
-            </thead>
+            <Head
+              columns={[
+                "Arm",
+                "Reward",
+                number("SNIPS"),
+                number("IPS"),
+                number("Decisions"),
+                number("Effective"),
+                number("Unsupported"),
+              ]}
+            />
             <tbody>
               {data.arms.map((row) => (
                 <tr key={row.arm}>
@@ -67,25 +57,17 @@ export function Values() {
           <Nothing>None is saved: precedent policy evaluate router --save.</Nothing>
         ) : (
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Evaluated</th>
-                <th scope="col">Policy</th>
-                <th scope="col">Utility</th>
-                <th scope="col" class="number">
-                  SNIPS
-                </th>
-                <th scope="col" class="number">
-                  DR
-                </th>
-                <th scope="col" class="number">
-                  Decisions
-                </th>
-                <th scope="col" class="number">
-                  Effective
-                </th>
-              </tr>
-            </thead>
+            <Head
+              columns={[
+                "Evaluated",
+                "Policy",
+                "Utility",
+                number("SNIPS"),
+                number("DR"),
+                number("Decisions"),
+                number("Effective"),
+              ]}
+            />
             <tbody>
               {data.evaluations.map((row) => (
                 <tr key={`${row.evaluation}/${row.policy}`}>
@@ -109,29 +91,17 @@ export function Values() {
           <Nothing>None: precedent policy shadow.</Nothing>
         ) : (
           <table>
-            <thead>
-              <tr>
-                <th scope="col">Policy</th>
-                <th scope="col" class="number">
-                  Version
-                </th>
-                <th scope="col" class="number">
-                  Decisions
-                </th>
-                <th scope="col" class="number">
-                  Same choice
-                </th>
-                <th scope="col" class="number">
-                  Rated
-                </th>
-                <th scope="col" class="number">
-                  Mean reward served
-                </th>
-                <th scope="col" class="number">
-                  Its value
-                </th>
-              </tr>
-            </thead>
+            <Head
+              columns={[
+                "Policy",
+                number("Version"),
+                number("Decisions"),
+                number("Same choice"),
+                number("Rated"),
+                number("Mean reward served"),
+                number("Its value"),
+              ]}
+            />
             <tbody>
               {data.shadows.map((row) => (
                 <tr key={`${row.policy}/${row.version}`}>
