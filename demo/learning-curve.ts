@@ -5,7 +5,7 @@ import { drawSeries } from "./chart.ts";
 import type { SceneContext } from "./scene.ts";
 
 /** Requests that a point of the curves averages over. */
-const window = 20;
+const window = 10;
 /** Of the newest requests only: bounds what is read. */
 const most = 2_000;
 
