@@ -1,0 +1,32 @@
+// What two models answered to the same questions and whether it was right, with the time that each
+// answer would take: so many milliseconds a token of it.
+import { estimateTokens } from "../../algorithms/tokens.ts";
+import { parseRoutingLog } from "../routing/data.ts";
+import { objectLines, readDataFile } from "../support/data-file.ts";
+
+export type ArmName = "small" | "large";
+
+/** The small model is five times as fast. */
+export const msPerToken: Readonly<Record<ArmName, number>> = { small: 1, large: 5 };
+
+export interface Question {
+  request: string;
+  answers: Record<ArmName, { response: string; latencyMs: number; quality: number }>;
+}
+
+/** Questions that stand once in the log. Throws an error for people where the file is no such log. */
+export async function loadQuestions(data: string | undefined): Promise<Question[]> {
+  const { text, file } = await readDataFile(data, "gsm8k-two-models-a.jsonl");
+  const { rows } = parseRoutingLog(text, file);
+  const lines = objectLines(text, file, '"request", "small" and "large"');
+  const questions = new Map<string, Question>();
+  rows.forEach((row, i) => {
+    const answerOf = (arm: ArmName) => {
+      const { response } = lines[i]!.value[arm] as { response?: unknown };
+      const said = typeof response === "string" ? response : "";
+      return { response: said, latencyMs: msPerToken[arm] * Math.max(20, estimateTokens(said)), quality: row[arm] };
+    };
+    questions.set(row.request, { request: row.request, answers: { small: answerOf("small"), large: answerOf("large") } });
+  });
+  return [...questions.values()];
+}

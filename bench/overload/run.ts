@@ -1,0 +1,107 @@
+// One policy under the arrivals: plan and generate on the embedded stack with what was learnt
+// before, every request sent at its time, whatever became of those before it.
+import { setMaxListeners } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openSession } from "../../assembly/session.ts";
+import { startStages, type StageName } from "../../assembly/up.ts";
+import { configSchema } from "../../config/schema.ts";
+import { openClient, type Client } from "../../demo/client.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { ArmName, Question } from "./data.ts";
+
+/** What all runs share: topics, tables, and so the policy that was learnt. */
+export interface Place {
+  name: string;
+  stackFolder: string;
+  /** Of the recorded answers. */
+  file: string;
+  signal: AbortSignal;
+}
+
+export interface Setting {
+  stages: readonly StageName[];
+  /** Answers that an arm gives at a time. */
+  concurrency: Readonly<Record<ArmName, number>>;
+  /** Whether the router looks at the load of its arms. */
+  loadAware: boolean;
+}
+
+/** Cost of an answer in [0, 1]. */
+const cost: Readonly<Record<ArmName, number>> = { small: 0.1, large: 1 };
+
+const configOf = ({ name, stackFolder, file }: Place, setting: Setting) =>
+  configSchema.parse({
+    stack: { folder: stackFolder },
+    kafka: { prefix: `${name}.`, partitions: 4 },
+    clickhouse: { database: name },
+    // Quality alone: what the policies differ in is what they make of the load.
+    routing: { costWeight: 0, ...(setting.loadAware ? {} : { load: { weight: 0 }, saturation: { weight: 0 } }) },
+    cache: { enabled: false },
+    learn: { everyMs: 250 },
+    record: { batchMs: 100 },
+    arms: (["small", "large"] as const).map((arm) => ({
+      ...{ name: arm, type: "recorded", file, examples: false },
+      ...{ cost: cost[arm], concurrency: setting.concurrency[arm] },
+    })),
+  });
+
+/** keep: the tables stay for the next run; otherwise they go at the end. */
+export async function withClient<T>(
+  place: Place,
+  { keep, ...setting }: Setting & { keep: boolean },
+  work: (client: Client) => Promise<T>,
+): Promise<T> {
+  const session = await openSession(configOf(place, setting), { log: createLog({ level: "error" }) });
+  try {
+    const stages = await startStages(session, { stages: [...setting.stages] });
+    const client = await openClient(session, place.signal);
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+      await stages.stop();
+    }
+  } finally {
+    if (!keep) await session.clickhouse.command(`DROP DATABASE IF EXISTS ${place.name}`).catch(() => undefined);
+    await session.close();
+  }
+}
+
+/** What became of a request. */
+export interface Outcome {
+  phase: string;
+  /** From the time it should be sent to its response; undefined: it was never answered. */
+  latencyMs: number | undefined;
+  /** That answered; null where none did. */
+  arm: ArmName | null;
+  /** Of the answer, [0, 1]; 0 where there is none. */
+  quality: number;
+}
+
+export interface Asked {
+  question: Question;
+  phase: string;
+  atMs: number;
+  /** Only this arm may answer. */
+  arm?: ArmName | undefined;
+}
+
+/** Asks each at its time and resolves when all have their outcome, in their order. */
+export function askAll(client: Client, all: readonly Asked[], signal: AbortSignal): Promise<Outcome[]> {
+  setMaxListeners(0, signal); // one for every request that waits for its time
+  const began = performance.now();
+  return Promise.all(
+    all.map(async ({ question, phase, atMs, arm }): Promise<Outcome> => {
+      await sleep(Math.max(0, began + atMs - performance.now()), undefined, { signal });
+      const answered = await client.ask(question.request, arm === undefined ? {} : { arm }).catch((error: unknown) => {
+        signal.throwIfAborted();
+        if (error instanceof Error && error.message.startsWith("no response")) return undefined;
+        throw error;
+      });
+      const latencyMs = performance.now() - began - atMs;
+      if (answered === undefined) return { phase, latencyMs: undefined, arm: null, quality: 0 };
+      const by = answered.response.status === "ok" ? (answered.response.arm as ArmName) : null;
+      return { phase, latencyMs, arm: by, quality: by === null ? 0 : question.answers[by].quality };
+    }),
+  );
+}
