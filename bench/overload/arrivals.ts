@@ -30,21 +30,25 @@ export function parseTrace(text: string, file: string): number[] {
   return times.sort((one, other) => one - other);
 }
 
-/** times: of a trace, ascending; begun again when they end. Phases follow each other. */
+/**
+ * times: of a trace, ascending; begun again when they end. Phases follow each other; each has the
+ * next gaps of the trace, as many as its rate asks for, stretched to fill it.
+ */
 export function arrivalsOf(times: readonly number[], phases: readonly Phase[]): Arrival[] {
-  const usualGap = (times.at(-1)! - times[0]!) / (times.length - 1);
-  if (!(usualGap > 0)) throw new RangeError("all arrivals of the trace are at one time: it has no gaps");
-  const arrivals: Arrival[] = [];
-  let next = 1;
+  const gaps = times.slice(1).map((time, i) => time - times[i]!);
+  let next = 0;
   let begin = 0;
-  for (const { name, seconds, rate } of phases) {
-    const end = begin + 1_000 * seconds;
-    for (let atMs = begin; ; next = next + 1 < times.length ? next + 1 : 1) {
-      atMs += ((times[next]! - times[next - 1]!) / usualGap) * (1_000 / rate);
-      if (atMs >= end) break;
-      arrivals.push({ phase: name, atMs });
-    }
-    begin = end;
-  }
-  return arrivals;
+  return phases.flatMap(({ name, seconds, rate }) => {
+    const own = Array.from({ length: Math.round(seconds * rate) }, () => gaps[next++ % gaps.length]!);
+    const all = own.reduce((sum, gap) => sum + gap, 0);
+    if (!(all > 0)) throw new RangeError(`the trace has no gaps for ${own.length} requests ${name} the overload`);
+    let atMs = begin;
+    begin += 1_000 * seconds;
+    // The first comes at once, the last gap ends with the phase.
+    return own.map((gap): Arrival => {
+      const arrival = { phase: name, atMs };
+      atMs += (1_000 * seconds * gap) / all;
+      return arrival;
+    });
+  });
 }

@@ -19,6 +19,8 @@ import { askAll, withClient, type Asked, type Place } from "./run.ts";
 const concurrency = { small: 4, large: 4 };
 /** Of the expensive arm's capacity, by phase. */
 const loads = { before: 0.5, during: 2, after: 0.5 };
+/** The load is an average with a half-life of 10 s: what is shorter, the router hardly sees. */
+const seconds = { quick: { before: 8, during: 20, after: 12 }, full: { before: 40, during: 40, after: 60 } };
 
 export const overload: Benchmark = {
   name: "overload",
@@ -52,16 +54,15 @@ async function measure(context: BenchContext, { questions, times, stackFolder }:
 
   // In peace, with every question going to the expensive arm: how many a second it can take.
   const capacity = (1_000 * concurrency.large) / mean(order.map(({ answers }) => answers.large.latencyMs));
-  const seconds = quick ? 7 : 30;
+  const lasting = quick ? seconds.quick : seconds.full;
   const arrivals = arrivalsOf(
     times,
-    phases.map((phase) => ({ name: phase, seconds, rate: loads[phase] * capacity })),
+    phases.map((phase) => ({ name: phase, seconds: lasting[phase], rate: loads[phase] * capacity })),
   );
   const asked = arrivals.map((arrival, i): Asked => ({ ...arrival, question: order[i % order.length]! }));
   const under = async (title: string, loadAware: boolean, only?: () => ArmName): Promise<PolicyFigures> => {
-    note(`${title}: ${asked.length} requests in ${3 * seconds} s`);
-    // Tables are not read any more: what was learnt stands in the topic of policies.
-    const setting = { stages: ["plan", "generate"] as const, concurrency, loadAware, keep: true };
+    note(`${title}: ${asked.length} requests in ${phases.reduce((sum, phase) => sum + lasting[phase], 0)} s`);
+    const setting = { stages: ["plan", "generate"] as const, concurrency, loadAware };
     const all = asked.map((one) => ({ ...one, arm: only?.() }));
     return figuresOf(await withClient(place, setting, (client) => askAll(client, all, signal)));
   };
@@ -76,7 +77,7 @@ async function measure(context: BenchContext, { questions, times, stackFolder }:
       ...{ fixed, quality_only, small_only },
       capacity_per_s: Number(capacity.toFixed(2)),
       learnt_from: warm.length,
-      seconds_a_phase: seconds,
+      seconds_by_phase: lasting,
       latency: "simulated: 5 ms a token of the large arm's answer, 1 ms of the small one's, 4 at a time each",
     },
   };
@@ -91,7 +92,7 @@ const linesOf = ({ request, answers }: Question): string[] =>
 /** Asks at an easy rate and rewards every answer with its quality; the policy stays published. */
 async function learn(place: Place, questions: readonly Question[]): Promise<void> {
   const setting = {
-    ...{ stages: ["plan", "generate", "record", "learn"] as const, loadAware: false, keep: false },
+    ...{ stages: ["plan", "generate", "record", "learn"] as const, loadAware: false },
     concurrency: { small: 64, large: 64 },
   };
   await withClient(place, setting, async (client) => {

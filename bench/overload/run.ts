@@ -45,12 +45,8 @@ const configOf = ({ name, stackFolder, file }: Place, setting: Setting) =>
     })),
   });
 
-/** keep: the tables stay for the next run; otherwise they go at the end. */
-export async function withClient<T>(
-  place: Place,
-  { keep, ...setting }: Setting & { keep: boolean },
-  work: (client: Client) => Promise<T>,
-): Promise<T> {
+/** The tables go at the end; what was learnt stays in the topic of policies. */
+export async function withClient<T>(place: Place, setting: Setting, work: (client: Client) => Promise<T>): Promise<T> {
   const session = await openSession(configOf(place, setting), { log: createLog({ level: "error" }) });
   try {
     const stages = await startStages(session, { stages: [...setting.stages] });
@@ -62,7 +58,7 @@ export async function withClient<T>(
       await stages.stop();
     }
   } finally {
-    if (!keep) await session.clickhouse.command(`DROP DATABASE IF EXISTS ${place.name}`).catch(() => undefined);
+    await session.clickhouse.command(`DROP DATABASE IF EXISTS ${place.name}`).catch(() => undefined);
     await session.close();
   }
 }
