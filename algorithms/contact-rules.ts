@@ -12,14 +12,30 @@ const longestLocal = 64;
 const localEnd = /(?<![\p{L}\p{N}_.+%-])[\p{L}\p{N}_][\p{L}\p{N}_.+%'’-]{0,63}$/u;
 const domain = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,16}\p{L}{2,24}(?![\p{L}\p{N}])/uy;
 
+/** ASCII that a mailbox may hold; anything beyond may be a letter. */
+const inLocal = Array.from({ length: 128 }, (_, code) => /[\w.+%'-]/.test(String.fromCharCode(code)));
+
+/**
+ * From where on a mailbox may end at `end`, with the character that stops it: localEnd tries every
+ * beginning, and should be given few.
+ */
+function localFrom(text: string, from: number, end: number): number {
+  let start = end;
+  while (start > from) {
+    const code = text.charCodeAt(--start);
+    if (code < 128 && !inLocal[code]!) break;
+  }
+  return start;
+}
+
 /** Looked at from the "@": what stands before it up to a bound, and what follows. */
 function findEmails(text: string): Span[] {
   const spans: Span[] = [];
   let after = 0;
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
     // One more than may be: where it is a letter too, the mailbox is none.
-    const before = text.slice(Math.max(after, at - longestLocal - 1), at);
-    const local = before === "" ? null : localEnd.exec(before);
+    const from = localFrom(text, Math.max(after, at - longestLocal - 1), at);
+    const local = from === at ? null : localEnd.exec(text.slice(from, at));
     if (local === null) continue;
     const start = at - local[0].length;
     domain.lastIndex = at + 1;

@@ -15,6 +15,7 @@ import { openKvStore } from "../connections/kv/store.ts";
 import { anEntry, blobOf, format } from "../connections/kv/values.testing.ts";
 import type { Feedback, Request } from "../schemas/types.ts";
 import type { ForgetReport } from "../serving/forget/forget.ts";
+import { liveWith, rowsWith, tablesWith, type CompactedTopic } from "./support/found.ts";
 import { feedbackOf } from "./support/learning.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
 
@@ -137,50 +138,9 @@ async function makeReplay(): Promise<void> {
   await writeFile(join(config.stack.folder, "replays", replayId, "replay.json"), JSON.stringify(state));
 }
 
-/** Rows of a table, all versions, with the word in any column; bytes in base64 are looked into. */
-async function rows(table: string, word: string): Promise<number> {
-  const { clickhouse, config } = system.session;
-  const columns = await clickhouse.query<{ name: string }>(
-    "SELECT name FROM system.columns WHERE database = {database:String} AND table = {table:String}",
-    { database: config.clickhouse.database, table },
-  );
-  const texts = columns.map(({ name }) =>
-    name.endsWith("_base64") && !name.startsWith("headers")
-      ? `tryBase64Decode(ifNull(${name}, ''))`
-      : `toString(tuple(${name}))`,
-  );
-  const [row] = await clickhouse.query<{ n: number }>(
-    `SELECT count() AS n FROM ${table} WHERE position(concat(${texts.join(", ' ', ")}), {word:String}) > 0`,
-    { word },
-  );
-  return row!.n;
-}
-
-async function allTables(word: string): Promise<Record<string, number>> {
-  const { clickhouse, config } = system.session;
-  const tables = await clickhouse.query<{ name: string }>(
-    "SELECT name FROM system.tables WHERE database = {database:String} AND endsWith(engine, 'MergeTree')",
-    { database: config.clickhouse.database },
-  );
-  const found: Record<string, number> = {};
-  for (const { name } of tables) {
-    const count = await rows(name, word);
-    if (count > 0) found[name] = count;
-  }
-  return found;
-}
-
-/** Last values by key and partition of a compacted topic, read whole, that hold the word. */
-async function liveValues(name: "answers" | "examples" | "documents", word: string): Promise<number> {
-  const { kafka, topic } = system.session;
-  const last = new Map<string, Buffer | null>();
-  const reader = kafka.readTopic(topic(name), (records, partition) => {
-    for (const { key, value } of records) last.set(`${partition}/${key?.toString()}`, value);
-  });
-  await reader.caughtUp;
-  await reader.stop();
-  return [...last.values()].filter((value) => value?.includes(word) === true).length;
-}
+const rows = (table: string, word: string): Promise<number> => rowsWith(system.session, table, word);
+const allTables = (word: string): Promise<Record<string, number>> => tablesWith(system.session, word);
+const liveValues = (name: CompactedTopic, word: string): Promise<number> => liveWith(system.session, name, word);
 
 async function forget(...argv: string[]): Promise<{ code: number; report: ForgetReport; note: string }> {
   const said = await runCommand(folder, ["forget", "--tenant", "acme", "--user", "ann", "--json", ...argv]);
