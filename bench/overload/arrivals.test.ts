@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { arrivalsOf, parseTrace } from "./arrivals.ts";
 
-const trace = "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:47.6805900,1,2\n";
+const trace =
+  "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46.6805900,374,44\n2023-11-16 18:15:47.6805900,1,2\n";
 
 test("reads Azure's times, and says which row has none", () => {
   const [first, second] = parseTrace(trace, "a.csv");

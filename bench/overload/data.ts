@@ -26,7 +26,10 @@ export async function loadQuestions(data: string | undefined): Promise<Question[
       const said = typeof response === "string" ? response : "";
       return { response: said, latencyMs: msPerToken[arm] * Math.max(20, estimateTokens(said)), quality: row[arm] };
     };
-    questions.set(row.request, { request: row.request, answers: { small: answerOf("small"), large: answerOf("large") } });
+    questions.set(row.request, {
+      request: row.request,
+      answers: { small: answerOf("small"), large: answerOf("large") },
+    });
   });
   return [...questions.values()];
 }
