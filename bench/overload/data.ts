@@ -14,7 +14,7 @@ export interface Question {
   answers: Record<ArmName, { response: string; latencyMs: number; quality: number }>;
 }
 
-/** Questions that stand once in the log. Throws an error for people where the file is no such log. */
+/** Each question once. Throws an error for people where the file is no such log. */
 export async function loadQuestions(data: string | undefined): Promise<Question[]> {
   const { text, file } = await readDataFile(data, "gsm8k-two-models-a.jsonl");
   const { rows } = parseRoutingLog(text, file);
