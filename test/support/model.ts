@@ -78,6 +78,7 @@ interface Manner {
 async function answer(response: ServerResponse, text: string, { stream, call, whenReleased }: Manner): Promise<void> {
   const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
   const base = { id: "x", model: "mock-1" };
+  if (text.startsWith("takes a while")) await sleep(1_500);
   if (!stream) {
     const choices = [{ index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" }];
     response.setHeader("content-type", "application/json").end(JSON.stringify({ ...base, choices, usage }));

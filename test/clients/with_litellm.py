@@ -1,0 +1,36 @@
+# LiteLLM's client, with the gateway as an OpenAI-compatible provider. Prints what it was told.
+import json
+import os
+
+import litellm
+
+litellm.suppress_debug_info = True
+common = {"api_base": os.environ["BASE_URL"], "api_key": "none", "num_retries": 0, "max_retries": 0}
+said = {}
+
+
+def user(content):
+    return [{"role": "user", "content": content}]
+
+
+tool = {
+    "type": "function",
+    "function": {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}},
+}
+
+answer = litellm.completion(model="openai/mock", messages=user("litellm asks"), **common)
+said["answer"] = [answer.choices[0].message.content, answer.usage.total_tokens]
+stream = litellm.completion(model="openai/mock", messages=user("litellm in many words"), stream=True, **common)
+said["stream"] = "".join(chunk.choices[0].delta.content or "" for chunk in stream)
+called = litellm.completion(model="openai/tools", messages=user("Ulm"), tools=[tool], **common)
+call = called.choices[0].message.tool_calls[0]
+said["tool"] = [call.function.name, json.loads(call.function.arguments)]
+formatted = litellm.completion(
+    model="openai/tools", messages=user("in a format"), response_format={"type": "json_object"}, **common
+)
+said["format"] = json.loads(formatted.choices[0].message.content)
+try:
+    litellm.completion(model="openai/nobody", messages=user("x"), **common)
+except litellm.NotFoundError as error:
+    said["unknown_model"] = error.status_code
+print(json.dumps(said))

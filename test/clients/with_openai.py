@@ -1,0 +1,84 @@
+# OpenAI's own client for Python, as an application uses it. Prints what it was told, as one object.
+import json
+import os
+
+import openai
+
+base_url = os.environ["BASE_URL"]
+client = openai.OpenAI(base_url=base_url, api_key="none", max_retries=0)
+said = {}
+
+
+def user(content):
+    return [{"role": "user", "content": content}]
+
+
+tool = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+answer = client.chat.completions.create(model="mock", messages=user("python asks"))
+said["answer"] = [answer.choices[0].message.content, answer.choices[0].finish_reason, answer.usage.total_tokens]
+
+pieces = client.chat.completions.create(
+    model="mock", messages=user("slowly in many words"), stream=True, stream_options={"include_usage": True}
+)
+chunks = list(pieces)
+said["stream"] = "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices)
+said["stream_usage"] = chunks[-1].usage.total_tokens
+
+messages = user("Ulm")
+first = client.chat.completions.create(model="tools", messages=messages, tools=[tool])
+call = first.choices[0].message.tool_calls[0]
+said["tool"] = [first.choices[0].finish_reason, call.function.name, json.loads(call.function.arguments)]
+messages += [first.choices[0].message, {"role": "tool", "tool_call_id": call.id, "content": "sunny"}]
+second = client.chat.completions.create(model="tools", messages=messages, tools=[tool])
+said["tool_result"] = second.choices[0].message.content
+
+streamed = client.chat.completions.create(model="tools", messages=user("Bonn"), tools=[tool], stream=True)
+calls = [c for chunk in streamed for choice in chunk.choices for c in choice.delta.tool_calls or []]
+said["tool_stream"] = [calls[0].function.name, json.loads("".join(c.function.arguments or "" for c in calls))]
+
+schema = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+formatted = client.chat.completions.create(
+    model="tools",
+    messages=user("in a format"),
+    response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": schema}},
+)
+said["format"] = json.loads(formatted.choices[0].message.content)
+
+said["responses"] = client.responses.create(model="mock", input="python responds").output_text
+said["models"] = sorted(model.id for model in client.models.list())
+said["request_id"] = answer._request_id is not None
+
+try:
+    client.chat.completions.create(model="nobody", messages=user("x"))
+except openai.NotFoundError as error:
+    said["unknown_model"] = [error.status_code, error.code]
+try:
+    client.chat.completions.create(model="mock", messages=user("x"), n=2)
+except openai.BadRequestError as error:
+    said["refused"] = [error.code, error.param]
+try:
+    client.chat.completions.create(model="mock", messages=user("fail"))
+except openai.APIStatusError as error:
+    said["failed"] = error.status_code
+
+# It gives up waiting and asks again by itself, with the same key: the model is asked once.
+patient = client.with_options(max_retries=6, timeout=0.7)
+again = patient.chat.completions.create(
+    model="mock", messages=user("takes a while"), extra_headers={"Idempotency-Key": "python-again"}
+)
+said["retried"] = again.choices[0].message.content
+
+# It leaves in the middle of a stream.
+with client.chat.completions.create(model="mock", messages=user("held until it is let go"), stream=True) as left:
+    for chunk in left:
+        if chunk.choices and chunk.choices[0].delta.content:
+            break
+said["left"] = True
+print(json.dumps(said))
