@@ -46,14 +46,20 @@ export async function ensurePackages() {
   if (code !== 0) throw new Error(`npm ci failed with exit code ${code}`);
 }
 
-/** Why an install is needed, or null. Optional packages of other platforms need not be there. */
+/**
+ * Why an install is needed, or null. Optional packages of other platforms need not be there; what
+ * we name ourselves must be, also where it is optional for another package.
+ */
 function missingPackage() {
   const hidden = join(root, "node_modules", ".package-lock.json");
   if (!existsSync(hidden)) return "none are there";
   const wanted = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")).packages;
   const present = JSON.parse(readFileSync(hidden, "utf8")).packages;
+  const { dependencies, devDependencies } = wanted[""];
   for (const [path, { version, optional, devOptional, peer }] of Object.entries(wanted)) {
-    if (path === "" || optional || devOptional || peer) continue;
+    const name = path.replace(/^node_modules\//, "");
+    const ours = name in dependencies || name in devDependencies;
+    if (path === "" || (!ours && (optional || devOptional || peer))) continue;
     if (present[path]?.version !== version) return `${path.replace(/^.*node_modules\//, "")} ${version} is not there`;
   }
   return null;
