@@ -7,7 +7,7 @@ import { objectLines, readDataFile } from "../support/data-file.ts";
 export type ArmName = "small" | "large";
 
 /** The small model is five times as fast. */
-export const msPerToken: Readonly<Record<ArmName, number>> = { small: 1, large: 5 };
+const msPerToken: Readonly<Record<ArmName, number>> = { small: 1, large: 5 };
 
 export interface Question {
   request: string;
