@@ -31,12 +31,15 @@ export interface Replies {
   next(): number | undefined;
   /** Gateways that share the load, this one included, as last seen. */
   gateways(): number;
+  /** joined: requests can be answered, and the brokers said so a short while ago. */
   health(): { joined: boolean; partitions: number };
   stop(): Promise<void>;
 }
 
 const lookEveryMs = 1_000;
-const countEveryMs = 10_000;
+const countEveryMs = 3_000;
+/** Without a word of the brokers for so long they are away. */
+const awayAfterMs = 15_000;
 
 /** Resolves when the group was joined for the first time. */
 export async function createReplies(options: RepliesOptions): Promise<Replies> {
@@ -48,6 +51,8 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   let turn = 0;
   let gateways = 1;
   let countedAt = -Infinity;
+  /** When the brokers last answered, as performance.now() has it. */
+  let heardAt = performance.now();
 
   const read = async <N extends "responses" | "deltas">(
     name: N,
@@ -97,8 +102,9 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
     }
     const now = performance.now();
     if (now - countedAt < countEveryMs) return;
-    countedAt = now;
     gateways = Math.max(1, await kafka.members(group));
+    countedAt = now;
+    heardAt = performance.now();
   };
 
   const consumer = kafka.groupConsumer({ group, topics: [topic], instance, sessionTimeoutMs });
@@ -113,12 +119,17 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
     // All partitions stay paused: the group only shares them.
     onBatch: () => undefined,
   });
-  const looking = repeat(() => look().then(() => false), { everyMs: lookEveryMs, signal: stopping.signal, log });
+  const looking = repeat(() => look().then(() => false), {
+    ...{ everyMs: lookEveryMs, maxBackoffMs: countEveryMs, signal: stopping.signal, log },
+  });
 
   return {
     next: () => mine[turn++ % mine.length],
     gateways: () => gateways,
-    health: () => ({ joined: joined && mine.length > 0, partitions: mine.length }),
+    health: () => ({
+      joined: joined && mine.length > 0 && performance.now() - heardAt < awayAfterMs,
+      partitions: mine.length,
+    }),
     async stop() {
       stopping.abort();
       await Promise.all([looking, consumer.stop(), responses.stop(), pieces.stop()]);

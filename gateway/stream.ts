@@ -1,7 +1,7 @@
 // One stream to one reader. It begins with the first piece, or the first heartbeat, and ends with
-// the response. A reader that is slow holds up nothing and fills no buffer: while its socket is
-// full nothing is written, and what has come meanwhile goes as one chunk; after slowReaderMs of
-// that it is disconnected.
+// the response. A reader that is slow holds up nothing: while its socket is full nothing is
+// written, what has come meanwhile (an answer's length at most) goes as one chunk, and when it takes
+// nothing for slowReaderMs it is disconnected.
 import type { FastifyReply } from "fastify";
 import type { Delta, Response } from "../schemas/types.ts";
 import type { Chunks } from "./api/chunks.ts";
@@ -25,11 +25,16 @@ export interface Stream {
   close(): void;
 }
 
+/** Written at a time, so that a slow reader's progress shows. */
+const pieceBytes = 16_384;
+
 export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chunks }: StreamOptions): Stream {
   const { raw } = reply;
   const text = createStreamText();
   let begun = false;
   let blocked = false;
+  let ended = false;
+  let unsent = Buffer.alloc(0);
   let slow: NodeJS.Timeout | undefined;
 
   const begin = (headers: Record<string, string> = {}): void => {
@@ -43,11 +48,25 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     raw.writeHead(200, reply.getHeaders() as Record<string, string>);
     write(chunks.begin());
   };
+  /** Sends what is left, a piece at a time, so that each one taken shows as progress. */
+  const flush = (): void => {
+    while (unsent.length > 0) {
+      const piece = unsent.subarray(0, pieceBytes);
+      unsent = unsent.subarray(pieceBytes);
+      if (raw.write(piece)) continue;
+      blocked = true;
+      slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+      return;
+    }
+    if (!ended) return;
+    raw.end();
+    slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+  };
   const write = (data: string): void => {
     if (raw.destroyed || raw.writableEnded) return;
-    if (raw.write(data)) return;
-    blocked = true;
-    slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+    const bytes = Buffer.from(data);
+    unsent = unsent.length === 0 ? bytes : Buffer.concat([unsent, bytes]);
+    if (!blocked) flush();
   };
   const pump = (): void => {
     const ready = blocked ? "" : text.next();
@@ -57,7 +76,8 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     blocked = false;
     clearTimeout(slow);
     slow = undefined;
-    pump();
+    flush();
+    if (!ended) pump();
   };
   const heartbeat = setInterval(() => {
     begin();
@@ -66,16 +86,11 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
   raw.on("drain", drained);
   raw.once("close", () => clearTimeout(slow));
 
-  const close = (): void => {
-    clearInterval(heartbeat);
-    raw.off("drain", drained);
-  };
+  const close = (): void => clearInterval(heartbeat);
   const end = (data: string): void => {
     close();
-    if (raw.destroyed) return;
-    raw.end(data);
-    // It is sent as fast as it is read.
-    slow ??= setTimeout(() => raw.destroy(), slowReaderMs);
+    ended = true;
+    write(data);
   };
 
   return {
