@@ -1,7 +1,7 @@
 // One stream to one reader. It begins with the first piece, or the first heartbeat, and ends with
 // the response. A reader that is slow holds up nothing: while its socket is full nothing is
-// written, what has come meanwhile (an answer's length at most) goes as one chunk, and when it takes
-// nothing for slowReaderMs it is disconnected.
+// written, what has come meanwhile (an answer's length at most) goes as one chunk, and when it
+// takes nothing for slowReaderMs it is disconnected.
 import type { FastifyReply } from "fastify";
 import type { Delta, Response } from "../schemas/types.ts";
 import type { Chunks } from "./api/chunks.ts";
