@@ -96,7 +96,7 @@ test("503 with Retry-After, health says so, and nothing is lost or answered twic
 
   await isHealth(200);
   for (let next = await pieces.next(); next.done !== true; next = await pieces.next())
-    text += (next.value).choices[0]?.delta.content ?? "";
+    text += next.value.choices[0]?.delta.content ?? "";
   expect(text).toBe(held);
   const answers = await Promise.all(questions.map((question) => ask(question, 5)));
   expect(answers.map(({ choices }) => choices[0]?.message.content)).toEqual(questions);
