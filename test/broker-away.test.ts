@@ -6,9 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
+import { attachStack, stopStack } from "../stack/attach.ts";
 import { stackFolder } from "../stack/folder.ts";
 import { createTestKafka, type TestKafka } from "./support/kafka.ts";
+import { withoutServer } from "./support/servers.ts";
 import { eventually } from "./support/system.ts";
 
 const transactionTimeoutMs = 5_000;
@@ -25,23 +26,6 @@ afterAll(async () => {
   await stopStack(folder);
   await rm(folder, { recursive: true, force: true });
 });
-
-/** The supervisor is kept from starting it again for so long. */
-async function withoutBroker(ms: number): Promise<void> {
-  const { supervisor = 0, servers } = await stackStatus(folder);
-  const pid = servers.find(({ name }) => name === "kafka")?.pid;
-  if (pid === undefined) throw new Error("the broker does not run");
-  process.kill(supervisor, "SIGSTOP");
-  try {
-    process.kill(pid, "SIGKILL");
-    await sleep(ms);
-  } finally {
-    process.kill(supervisor, "SIGCONT");
-  }
-  const isNew = ({ name, pid: now, status }: { name: string; pid?: number; status: string }): boolean =>
-    name === "kafka" && now !== pid && status === "ready";
-  await eventually("the broker", async () => (await stackStatus(folder)).servers.some(isNew) || undefined, 120_000);
-}
 
 test.each([
   ["nobody comes back", false],
@@ -62,7 +46,7 @@ test.each([
   await transaction.send({ topic: output, messages });
   await dying.disconnect();
 
-  await withoutBroker(transactionTimeoutMs + 3_000);
+  await withoutServer(folder, "kafka", () => sleep(transactionTimeoutMs + 3_000));
   const back = performance.now();
   const next = its.kafka.transactionalProducer(id, () => ({ groups: [group], topics: [output] }));
   // As a stage does it: a broker that has just come back may refuse the first questions.

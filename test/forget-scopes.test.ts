@@ -1,7 +1,7 @@
 // precedent forget --request and --tenant: words of the one request, and of all that the tenant
 // asked, said and handed in, are in no table, no live value of a topic and, once no process has the
 // pools open, in no file, pages of databases included. Others' words stay where they were.
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
@@ -12,7 +12,8 @@ import type { RecordOf } from "../schemas/records.ts";
 import type { ForgetReport } from "../serving/forget/forget.ts";
 import { filesWithWord, liveWith, rowsWith, tablesWith, type CompactedTopic } from "./support/found.ts";
 import { feedbackOf } from "./support/learning.ts";
-import { startSystem, type TestSystem } from "./support/system.ts";
+import { startRemembering } from "./support/remembering.ts";
+import type { TestSystem } from "./support/system.ts";
 
 // A word for each request: of acme two, of globex two.
 const words = { acme: ["zebrafinch", "nightjar"], globex: ["oystercatcher", "albatross"] } as const;
@@ -27,23 +28,8 @@ const ids = new Map<string, string>();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-forget-scopes-"));
-  const file = join(folder, "log.jsonl");
-  const lines = all.map((word) =>
-    JSON.stringify({ request: questionOf(word), response: `The ${word} sleeps in tall trees.` }),
-  );
-  await writeFile(file, lines.join("\n"));
-  system = await startSystem(
-    {
-      arms: [{ name: "only", type: "recorded", file, cost: 0.2 }],
-      cache: { enabled: true },
-      record: { batchMs: 100 },
-      learn: { everyMs: 300, settleMs: 0 },
-      curate: { everyMs: 300, admit: { minimumQuality: 0.8 } },
-      kafka: { partitions: 2 },
-    },
-    { stages: ["plan", "generate", "record", "learn", "curate"] },
-  );
-  await writeFile(join(folder, "precedent.yaml"), JSON.stringify({ ...system.config, instance: undefined }));
+  const answerOf = (word: string) => ({ request: questionOf(word), response: `The ${word} sleeps in tall trees.` });
+  system = await startRemembering(folder, all.map(answerOf));
   for (const tenant of ["acme", "globex"] as const)
     for (const word of words[tenant]) {
       const { requestId } = await system.ask(questionOf(word), { tenant, domain: `${tenant}-birds` });

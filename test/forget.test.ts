@@ -17,7 +17,8 @@ import type { Feedback, Request } from "../schemas/types.ts";
 import type { ForgetReport } from "../serving/forget/forget.ts";
 import { liveWith, rowsWith, tablesWith, type CompactedTopic } from "./support/found.ts";
 import { feedbackOf } from "./support/learning.ts";
-import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
+import { startRemembering } from "./support/remembering.ts";
+import { requestOf, type TestSystem } from "./support/system.ts";
 
 const marker = "zebrafinch";
 const kept = "albatross";
@@ -31,7 +32,6 @@ const asking = [
   (word: string): string => `List five cheap dinners that need no oven; my cat is called ${word}`,
 ];
 const questionOf = (word: string, i: number): string => asking[i]!(word);
-const stages = ["plan", "generate", "record", "learn", "curate"] as const;
 const replayId = "0a1b2c3d";
 
 let folder: string;
@@ -40,25 +40,10 @@ const asked = new Map<string, string[]>();
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-forget-"));
-  const file = join(folder, "log.jsonl");
-  const lines = people.flatMap(({ word }) =>
-    [0, 1, 2].map((i) =>
-      JSON.stringify({ request: questionOf(word, i), response: `The ${word} sleeps in tree ${i}.` }),
-    ),
+  const answers = people.flatMap(({ word }) =>
+    [0, 1, 2].map((i) => ({ request: questionOf(word, i), response: `The ${word} sleeps in tree ${i}.` })),
   );
-  await writeFile(file, lines.join("\n"));
-  system = await startSystem(
-    {
-      arms: [{ name: "only", type: "recorded", file, cost: 0.2 }],
-      cache: { enabled: true },
-      record: { batchMs: 100 },
-      learn: { everyMs: 300, settleMs: 0 },
-      curate: { everyMs: 300, admit: { minimumQuality: 0.8 } },
-      kafka: { partitions: 2 },
-    },
-    { stages: [...stages] },
-  );
-  await writeFile(join(folder, "precedent.yaml"), JSON.stringify({ ...system.config, instance: undefined }));
+  system = await startRemembering(folder, answers);
   for (const { who, word } of people) {
     const ids: string[] = [];
     for (let i = 0; i < 3; i++) {

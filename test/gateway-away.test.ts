@@ -10,9 +10,10 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../assembly/session.ts";
 import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
 import { createLog } from "../runtime/log.ts";
-import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
+import { attachStack, stopStack } from "../stack/attach.ts";
 import { noBrokerDefects } from "./support/kafka-log.ts";
 import { startModel, type TestModel } from "./support/model.ts";
+import { withoutServer } from "./support/servers.ts";
 import { eventually, testConfig } from "./support/system.ts";
 
 /** Longer than the gateway takes to say that it is away (15 s). */
@@ -22,6 +23,7 @@ let model: TestModel;
 let session: Session;
 let stages: RunningStages;
 let client: OpenAI;
+type Piece = OpenAI.Chat.ChatCompletionChunk;
 
 noBrokerDefects(() => folder);
 beforeAll(async () => {
@@ -43,21 +45,6 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The broker is killed, and the supervisor kept from starting it again until `work` is over. */
-async function withoutKafka(work: () => Promise<void>): Promise<void> {
-  const { supervisor = 0, servers } = await stackStatus(folder);
-  const pid = servers.find(({ name }) => name === "kafka")?.pid;
-  if (pid === undefined) throw new Error("the broker does not run");
-  process.kill(supervisor, "SIGSTOP");
-  try {
-    process.kill(pid, "SIGKILL");
-    await work();
-  } finally {
-    process.kill(supervisor, "SIGCONT");
-  }
-  await sleep(500); // until the supervisor has seen it
-  await attachStack(folder, { start: false });
-}
 const health = async (): Promise<number> => (await fetch(new URL("/healthz", stages.baseUrl))).status;
 const isHealth = (code: number) =>
   eventually(`health ${code}`, async () => ((await health()) === code ? true : undefined), 90_000);
@@ -81,7 +68,7 @@ test("503 with Retry-After, health says so, and nothing is lost or answered twic
   while (text === "") text += ((await pieces.next()).value as Piece).choices[0]?.delta.content ?? "";
   expect(await health()).toBe(200);
 
-  await withoutKafka(async () => {
+  await withoutServer(folder, "kafka", async () => {
     const began = performance.now();
     const refused = await Promise.all(questions.map((question) => ask(question).catch((error: unknown) => error)));
     for (const error of refused) {
@@ -109,5 +96,3 @@ test("503 with Retry-After, health says so, and nothing is lost or answered twic
   });
   expect([Number(rows.answers), Number(rows.ids)]).toEqual([6, 6]);
 });
-
-type Piece = OpenAI.Chat.ChatCompletionChunk;

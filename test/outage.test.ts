@@ -11,11 +11,11 @@ import { openSession, type Session } from "../assembly/session.ts";
 import { stageNames, startStages, type RunningStages } from "../assembly/up.ts";
 import { startHealthServer } from "../metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
-import { attachStack, stackStatus, stopStack } from "../stack/attach.ts";
-import type { ServerName } from "../stack/server.ts";
+import { attachStack, stopStack } from "../stack/attach.ts";
 import { dispatch } from "./support/dispatch.ts";
 import { noBrokerDefects } from "./support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "./support/oracle.ts";
+import { pidOf, serversReady, withoutServer, withServerHung } from "./support/servers.ts";
 import { eventually, testConfig } from "./support/system.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
 
@@ -56,37 +56,6 @@ afterAll(async () => {
   await stopStack(folder);
   await rm(folder, { recursive: true, force: true });
 });
-
-async function pidOf(name: ServerName | "supervisor"): Promise<number> {
-  const status = await stackStatus(folder);
-  const pid = name === "supervisor" ? status.supervisor : status.servers.find((server) => server.name === name)?.pid;
-  if (pid === undefined) throw new Error(`${name} does not run: ${JSON.stringify(status)}`);
-  return pid;
-}
-const ready = (): Promise<unknown> => attachStack(folder, { start: false });
-
-/** Kills a server and keeps the supervisor from bringing it back until `while_` is over. */
-async function without(name: ServerName, while_: () => Promise<void>): Promise<void> {
-  const supervisor = await pidOf("supervisor");
-  process.kill(supervisor, "SIGSTOP");
-  try {
-    process.kill(await pidOf(name), "SIGKILL");
-    await while_();
-  } finally {
-    process.kill(supervisor, "SIGCONT");
-  }
-  await sleep(500); // until the supervisor has seen it
-  await ready();
-}
-async function frozen(name: ServerName, while_: () => Promise<void>): Promise<void> {
-  const pid = await pidOf(name);
-  process.kill(pid, "SIGSTOP");
-  try {
-    await while_();
-  } finally {
-    process.kill(pid, "SIGCONT");
-  }
-}
 
 /** Waits for so many more answers. */
 async function moreAnswers(count: number): Promise<void> {
@@ -140,7 +109,7 @@ test(
   async () => {
     const issued = oracle.issue((perSecond * (outageMs + 10_000)) / 1_000, perSecond);
     await moreAnswers(50);
-    await without("clickhouse", async () => {
+    await withoutServer(folder, "clickhouse", async () => {
       await Promise.all([moreAnswers(200), sleep(outageMs)]);
     });
     await issued;
@@ -151,7 +120,7 @@ test(
 test("while ClickHouse hangs, too, though partitions change hands", { timeout: 400_000 }, async () => {
   await workers.start("plan", "plan-second");
   const issued = oracle.issue(perSecond * 20, perSecond);
-  await frozen("clickhouse", async () => {
+  await withServerHung(folder, "clickhouse", async () => {
     await moreAnswers(200);
     await workers.kill("plan-second");
     const sofar = oracle.issued.length;
@@ -167,7 +136,7 @@ test("while ClickHouse hangs, too, though partitions change hands", { timeout: 4
 
 test("with the registry down requests go on: what is known is kept", { timeout: 400_000 }, async () => {
   await oracle.issue(20, perSecond);
-  await without("registry", async () => {
+  await withoutServer(folder, "registry", async () => {
     const all = moreAnswers(100);
     await oracle.issue(100, perSecond);
     await all;
@@ -179,9 +148,9 @@ test("the broker is killed twice under load: nothing is lost, nothing comes twic
   const issued = oracle.issue(perSecond * 20, perSecond);
   for (let round = 0; round < 2; round++) {
     await moreAnswers(100);
-    process.kill(await pidOf("kafka"), "SIGKILL");
+    process.kill(await pidOf(folder, "kafka"), "SIGKILL");
     await sleep(500);
-    await ready();
+    await serversReady(folder);
   }
   await issued;
   await expectAllOnce();
@@ -211,7 +180,7 @@ test(
       );
     try {
       await until(200, 60_000);
-      await without("kafka", async () => {
+      await withoutServer(folder, "kafka", async () => {
         await until(503, 5 * stalledMs);
         const told = async (stage: string): Promise<true | undefined> => {
           const reason = new RegExp(`^${stage}: .*no progress for \\d+ s \\(since 20.*broker`);
@@ -234,7 +203,7 @@ test(
 test("processes end when they are asked to, while the broker is away", { timeout: 400_000 }, async () => {
   const late = stageNames.map((stage) => ({ stage, instance: `${stage}-late` }));
   await Promise.all(late.map(({ stage, instance }) => workers.start(stage, instance)));
-  await without("kafka", async () => {
+  await withoutServer(folder, "kafka", async () => {
     await sleep(3_000);
     const codes = await Promise.all(late.map(({ instance }) => workers.terminate(instance, 30_000)));
     expect(codes).toEqual(late.map(() => 0));

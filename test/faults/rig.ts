@@ -4,15 +4,15 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { openSession, type Session } from "../../assembly/session.ts";
 import type { StageName } from "../../assembly/up.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Request } from "../../schemas/types.ts";
-import { attachStack, stackStatus, stopStack } from "../../stack/attach.ts";
+import { attachStack, stopStack } from "../../stack/attach.ts";
 import type { ServerName } from "../../stack/server.ts";
 import { dispatch } from "../support/dispatch.ts";
 import { createOracle, type Oracle } from "../support/oracle.ts";
+import { pidOf, serversReady } from "../support/servers.ts";
 import { testConfig } from "../support/system.ts";
 import { createWorkers, type Workers } from "../support/workers.ts";
 import { startLoad, type Load } from "./load.ts";
@@ -124,13 +124,6 @@ export async function createRig(options: RigOptions): Promise<Rig> {
     const load = startLoad({ session, oracle, perSecond: options.perSecond, feedbackEvery: options.feedbackEvery });
     closing.push(() => load.stop());
 
-    const pidOf: Rig["pidOf"] = async (name) => {
-      const status = await stackStatus(folder);
-      const pid =
-        name === "supervisor" ? status.supervisor : status.servers.find((server) => server.name === name)?.pid;
-      if (pid === undefined) throw new Error(`${name} does not run: ${JSON.stringify(status)}`);
-      return pid;
-    };
     return {
       folder,
       slots: options.slots,
@@ -140,16 +133,8 @@ export async function createRig(options: RigOptions): Promise<Rig> {
       load,
       workers,
       start,
-      pidOf,
-      async ready(killed) {
-        // Until the supervisor has seen the end of a process, its state still calls it ready.
-        for (const end = Date.now() + 180_000; killed !== undefined; await sleep(50)) {
-          const pid = await pidOf(killed.name).catch(() => undefined);
-          if (pid !== undefined && pid !== killed.pid) break;
-          if (Date.now() > end) throw new Error(`${killed.name} was not started again within 180 s`);
-        }
-        await attachStack(folder, { start: false });
-      },
+      pidOf: (name) => pidOf(folder, name),
+      ready: (killed) => serversReady(folder, killed),
       stop,
     };
   } catch (error) {

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { attachStack } from "../../stack/attach.ts";
 import type { ServerName } from "../../stack/server.ts";
+import { withoutServer, withServerHung } from "../support/servers.ts";
 import type { Fault } from "./recovery.ts";
 
 /** kill -9; the supervisor starts it again at once. */
@@ -20,16 +21,7 @@ export const killServer = (name: ServerName): Fault => ({
 export const keepAway = (name: ServerName, ms: number): Fault => ({
   name: `${name} away`,
   async run(rig) {
-    const supervisor = await rig.pidOf("supervisor");
-    const pid = await rig.pidOf(name);
-    process.kill(supervisor, "SIGSTOP");
-    try {
-      process.kill(pid, "SIGKILL");
-      await sleep(ms);
-    } finally {
-      process.kill(supervisor, "SIGCONT");
-    }
-    await rig.ready({ name, pid });
+    await withoutServer(rig.folder, name, () => sleep(ms));
     return `away for ${ms} ms and a start`;
   },
 });
@@ -38,13 +30,7 @@ export const keepAway = (name: ServerName, ms: number): Fault => ({
 export const hangServer = (name: ServerName, ms: number): Fault => ({
   name: `${name} hangs`,
   async run(rig) {
-    const pid = await rig.pidOf(name);
-    process.kill(pid, "SIGSTOP");
-    try {
-      await sleep(ms);
-    } finally {
-      process.kill(pid, "SIGCONT");
-    }
+    await withServerHung(rig.folder, name, () => sleep(ms));
     return `for ${ms} ms`;
   },
 });
