@@ -50,9 +50,8 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   let mine: readonly number[] = [];
   let turn = 0;
   let gateways = 1;
-  let countedAt = -Infinity;
-  /** When the brokers last answered, as performance.now() has it. */
-  let heardAt = performance.now();
+  /** When the gateways were last counted, and so the brokers last heard; at first it is due. */
+  let countedAt = performance.now() - countEveryMs;
 
   const read = async <N extends "responses" | "deltas">(
     name: N,
@@ -100,11 +99,9 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
       pieces.unfollow(partition);
       followed.delete(partition);
     }
-    const now = performance.now();
-    if (now - countedAt < countEveryMs) return;
+    if (performance.now() - countedAt < countEveryMs) return;
     gateways = Math.max(1, await kafka.members(group));
-    countedAt = now;
-    heardAt = performance.now();
+    countedAt = performance.now();
   };
 
   const consumer = kafka.groupConsumer({ group, topics: [topic], instance, sessionTimeoutMs });
@@ -127,7 +124,7 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
     next: () => mine[turn++ % mine.length],
     gateways: () => gateways,
     health: () => ({
-      joined: joined && mine.length > 0 && performance.now() - heardAt < awayAfterMs,
+      joined: joined && mine.length > 0 && performance.now() - countedAt < awayAfterMs,
       partitions: mine.length,
     }),
     async stop() {
