@@ -35,6 +35,11 @@ export interface Client {
   close(): Promise<void>;
 }
 
+/** Nobody has answered a request in time. */
+export class NoResponse extends Error {
+  override name = "NoResponse";
+}
+
 const usualTimeoutMs = 120_000;
 /** A decision is committed before its response, but read from another topic. */
 const decisionWaitMs = 3_000;
@@ -97,7 +102,7 @@ export async function openClient({ kafka, codec, topic }: Session, signal: Abort
         fail: (reason) => end(() => reject(reason)),
       };
       const deadline = setTimeout(
-        () => entry.fail(new Error(`no response to "${question}" within ${timeoutMs / 1000} s`)),
+        () => entry.fail(new NoResponse(`no response to "${question}" within ${timeoutMs / 1000} s`)),
         timeoutMs,
       );
       waiting.set(request.id, entry);

@@ -1,8 +1,7 @@
 // What two models answered to the same questions and whether it was right, with the time that each
 // answer would take: so many milliseconds a token of it.
 import { estimateTokens } from "../../algorithms/tokens.ts";
-import { parseRoutingLog } from "../routing/data.ts";
-import { objectLines, readDataFile } from "../support/data-file.ts";
+import { loadRoutingLog } from "../routing/data.ts";
 
 export type ArmName = "small" | "large";
 
@@ -16,9 +15,7 @@ export interface Question {
 
 /** Each question once. Throws an error for people where the file is no such log. */
 export async function loadQuestions(data: string | undefined): Promise<Question[]> {
-  const { text, file } = await readDataFile(data, "gsm8k-two-models-a.jsonl");
-  const { rows } = parseRoutingLog(text, file);
-  const lines = objectLines(text, file, '"request", "small" and "large"');
+  const { rows, lines } = await loadRoutingLog(data);
   const questions = new Map<string, Question>();
   rows.forEach((row, i) => {
     const answerOf = (arm: ArmName) => {

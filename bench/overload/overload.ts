@@ -6,9 +6,11 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { splitmix64, type Random } from "../../algorithms/random.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { splitmix64 } from "../../algorithms/random.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { readDataFile } from "../support/data-file.ts";
+import { shuffled } from "../support/samples.ts";
 import { onStack } from "../support/stack.ts";
 import { mean } from "../support/statistics.ts";
 import { arrivalsOf, parseTrace } from "./arrivals.ts";
@@ -16,6 +18,7 @@ import { loadQuestions, type ArmName, type Question } from "./data.ts";
 import { figuresOf, phases, type PolicyFigures } from "./figures.ts";
 import { askAll, withClient, type Asked, type Place } from "./run.ts";
 
+const seed = 20_261_123;
 const concurrency = { small: 4, large: 4 };
 /** Of the expensive arm's capacity, by phase. */
 const loads = { before: 0.5, during: 2, after: 0.5 };
@@ -46,8 +49,7 @@ async function measure(context: BenchContext, { questions, times, stackFolder }:
   const name = `bench_${randomBytes(4).toString("hex")}`;
   const place: Place = { name, stackFolder, file: join(folder, "answers.jsonl"), signal };
   await writeFile(place.file, questions.flatMap(linesOf).join("\n"));
-  const random = splitmix64(20_261_123);
-  const order = shuffled(questions, random);
+  const order = shuffled(questions, seed);
   const warm = order.splice(0, quick ? 100 : 250);
   note(`learning from ${warm.length} rewarded answers`);
   await learn(place, warm);
@@ -64,9 +66,10 @@ async function measure(context: BenchContext, { questions, times, stackFolder }:
     note(`${title}: ${asked.length} requests in ${phases.reduce((sum, phase) => sum + lasting[phase], 0)} s`);
     const setting = { stages: ["plan", "generate"] as const, concurrency, loadAware };
     const all = asked.map((one) => ({ ...one, arm: only?.() }));
-    return figuresOf(await withClient(place, setting, (client) => askAll(client, all, signal)));
+    return figuresOf(await withClient(place, setting, (client) => askAll(client, all, { reward: false, signal })));
   };
   const quality_only = await under("by quality alone", false);
+  const random = splitmix64(seed);
   const coin = (): ArmName => (random() < quality_only.dear_share.before ? "large" : "small");
   const fixed = await under("a fixed share", false, coin);
   const small_only = await under("the cheap arm alone", false, () => "small");
@@ -89,30 +92,18 @@ const linesOf = ({ request, answers }: Question): string[] =>
     return JSON.stringify({ request, arm, response, latencyMs });
   });
 
-/** Asks at an easy rate and rewards every answer with its quality; the policy stays published. */
+/** Asks ten a second and rewards every answer with its quality; the policy stays published. */
 async function learn(place: Place, questions: readonly Question[]): Promise<void> {
   const setting = {
     ...{ stages: ["plan", "generate", "record", "learn"] as const, loadAware: false },
     concurrency: { small: 64, large: 64 },
   };
+  const asked = questions.map((question, i): Asked => ({ question, phase: "learning", atMs: 100 * i }));
   await withClient(place, setting, async (client) => {
-    await Promise.all(
-      questions.map(async (question, i) => {
-        await new Promise((resolve) => setTimeout(resolve, i * 100));
-        const { response } = await client.ask(question.request);
-        if (response.status !== "ok" || response.arm === null)
-          throw new Error(`"${question.request.slice(0, 60)}" was not answered: ${response.error?.code ?? ""}`);
-        await client.reward(response.requestId, question.answers[response.arm as ArmName].quality, "");
-      }),
-    );
+    const outcomes = await askAll(client, asked, { reward: true, signal: place.signal });
+    const without = outcomes.filter(({ arm }) => arm === null).length;
+    if (without > 0) throw new Error(`${without} of ${outcomes.length} requests to learn from were not answered`);
     // The last rewards shall be in the policy.
-    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await sleep(2_000, undefined, { signal: place.signal });
   });
-}
-
-function shuffled<T>(all: readonly T[], random: Random): T[] {
-  return all
-    .map((value) => ({ value, key: random() }))
-    .sort((one, other) => one.key - other.key)
-    .map(({ value }) => value);
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { openSession } from "../../assembly/session.ts";
 import { startStages, type StageName } from "../../assembly/up.ts";
 import { configSchema } from "../../config/schema.ts";
-import { openClient, type Client } from "../../demo/client.ts";
+import { NoResponse, openClient, type Client } from "../../demo/client.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { ArmName, Question } from "./data.ts";
 
@@ -82,22 +82,30 @@ export interface Asked {
   arm?: ArmName | undefined;
 }
 
+export interface Asking {
+  /** Every answer is rewarded with its quality, as soon as it is there. */
+  reward: boolean;
+  signal: AbortSignal;
+}
+
 /** Asks each at its time and resolves when all have their outcome, in their order. */
-export function askAll(client: Client, all: readonly Asked[], signal: AbortSignal): Promise<Outcome[]> {
+export function askAll(client: Client, all: readonly Asked[], { reward, signal }: Asking): Promise<Outcome[]> {
   setMaxListeners(0, signal); // one for every request that waits for its time
   const began = performance.now();
   return Promise.all(
     all.map(async ({ question, phase, atMs, arm }): Promise<Outcome> => {
       await sleep(Math.max(0, began + atMs - performance.now()), undefined, { signal });
       const answered = await client.ask(question.request, arm === undefined ? {} : { arm }).catch((error: unknown) => {
-        signal.throwIfAborted();
-        if (error instanceof Error && error.message.startsWith("no response")) return undefined;
+        if (error instanceof NoResponse) return undefined;
         throw error;
       });
       const latencyMs = performance.now() - began - atMs;
       if (answered === undefined) return { phase, latencyMs: undefined, arm: null, quality: 0 };
-      const by = answered.response.status === "ok" ? (answered.response.arm as ArmName) : null;
-      return { phase, latencyMs, arm: by, quality: by === null ? 0 : question.answers[by].quality };
+      const { requestId, status, arm: by } = answered.response;
+      if (status !== "ok") return { phase, latencyMs, arm: null, quality: 0 };
+      const { quality } = question.answers[by as ArmName];
+      if (reward) await client.reward(requestId, quality, "");
+      return { phase, latencyMs, arm: by as ArmName, quality };
     }),
   );
 }

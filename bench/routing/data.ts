@@ -1,7 +1,7 @@
 // The log that the routing benchmark reads: one line of JSON a request, with what a small and a
 // large model answered and whether it was right. Any file of that form will do. What can't be used
 // is refused with its line; texts of answers may be missing, since nothing here reads them.
-import { objectLines, readDataFile } from "../support/data-file.ts";
+import { objectLines, readDataFile, type ObjectLine } from "../support/data-file.ts";
 
 export interface LoggedRequest {
   request: string;
@@ -12,6 +12,8 @@ export interface LoggedRequest {
 
 export interface RoutingLog {
   rows: LoggedRequest[];
+  /** What each row was made of, with all else that its line says. */
+  lines: ObjectLine[];
   /** Names of the two models; "small" and "large" where the file has none. */
   models: { small: string; large: string };
 }
@@ -36,7 +38,7 @@ export function parseRoutingLog(text: string, file: string): RoutingLog {
   });
   if (rows.length < fewestRows)
     throw new Error(`${file} has ${rows.length} requests: at least ${fewestRows} are needed to keep some for testing`);
-  return { rows, models: { small: nameOf(models.small, "small"), large: nameOf(models.large, "large") } };
+  return { rows, lines, models: { small: nameOf(models.small, "small"), large: nameOf(models.large, "large") } };
 
   function answerOf(value: unknown, name: "small" | "large", where: string): number {
     if (typeof value !== "object" || value === null)
