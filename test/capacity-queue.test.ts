@@ -27,6 +27,8 @@ const asked = Array.from({ length: count }, (_, i) => {
   };
 });
 const meanMs = asked.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / count;
+/** Of so few gaps the mean is not 1 (of these, 1.17): without it, the places were less busy than said. */
+const meanGap = asked.reduce((sum, { gap }) => sum + gap, 0) / count;
 
 let folder = "";
 let system: TestSystem;
@@ -64,7 +66,7 @@ async function ask(gapMs: number): Promise<Answered> {
   let due = 0;
   const answers = [];
   for (const { question, gap } of asked) {
-    due += gap * gapMs;
+    due += (gap / meanGap) * gapMs;
     await sleep(Math.max(0, due - (performance.now() - began)));
     answers.push(system.ask(question));
   }
@@ -125,7 +127,8 @@ test(
 
     // The log's own queue: of its requests as many wait longer on paper as did.
     const own = await plan(crowded);
-    expect(Math.abs(own.current.arms[0]!.utilisation - busy)).toBeLessThan(0.12);
+    const { utilisation } = own.current.arms[0]!;
+    expect(Math.abs(utilisation - busy), `busy: ${utilisation}`).toBeLessThan(0.05);
     for (const [q, measured] of [
       ["p50", 0.5],
       ["p90", 0.9],
