@@ -1,6 +1,6 @@
 // Streets with house numbers and post office boxes, in the ways of some countries. A city alone is
 // no address.
-import { shape, type Rule, type Span } from "./personal-rule.ts";
+import { asciiOf, runBefore, shape, type Rule, type Span } from "./personal-rule.ts";
 import { traits } from "./text-traits.ts";
 
 const word = "\\p{Lu}[\\p{L}'’-]{0,30}\\p{L}";
@@ -17,7 +17,8 @@ const romance = `(?:[ \\t]+(?:de|del|della|dei|des|du|da|do|das|dos|la|las|los|l
 const oneWord =
   /(?:[Ss]traße|[Ss]trasse|[Ss]tr\.|[Ww]eg|[Aa]llee|gasse|[Pp]latz|[Dd]amm|ufer|ring|straat|gracht|plein|laan|kade|singel|steeg)[ \t]+\d{1,4}/g;
 const longestName = 60;
-const nameEnd = /(?<![\p{L}-])(?:\p{L}+-){0,3}?(?<name>\p{Lu}[\p{L}-]*)$/u;
+const nameEnd = /(?<![\p{L}-])(?:\p{L}+-){0,3}?(\p{Lu}[\p{L}-]*)$/u;
+const inName = asciiOf(/[A-Za-z-]/);
 const houseNumber = new RegExp(
   `[ \\t]+\\d{1,4}[a-z]?(?![\\p{L}\\d])(?:,?[ \\t]+(?:\\d{5}|\\d{4}[ ][A-Z]{2})[ \\t]+${word})?`,
   "uy",
@@ -27,11 +28,10 @@ function findOneWordStreets(text: string): Span[] {
   const spans: Span[] = [];
   let after = 0;
   for (const { index, 0: whole } of text.matchAll(oneWord)) {
-    const kind = whole.slice(0, whole.search(/[ \t]/));
-    const name = nameEnd.exec(text.slice(Math.max(after, index - longestName), index));
+    const name = nameEnd.exec(text.slice(runBefore(text, Math.max(after, index - longestName), index, inName), index));
     if (name === null) continue;
-    const start = index - (name.groups?.["name"]?.length ?? 0);
-    houseNumber.lastIndex = index + kind.length;
+    const start = index - name[1]!.length;
+    houseNumber.lastIndex = index + whole.search(/[ \t]/);
     if (houseNumber.exec(text) === null) continue;
     spans.push({ start, end: houseNumber.lastIndex });
     after = houseNumber.lastIndex;

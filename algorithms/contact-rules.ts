@@ -1,5 +1,5 @@
 // E-mail addresses, phone numbers and public IPv4 addresses.
-import { shape, type Rule, type Span } from "./personal-rule.ts";
+import { asciiOf, runBefore, shape, type Rule, type Span } from "./personal-rule.ts";
 import { traits } from "./text-traits.ts";
 
 // Accounts that name a role on a machine and no person: git@host in a command stays what it is.
@@ -12,21 +12,7 @@ const longestLocal = 64;
 const localEnd = /(?<![\p{L}\p{N}_.+%-])[\p{L}\p{N}_][\p{L}\p{N}_.+%'’-]{0,63}$/u;
 const domain = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,16}\p{L}{2,24}(?![\p{L}\p{N}])/uy;
 
-/** ASCII that a mailbox may hold; anything beyond may be a letter. */
-const inLocal = Array.from({ length: 128 }, (_, code) => /[\w.+%'-]/.test(String.fromCharCode(code)));
-
-/**
- * From where on a mailbox may end at `end`, with the character that stops it: localEnd tries every
- * beginning, and should be given few.
- */
-function localFrom(text: string, from: number, end: number): number {
-  let start = end;
-  while (start > from) {
-    const code = text.charCodeAt(--start);
-    if (code < 128 && !inLocal[code]!) break;
-  }
-  return start;
-}
+const inLocal = asciiOf(/[\w.+%'-]/);
 
 /** Looked at from the "@": what stands before it up to a bound, and what follows. */
 function findEmails(text: string): Span[] {
@@ -34,7 +20,7 @@ function findEmails(text: string): Span[] {
   let after = 0;
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
     // One more than may be: where it is a letter too, the mailbox is none.
-    const from = localFrom(text, Math.max(after, at - longestLocal - 1), at);
+    const from = runBefore(text, Math.max(after, at - longestLocal - 1), at, inLocal);
     const local = from === at ? null : localEnd.exec(text.slice(from, at));
     if (local === null) continue;
     const start = at - local[0].length;
@@ -50,11 +36,18 @@ function findEmails(text: string): Span[] {
   return spans;
 }
 
-const digitCount = (value: string): number => value.replace(/\D/g, "").length;
+function digitCount(value: string): number {
+  let count = 0;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if (code >= 48 && code < 58) count++;
+  }
+  return count;
+}
 const isPhone = (value: string): boolean => {
   const count = digitCount(value);
   // "+1000001" is a line or a size as a rule: without any separator more digits are asked for.
-  return count >= (/^\+\d+$/.test(value) ? 10 : 7) && count <= 15;
+  return count >= 7 && count <= 15 && (count >= 10 || !/^\+\d+$/.test(value));
 };
 /** Nine digits and more: cues such as "number is" stand before much else. */
 const isWholePhone = (value: string): boolean => isPhone(value) && digitCount(value) >= 9;
@@ -117,13 +110,13 @@ export const phoneRules: readonly Rule[] = [
   shape(
     "PHONE",
     { needs: digit, least: 9 },
-    /\b(?:phone|tel|telephone|telefon|mobile|cell|call|text|fax|whatsapp|handy|reach)\b(?:[ \t]+(?:me|us|him|her|number|no|is|at|on)\b)*[.:]*[ \t]*(?<value>\(?\d[\d \t()./-]{5,18}\d)(?!\w)/gi,
+    /\b(?:phone|tel|telephone|telefon|mobile|cell|call|text|fax|whatsapp|handy|reach)\b(?:[ \t]+(?:me|us|him|her|number|no|is|at|on)\b)*[.:]*[ \t]*(\(?\d[\d \t()./-]{5,18}\d)(?!\w)/gi,
     isPhone,
   ),
   shape(
     "PHONE",
     { needs: digit, least: 9 },
-    /(?:phone|t[eé]l|t[eé]l[eé](?:ph|f)on[eo]?|telefoon(?:nummer)?|telefonnummer|mobile|m[oó]vil|cellulare|num[eé]ro|n[uú]mero|nummer|contact no|ll[aá]mame|appelez-moi|chiamami|bel|mich unter)["']?(?:[ \t]+(?:number|numero|es|est|is|le|il|al|au|el|é|è)(?=[ \t]))*[.:="'\t ]{1,6}(?<value>\(?\d[\d \t()./-]{5,18}\d)(?!\w)/gi,
+    /(?:phone|t[eé]l|t[eé]l[eé](?:ph|f)on[eo]?|telefoon(?:nummer)?|telefonnummer|mobile|m[oó]vil|cellulare|num[eé]ro|n[uú]mero|nummer|contact no|ll[aá]mame|appelez-moi|chiamami|bel|mich unter)["']?(?:[ \t]+(?:number|numero|es|est|is|le|il|al|au|el|é|è)(?=[ \t]))*[.:="'\t ]{1,6}(\(?\d[\d \t()./-]{5,18}\d)(?!\w)/gi,
     isWholePhone,
   ),
 ];

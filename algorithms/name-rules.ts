@@ -46,7 +46,7 @@ export const nameRules: readonly Rule[] = [
   shape(
     "NAME",
     { needs: capital, least: 10 },
-    new RegExp(`(?<!\\p{L})${anyCase(`(?:${named})`)}[ \\t]+(?<value>${person})`, "gu"),
+    new RegExp(`(?<!\\p{L})${anyCase(`(?:${named})`)}[ \\t]+(${person})`, "gu"),
     isName,
   ),
   // "I'm Ann Lee", "This is Ann Lee": two words, for "I'm German" names nobody.
@@ -54,7 +54,7 @@ export const nameRules: readonly Rule[] = [
     "NAME",
     { needs: capital, least: 9 },
     new RegExp(
-      `(?<!\\p{L})(?:I am|I'm|I’m|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ii]ci|[Ss]oy|[Ss]ono|[Ii]k ben|[Ee]u sou)[ \\t]+(?<value>${twoWords})`,
+      `(?<!\\p{L})(?:I am|I'm|I’m|[Tt]his is|[Ii]ch bin|[Jj]e suis|[Ii]ci|[Ss]oy|[Ss]ono|[Ii]k ben|[Ee]u sou)[ \\t]+(${twoWords})`,
       "gu",
     ),
     isName,
@@ -62,20 +62,20 @@ export const nameRules: readonly Rule[] = [
   shape(
     "NAME",
     { needs: capital, least: 5 },
-    new RegExp(`(?<!\\p{L})(?:${titles})(?!\\p{L})\\.?[ \\t]+(?:(?:Dr|Prof)\\.[ \\t]+){0,2}(?<value>${person})`, "gu"),
+    new RegExp(`(?<!\\p{L})(?:${titles})(?!\\p{L})\\.?[ \\t]+(?:(?:Dr|Prof)\\.[ \\t]+){0,2}(${person})`, "gu"),
     isName,
   ),
   shape(
     "NAME",
     { needs: capital, least: 5 },
-    new RegExp(`(?:^|\\n)[ \\t]*(?:${greetings})[ \\t]+(?<value>${person})(?=[ \\t]*(?:[,!:\\n]|$))`, "gu"),
+    new RegExp(`(?:^|\\n)[ \\t]*(?:${greetings})[ \\t]+(${person})(?=[ \\t]*(?:[,!:\\n]|$))`, "gu"),
     isName,
   ),
   shape(
     "NAME",
     { needs: capital | newline, least: 9 },
     new RegExp(
-      `(?<!\\p{L})${anyCase(`(?:${partings})`)}[,!.]?[ \\t]*\\n{1,4}[ \\t]*(?<value>${person})(?=[ \\t]*(?:\\n|$))`,
+      `(?<!\\p{L})${anyCase(`(?:${partings})`)}[,!.]?[ \\t]*\\n{1,4}[ \\t]*(${person})(?=[ \\t]*(?:\\n|$))`,
       "gu",
     ),
     isName,
@@ -85,7 +85,7 @@ export const nameRules: readonly Rule[] = [
     "NAME",
     { needs: capital | colonOrEquals, least: 9 },
     new RegExp(
-      `(?:^|\\n)[ \\t]*${anyCase(`(?:${fields})`)}[ \\t]{0,4}[:=][ \\t]*(?<value>${twoWords})(?=[ \\t]*(?:[,;<(\\n]|$))`,
+      `(?:^|\\n)[ \\t]*${anyCase(`(?:${fields})`)}[ \\t]{0,4}[:=][ \\t]*(${twoWords})(?=[ \\t]*(?:[,;<(\\n]|$))`,
       "gu",
     ),
     isName,

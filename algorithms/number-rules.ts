@@ -1,4 +1,5 @@
-// Account and card numbers: rows of digits that a check digit tells from others.
+// Account and card numbers: rows of digits that a check digit tells from others. Read where they
+// stand, without copies: a text may be nothing but what looks like the beginning of one.
 import { ibanLength, isCardNumber, isIban } from "./check-digits.ts";
 import type { Span } from "./personal-rule.ts";
 
@@ -9,32 +10,33 @@ const isAlphanumeric = (code: number): boolean =>
 const isWord = (code: number): boolean => isAlphanumeric(code) || code === 95;
 const dot = 46;
 
+const ibanHead = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}/g;
+
 /**
  * A country and check digits, then as many characters as its accounts have, at most one blank or
  * dash between two.
  */
 export function findIbans(text: string): Span[] {
   const spans: Span[] = [];
-  let after = 0;
-  for (const { index, 0: head } of text.matchAll(/(?<![A-Za-z0-9])[A-Z]{2}\d{2}/g)) {
-    const length = ibanLength(head.slice(0, 2));
-    if (length === undefined || index < after) continue;
-    let at = index + head.length;
-    let taken = head.length;
+  ibanHead.lastIndex = 0;
+  while (ibanHead.test(text)) {
+    const start = ibanHead.lastIndex - 4;
+    const length = ibanLength(text.charCodeAt(start), text.charCodeAt(start + 1));
+    if (length === 0) continue;
+    let end = start + 4;
+    let taken = 4;
     for (; taken < length; taken++) {
-      const next = isBlankOrDash(text.charCodeAt(at)) ? at + 1 : at;
+      const next = isBlankOrDash(text.charCodeAt(end)) ? end + 1 : end;
       if (!isAlphanumeric(text.charCodeAt(next))) break;
-      at = next + 1;
+      end = next + 1;
     }
-    if (taken < length || isAlphanumeric(text.charCodeAt(at))) continue;
-    if (!isIban(text.slice(index, at).replace(/[ -]/g, ""))) continue;
-    spans.push({ start: index, end: at });
-    after = at;
+    if (taken < length || isAlphanumeric(text.charCodeAt(end)) || !isIban(text, start, end)) continue;
+    spans.push({ start, end });
+    ibanHead.lastIndex = end;
   }
   return spans;
 }
 
-const shortestCard = 13;
 const longestCard = 19;
 const shortestGroup = 3;
 
@@ -44,55 +46,56 @@ const shortestGroup = 3;
  */
 export function findCards(text: string): Span[] {
   const spans: Span[] = [];
-  for (let at = 0; at < text.length;) {
-    if (!isDigit(text.charCodeAt(at))) {
-      at++;
-      continue;
-    }
+  for (let at = 0; at < text.length; at++) {
+    if (!isDigit(text.charCodeAt(at))) continue;
     const groups = digitGroups(text, at);
     const before = text.charCodeAt(at - 1);
-    at = groups.at(-1)!.end;
+    at = groups.at(-1)!;
     // The first one is a part of something else: x10, 1.5.
-    takeCards(text, isWord(before) || before === dot ? groups.slice(1) : groups, spans);
+    takeCards(text, groups, isWord(before) || before === dot ? 2 : 0, spans);
   }
   return spans;
 }
 
-/** Rows of digits with one blank or dash between two. */
-function digitGroups(text: string, from: number): Span[] {
-  const groups: Span[] = [];
+/** Rows of digits with one blank or dash between two: beginning and end of each, one after another. */
+function digitGroups(text: string, from: number): number[] {
+  const groups: number[] = [];
   for (let start = from; isDigit(text.charCodeAt(start));) {
     let end = start + 1;
     while (isDigit(text.charCodeAt(end))) end++;
-    groups.push({ start, end });
+    groups.push(start, end);
     if (!isBlankOrDash(text.charCodeAt(end))) break;
     start = end + 1;
   }
   return groups;
 }
 
-function takeCards(text: string, groups: Span[], spans: Span[]): void {
-  const end = groups.at(-1)?.end;
-  if (end === undefined) return;
+/** Of the groups from this place on. */
+function takeCards(text: string, groups: readonly number[], from: number, spans: Span[]): void {
+  const end = groups.at(-1)!;
   const next = text.charCodeAt(end);
   // The last one is a part of something else: 10x, 1.5.
-  const whole = isWord(next) || (next === dot && isDigit(text.charCodeAt(end + 1))) ? groups.length - 1 : groups.length;
-  for (let first = 0; first < whole; first++) {
-    const { start } = groups[first]!;
-    const issuer = text.charCodeAt(start) - 48;
-    if (issuer < 2 || issuer > 6) continue;
-    let digits = 0;
-    let found = -1;
-    for (let last = first; last < whole && digits < longestCard; last++) {
-      const group = groups[last]!;
-      const size = group.end - group.start;
-      digits += size;
-      if (digits >= shortestCard && digits <= longestCard)
-        if (isCardNumber(text.slice(start, group.end).replace(/[ -]/g, ""))) found = last;
-      if (size < shortestGroup) break;
-    }
-    if (found === -1) continue;
-    spans.push({ start, end: groups[found]!.end });
-    first = found;
+  const isPart = isWord(next) || (next === dot && isDigit(text.charCodeAt(end + 1)));
+  const until = isPart ? groups.length - 2 : groups.length;
+  for (let first = from; first < until; first += 2) {
+    const last = lastOfCard(text, groups, first, until);
+    if (last === -1) continue;
+    spans.push({ start: groups[first]!, end: groups[last + 1]! });
+    first = last;
   }
+}
+
+/** The last group of the longest card number that begins with this group; -1: none does. */
+function lastOfCard(text: string, groups: readonly number[], first: number, until: number): number {
+  const start = groups[first]!;
+  let found = -1;
+  let digits = 0;
+  for (let last = first; last < until && digits < longestCard; last += 2) {
+    const end = groups[last + 1]!;
+    const size = end - groups[last]!;
+    digits += size;
+    if (isCardNumber(text, start, end, digits)) found = last;
+    if (size < shortestGroup) break;
+  }
+  return found;
 }

@@ -23,7 +23,10 @@ export interface Rule {
 
 const nothing: readonly Span[] = [];
 
-/** Matches of a global pattern; of its group `value` where it has one. */
+/**
+ * Matches of a global pattern; of its group where it has one. The group has no name: a match with named groups
+ * costs twice as much.
+ */
 export function shape(
   kind: PersonalKind,
   { needs, least }: Pick<Rule, "needs" | "least">,
@@ -41,7 +44,7 @@ export function shape(
       if (match === null) return nothing;
       const spans: Span[] = [];
       for (; match !== null; match = pattern.exec(text)) {
-        const value = match.groups?.["value"] ?? match[0];
+        const value = match[1] ?? match[0];
         if (!accept(value)) continue;
         const start = match.index + match[0].lastIndexOf(value);
         spans.push({ start, end: start + value.length });
@@ -49,4 +52,22 @@ export function shape(
       return spans;
     },
   };
+}
+
+/** For each ASCII character, whether it is one of these. */
+export const asciiOf = (one: RegExp): readonly boolean[] =>
+  Array.from({ length: 128 }, (_, code) => one.test(String.fromCharCode(code)));
+
+/**
+ * The beginning, at `from` at the earliest, of the run of these characters that ends at `end`;
+ * whatever is beyond ASCII may be one. A pattern that ends there tries every beginning, and should
+ * be given few.
+ */
+export function runBefore(text: string, from: number, end: number, ofRun: readonly boolean[]): number {
+  let start = end;
+  for (; start > from; start--) {
+    const code = text.charCodeAt(start - 1);
+    if (code < 128 && !ofRun[code]!) break;
+  }
+  return start;
 }

@@ -74,29 +74,25 @@ export const secretRules: readonly Rule[] = [
   ),
   shape("SECRET", { needs: dot | capital, least: 36 }, /\bSG\.[\w-]{16,32}\.[\w-]{16,64}/g),
   shape("SECRET", { needs: colonOrEquals | capital, least: 44 }, /\b\d{8,10}:AA[\w-]{33}(?![\w-])/g), // Telegram
-  shape("SECRET", { needs: digit, least: 44 }, /hooks\.slack\.com\/services\/(?<value>[\w/]{20,})/g),
-  shape(
-    "SECRET",
-    { needs: digit, least: 22 },
-    /\b[Bb](?:earer|asic)[ \t]+(?<value>(?=[\w.~+/-]*\d)[\w.~+/-]{16,}={0,2})/g,
-  ),
-  shape("SECRET", { needs: colonOrEquals | at, least: 7 }, /:\/\/[^\s/:@<>]{1,256}:(?<value>[^\s/@<>$]{1,256})@/g), // user:password@host
+  shape("SECRET", { needs: digit, least: 44 }, /hooks\.slack\.com\/services\/([\w/]{20,})/g),
+  shape("SECRET", { needs: digit, least: 22 }, /\b[Bb](?:earer|asic)[ \t]+((?=[\w.~+/-]*\d)[\w.~+/-]{16,}={0,2})/g),
+  shape("SECRET", { needs: colonOrEquals | at, least: 7 }, /:\/\/[^\s/:@<>]{1,256}:([^\s/@<>$]{1,256})@/g), // user:password@host
   shape(
     "SECRET",
     { needs: colonOrEquals | dashOrUnderscore, least: 9 },
-    /(?:-u|--user)[ =][\w.-]{1,64}:(?<value>[^\s"'$:]{4,})/g,
+    /(?:-u|--user)[ =][\w.-]{1,64}:([^\s"'$:]{4,})/g,
     isSecretValue,
   ), // curl -u user:password
   shape(
     "SECRET",
     { needs: dashOrUnderscore, least: 13 },
-    /(?:sshpass -p|\blogin [ \w-]{0,40}?-p)[ ]?["']?(?<value>[^\s"'$]{4,})/g,
+    /(?:sshpass -p|\blogin [ \w-]{0,40}?-p)[ ]?["']?([^\s"'$]{4,})/g,
   ),
   shape(
     "SECRET",
     { needs: 0, least: 8 },
     new RegExp(
-      `(?:passw(?:or[dt]|d)|passphrase|pwd|secret|(?:api|access|account|secret)[_-]?key|auth[_-]?token|access[_-]?token|mot de passe|contraseña|kennwort|wachtwoord|senha|hasło)["']?[ \\t]*(?:=|:|[ \\t](?:is|ist|est|es|è)[ \\t])[ \\t]*["']?(?<value>${value}{4,})`,
+      `(?:passw(?:or[dt]|d)|passphrase|pwd|secret|(?:api|access|account|secret)[_-]?key|auth[_-]?token|access[_-]?token|mot de passe|contraseña|kennwort|wachtwoord|senha|hasło)["']?[ \\t]*(?:=|:|[ \\t](?:is|ist|est|es|è)[ \\t])[ \\t]*["']?(${value}{4,})`,
       "gi",
     ),
     isSecretValue,
@@ -104,7 +100,7 @@ export const secretRules: readonly Rule[] = [
   shape(
     "SECRET",
     { needs: colonOrEquals | digit, least: 22 },
-    new RegExp(`token["']?[ \\t]*[=:][ \\t]*["']?(?<value>${value}{16,})`, "gi"),
+    new RegExp(`token["']?[ \\t]*[=:][ \\t]*["']?(${value}{16,})`, "gi"),
     isLongValue,
   ),
 ];
