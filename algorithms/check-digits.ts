@@ -36,7 +36,7 @@ export function isCardNumber(text: string, start = 0, end = text.length, digits 
 const capitalA = 65;
 const letters = 26;
 
-/** Characters of an account number by the two letters of its country, from the IBAN registry; 0: it has none. */
+/** Characters of an account number by its country, from the IBAN registry; 0: it has none. */
 const ibanLengths = new Uint8Array(letters * letters);
 for (const entry of (
   "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 FO18 FR27 GB22 GE22 GI23 " +

@@ -57,7 +57,7 @@ export function findCards(text: string): Span[] {
   return spans;
 }
 
-/** Rows of digits with one blank or dash between two: beginning and end of each, one after another. */
+/** Rows of digits with one blank or dash between two: beginning and end of each, in turn. */
 function digitGroups(text: string, from: number): number[] {
   const groups: number[] = [];
   for (let start = from; isDigit(text.charCodeAt(start));) {

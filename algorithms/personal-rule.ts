@@ -24,8 +24,8 @@ export interface Rule {
 const nothing: readonly Span[] = [];
 
 /**
- * Matches of a global pattern; of its group where it has one. The group has no name: a match with named groups
- * costs twice as much.
+ * Matches of a global pattern; of its group where it has one. The group has no name: a match
+ * with named groups costs twice as much.
  */
 export function shape(
   kind: PersonalKind,
