@@ -1,5 +1,6 @@
 // What curate needs: the lock, ClickHouse, the policy `placement` and, once there is a candidate,
 // the embedder and the pool. Followers wait for the lock and hold nothing else.
+import { createSharedDomains } from "../algorithms/shared-domains.ts";
 import { createAdmit, type ExampleStore } from "../operators/admit/admit.ts";
 import { createDecide } from "../operators/admit/decide.ts";
 import { createCandidates } from "../operators/admit/candidates.ts";
@@ -56,6 +57,8 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
   const clock = Date.now;
   const group = groupName(prefix, curate.name);
 
+  const sharing = createSharedDomains(config.sharing);
+
   const passes = watchPasses(config.health);
 
   const task = async (lease: Lease<Sent<typeof curate>>): Promise<void> => {
@@ -81,7 +84,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       kafka,
       topic: topic("examples"),
       groups: { own: group, record: groupName(prefix, record.name) },
-      seen: createSeen({ clickhouse, decisions: topic("decisions"), ...seenWithin, clock }),
+      seen: createSeen({ clickhouse, decisions: topic("decisions"), ...seenWithin, clock, sharing }),
       encode: (example) => codec.encode("examples", example),
       policies,
       publish: writer.publish,
@@ -95,6 +98,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
       rules: { ...admit, ttlMs: admit.ttlDays === 0 ? null : admit.ttlDays * dayMs },
       text,
       personalData,
+      sharing,
       clock,
     });
     const pass = curate.bind({

@@ -2,6 +2,7 @@
 // policies as a global table, the ids seen, the load of the arms. The first request of a partition
 // is taken only when the policies and its examples are restored.
 import { splitmix64 } from "../algorithms/random.ts";
+import { createSharedDomains } from "../algorithms/shared-domains.ts";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { armOpener } from "./arms.ts";
@@ -180,6 +181,7 @@ export async function startPlan(
     threshold: helpfulness.threshold,
     outcomes: helpfulness.outcomes,
     caches: caches.table,
+    sharing: createSharedDomains(config.sharing),
     policy: policies.current,
     shadows: shadows.current,
     load: replay?.load ?? load.load,

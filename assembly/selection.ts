@@ -1,6 +1,7 @@
 // Selection outside of plan: what a request would be shown now, and why, by the same code and the
 // same tables, in a pool of its own.
 import { sharingDomain } from "../algorithms/identity.ts";
+import { createSharedDomains } from "../algorithms/shared-domains.ts";
 import { loadProxy } from "../connections/proxy/onnx.ts";
 import { createSelection, type Selection } from "../operators/select/selection.ts";
 import { followTable } from "../runtime/table.ts";
@@ -59,6 +60,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
       arms: session.arms.routed,
       clock: Date.now,
       random: () => 0,
+      sharing: createSharedDomains(config.sharing),
       proxy: helpfulness.proxy,
       threshold: helpfulness.threshold,
       outcomes: helpfulness.outcomes,

@@ -40,7 +40,7 @@ const within =
   "NOT deleted AND ({tenant:String} = '' OR tenant = {tenant:String}) AND ({domain:String} = '' OR domain = {domain:String})";
 const scope = ({ tenant, domain }: Where): Record<string, string> => ({
   tenant: tenant ?? "",
-  domain: domain === undefined ? "" : sharingDomain(tenant ?? "default", domain),
+  domain: domain === undefined || domain.includes("/") ? (domain ?? "") : sharingDomain(tenant ?? "default", domain),
 });
 
 export function addReadingExamples(examples: Command, io: Io): void {
@@ -49,7 +49,7 @@ export function addReadingExamples(examples: Command, io: Io): void {
       .command(name)
       .description(description)
       .option("-t, --tenant <name>", "of this owner")
-      .option("-d, --domain <name>", "of this sharing domain");
+      .option("-d, --domain <name>", "of this domain of the tenant, or a sharing domain: tenant/domain, +/domain");
 
   reading("list", "the newest examples")
     .option("-n, --limit <count>", "how many", parseCount, 20)

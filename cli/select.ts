@@ -133,6 +133,7 @@ const words: Record<Reason, string> = {
   forced_in: "shown by chance",
   kept_out: "kept out by chance",
   foreign: "of another domain",
+  not_shared: "of a tenant that does not share it any more",
   own_request: "made from this request",
   unusable: "broken: no number",
   not_similar: "not similar",

@@ -95,6 +95,16 @@ export const configSchema = z
     http: z
       .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
       .prefault({}),
+    /**
+     * Domains of which tenants share the examples, by name; "all" is every tenant. Members show
+     * each other what they asked and were answered: only for tenants that agreed to it.
+     */
+    sharing: z
+      .record(
+        z.string().min(1),
+        z.strictObject({ tenants: z.union([z.literal("all"), z.array(z.string().min(1)).min(2)]) }),
+      )
+      .default({}),
     /** The OpenAI-compatible HTTP front end. */
     gateway: gateway.prefault({}),
     arms: z.array(armSchema).min(1).max(64),

@@ -383,7 +383,7 @@ export interface Observation {
 export interface Request {
   /** UUIDv7 by preference; seen again within 24 h it gets a copy of the first response. */
   id: string | null;
-  /** Owner of the request; nothing is shared across tenants. */
+  /** Owner of the request; tenants share nothing but examples of domains that the configuration names. */
   tenant: string;
   /** Sharing domain inside the tenant; null means the tenant's default domain. */
   domain: string | null;

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { createSharedDomains, nothingShared } from "../../algorithms/shared-domains.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createAdmit, type AdmitDependencies } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";
@@ -55,13 +56,18 @@ async function storeOf(...held: Example[]) {
     },
   };
 }
-async function admitting(held: Example[] = [], rules: Partial<AdmitDependencies["rules"]> = {}) {
+async function admitting(
+  held: Example[] = [],
+  rules: Partial<AdmitDependencies["rules"]> = {},
+  sharing: AdmitDependencies["sharing"] = nothingShared,
+) {
   const examples = await storeOf(...held);
   return createAdmit({
     examples: () => Promise.resolve(examples),
     rules: { minimumQuality: 0.8, maxBytes: 1_000, nearDuplicate: 0.95, ttlMs: 1_000, ...rules },
     text,
     personalData: {},
+    sharing,
     clock: () => NOW,
   })();
 }
@@ -171,12 +177,37 @@ describe("admit", () => {
     expect(await another.decide(correction)).toMatchObject({ outcome: "refused", reason: "near_duplicate" });
   });
 
+  it("keeps what tenants share in one place, where nobody takes out what is another's", async () => {
+    const sharing = createSharedDomains({ shell: { tenants: ["t", "u"] } });
+    const ours = candidate({ text: "ls", quality: 0.85 });
+    const theirs = candidate({ requestId: "r2", tenant: "u", domain: "u/shell" });
+    const better = candidate({ requestId: "r3", text: "ls -A", quality: 1 });
+    const batch = await admitting([], {}, sharing);
+    const first = await batch.decide(ours);
+    expect(first).toMatchObject({
+      outcome: "admitted",
+      changes: [{ domain: "+/shell", value: { tenant: "t", domain: "+/shell" } }],
+    });
+    const second = await batch.decide(theirs);
+    expect(second).toMatchObject({ outcome: "admitted", changes: [{ value: { tenant: "u", domain: "+/shell" } }] });
+    expect(await batch.decide(better)).toMatchObject({
+      outcome: "replaced",
+      changes: [{ id: first.exampleId, domain: "+/shell", value: null }, { value: { tenant: "t", domain: "+/shell" } }],
+    });
+    expect(await batch.decide({ ...theirs, requestId: "r4", text: "ls -l" })).toMatchObject({
+      ...{ outcome: "refused", reason: "near_duplicate" },
+    });
+    const outsider = candidate({ requestId: "r5", tenant: "v", domain: "v/shell" });
+    expect(await batch.decide(outsider)).toMatchObject({ changes: [{ domain: "v/shell" }] });
+  });
+
   it("touches no embedder for what the rules refuse", async () => {
     const batch = createAdmit({
       examples: () => Promise.reject(new Error("not needed")),
       rules: { minimumQuality: 0.8, maxBytes: 10, nearDuplicate: 0.95, ttlMs: null },
       text,
       personalData: {},
+      sharing: nothingShared,
       clock: () => NOW,
     })();
     await expect(batch.decide(candidate({ privacyShare: false }))).resolves.toMatchObject({ reason: "private" });

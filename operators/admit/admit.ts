@@ -5,6 +5,7 @@
 import { exampleBytes } from "../../algorithms/example-bytes.ts";
 import { exampleId } from "../../algorithms/identity.ts";
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
+import type { SharedDomains } from "../../algorithms/shared-domains.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ExamplePool, HeldExample } from "../../store/examples/port.ts";
@@ -30,6 +31,8 @@ export interface AdmitDependencies {
   };
   text: Pick<TextWork, "redact">;
   personalData: PersonalDataOptions;
+  /** What tenants share is kept together. */
+  sharing: Pick<SharedDomains, "placeOf">;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -52,7 +55,7 @@ const neighbours = 16;
 const qualityStep = 0.01;
 
 /** One batch: decide() sees the changes of the decisions before it. */
-export function createAdmit({ examples, rules, text, personalData, clock }: AdmitDependencies) {
+export function createAdmit({ examples, rules, text, personalData, sharing, clock }: AdmitDependencies) {
   return function batch(): { decide(candidate: Candidate): Promise<Admission> } {
     const changed = new Map<string, ExampleChange>();
     const note = (changes: ExampleChange[]): ExampleChange[] => {
@@ -75,7 +78,7 @@ export function createAdmit({ examples, rules, text, personalData, clock }: Admi
           [questionOf(candidate) ?? "", candidate.text],
           personalData,
         );
-        const { domain } = candidate;
+        const domain = sharing.placeOf(candidate.domain) ?? candidate.domain;
         const id = exampleId(domain, request, response);
         const { pool, embedder } = await examples();
         const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);
@@ -90,13 +93,15 @@ export function createAdmit({ examples, rules, text, personalData, clock }: Admi
           candidate.source === "correction" && example.source.requestId === candidate.requestId;
         const better = alike.find((example) => example.quality >= quality && !corrected(example));
         if (better !== undefined) return refused("near_duplicate", better.id);
-        const value = makeExample(candidate, { id, request, response, quality, vector, model: embedder.model });
+        const value = makeExample(candidate, { id, domain, request, response, quality, vector, model: embedder.model });
+        // A tenant takes out what is its own.
+        const replaced = alike.filter(({ tenant }) => tenant === candidate.tenant);
         const changes = [
-          ...alike.map((example): ExampleChange => ({ id: example.id, domain, value: null })),
+          ...replaced.map((example): ExampleChange => ({ id: example.id, domain, value: null })),
           { id, domain, value },
         ];
         return {
-          outcome: alike.length > 0 ? "replaced" : "admitted",
+          outcome: replaced.length > 0 ? "replaced" : "admitted",
           reason: null,
           exampleId: id,
           quality,
@@ -157,15 +162,23 @@ export function createAdmit({ examples, rules, text, personalData, clock }: Admi
   };
 
   function makeExample(
-    { tenant, domain, arm, model, requestId }: Candidate,
-    made: { id: string; request: string; response: string; quality: number; vector: Float32Array; model: string },
+    { tenant, arm, model, requestId }: Candidate,
+    made: {
+      id: string;
+      domain: string;
+      request: string;
+      response: string;
+      quality: number;
+      vector: Float32Array;
+      model: string;
+    },
   ): Example {
     const embedding = embeddingToBytes(made.vector);
     const now = clock();
     return {
       id: made.id,
       tenant,
-      domain,
+      domain: made.domain,
       request: made.request,
       response: made.response,
       embedding,

@@ -1,6 +1,7 @@
 // On which partitions of requests which domains are asked, out of the decisions that ClickHouse
 // has. Read forward, a little overlapping: of different partitions record may be differently far.
 // Rejects as the ClickHouse port does.
+import type { SharedDomains } from "../../algorithms/shared-domains.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Pair {
@@ -21,6 +22,7 @@ export interface SeenDependencies {
   overlapMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
+  sharing: Pick<SharedDomains, "placeOf">;
 }
 
 /** Of one look; the most recent are kept. */
@@ -32,13 +34,19 @@ const selectPairs = `
   WHERE topic = {decisions:String} AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
   GROUP BY domain, partition ORDER BY newest DESC LIMIT ${mostPairs}`;
 
-/** Resolves to the pairs seen lately, those of former looks among them. */
-export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock }: SeenDependencies) {
+/**
+ * Resolves to the pairs seen lately, those of former looks among them. Who asks in a domain that is
+ * shared asks in its shared place, too.
+ */
+export function createSeen({ clickhouse, decisions, lookBackMs, overlapMs, clock, sharing }: SeenDependencies) {
   let newest: number | undefined;
   return async function seen(partitions: number): Promise<Pair[]> {
     const since = newest === undefined ? clock() - lookBackMs : newest - overlapMs;
     const rows = await clickhouse.query<Pair & { newest: number }>(selectPairs, { partitions, decisions, since });
     newest = rows.reduce((latest, row) => Math.max(latest, row.newest), newest ?? 0) || newest;
-    return rows.map(({ domain, partition }) => ({ domain, partition }));
+    return rows.flatMap(({ domain, partition }) => {
+      const place = sharing.placeOf(domain);
+      return [{ domain, partition }, ...(place === null ? [] : [{ domain: place, partition }])];
+    });
   };
 }

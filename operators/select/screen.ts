@@ -2,15 +2,18 @@
 // example made from this very request, broken vectors and numbers, texts that are no text. Looked
 // at before anything reads or rates a candidate. Pure.
 import { dot } from "../../algorithms/embedding.ts";
+import type { SharedDomains } from "../../algorithms/shared-domains.ts";
 import type { Candidate } from "../../store/examples/port.ts";
 
-export type Unfit = "foreign" | "own_request" | "unusable" | "not_similar" | "unsafe";
+export type Unfit = "foreign" | "not_shared" | "own_request" | "unusable" | "not_similar" | "unsafe";
 
 export interface Asker {
   requestId: string;
   tenant: string;
   /** Sharing domain, tenant/domain. */
   domain: string;
+  /** Where it shares examples with other tenants; null: nowhere. */
+  place: string | null;
   /** Unit length. */
   vector: Float32Array;
 }
@@ -26,8 +29,12 @@ export function unfit(
   { example, similarity, vector }: Candidate,
   asker: Asker,
   minimumSimilarity: number,
+  { gives }: Pick<SharedDomains, "gives">,
 ): Unfit | null {
-  if (example.tenant !== asker.tenant || example.domain !== asker.domain) return "foreign";
+  if (example.domain === asker.place) {
+    // Its tenant does not share any more.
+    if (!gives(example.tenant, asker.place)) return "not_shared";
+  } else if (example.tenant !== asker.tenant || example.domain !== asker.domain) return "foreign";
   if (example.source.requestId === asker.requestId) return "own_request";
   if (!Number.isFinite(similarity) || vector.length !== asker.vector.length || !isUnit(vector)) return "unusable";
   return similarity < minimumSimilarity ? "not_similar" : null;

@@ -1,12 +1,14 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
+import { createSharedDomains } from "../../algorithms/shared-domains.ts";
 import { configSchema } from "../../config/schema.ts";
 import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
 import { ProxyError } from "../../connections/proxy/port.ts";
 import { VectorError } from "../../store/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
+import type { ReuseSettings } from "../reuse-settings.ts";
 import { exampleHash } from "./caches.ts";
 import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import type { RatingModel } from "./rate.ts";
@@ -74,6 +76,50 @@ test("an example that an arm has in its cache wins against one that is as helpfu
   });
   expect([ids(found), ids(found, "large")]).toEqual([["0"], ["1"]]);
   expect(found.examplesByArm.get("large")).toMatchObject([{ id: "1", cachedBonus: defaults.cachedBonus }]);
+});
+
+describe("of tenants that share a domain", () => {
+  const sharing = createSharedDomains({ shell: { tenants: ["acme", "beta"] } });
+  const of = (id: string, similarity: number, tenant: string, domain = "+/shell"): Candidate =>
+    candidate(id, similarity, { tenant, domain }, Math.round(10 * similarity) % 8);
+  const places: Record<string, Candidate[]> = {
+    "acme/shell": [candidate("own", 0.6, {}, 6)],
+    "+/shell": [of("theirs", 0.8, "beta"), of("left", 0.9, "gamma"), of("ours", 0.7, "acme")],
+  };
+  const pool: Pick<ExamplePool, "nearest"> = { nearest: async (domain) => places[domain] ?? [] };
+
+  test("the nearest of both places are shown, the best last, but nothing of a tenant that does not share any more", async () => {
+    expect(ids(await select({ pool, sharing }))).toEqual(["own", "ours", "theirs"]);
+    expect(ids(await select({ pool, sharing, selection: { ...defaults, candidates: 2 } }))).toEqual(["theirs"]);
+    expect(ids(await select({ pool }))).toEqual(["own"]);
+  });
+
+  test("an example of the shared place that stands elsewhere is another's", async () => {
+    const misplaced = poolOf([of("beta's own", 0.9, "beta", "beta/shell")]);
+    expect(ids(await select({ pool: misplaced, sharing }))).toEqual([]);
+    expect(ids(await select({ pool: poolOf([of("theirs", 0.9, "beta")]) }))).toEqual([]);
+  });
+
+  test("both places are to be whole", async () => {
+    const whole = (domain: string): boolean => domain === "acme/shell";
+    expect((await select({ pool, sharing, whole })).degraded).toEqual(["examples_incomplete"]);
+    expect((await select({ pool, whole })).degraded).toEqual([]);
+  });
+
+  test("no answer of another tenant is given as it is", async () => {
+    const settings = { tenants: ["*"], minimumSimilarity: 0, minimumQuality: 0, limit: 0.1, verifyShare: 0 };
+    const reuse = { ...arm("reuse"), reuse: settings as ReuseSettings };
+    const same = { request: embedded().question };
+    const found = await select({
+      pool: {
+        nearest: async (domain) =>
+          domain === "+/shell" ? [candidate("theirs", 1, { ...same, tenant: "beta", domain })] : [],
+      },
+      sharing,
+      arms: () => [arm("small"), reuse],
+    });
+    expect([ids(found), ids(found, "reuse")]).toEqual([["theirs"], []]);
+  });
 });
 
 describe("without a helpfulness model", () => {

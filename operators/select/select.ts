@@ -1,6 +1,7 @@
 // Selects the examples that each arm would be shown. Needs embed before it. Never reaches into
 // another domain or tenant, and never fails a request: without a vector, the index or the model of
 // helpfulness it goes on with less, and degraded says so.
+import { nothingShared } from "../../algorithms/shared-domains.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Embedded, Selected } from "../flow.ts";
 import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
@@ -21,10 +22,12 @@ export interface SelectDependencies extends SelectionDependencies {
 
 export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
-  const { whole = () => true } = dependencies;
+  const { whole = () => true, sharing = nothingShared } = dependencies;
   return async function select(input, { log }) {
     // Asked first: what arrives during the search was not searched.
-    const lacking = whole(input.domain, input.position.partition) ? [] : ["examples_incomplete"];
+    const places = [input.domain, sharing.placeOf(input.domain)].filter((domain) => domain !== null);
+    const isWhole = places.every((domain) => whole(domain, input.position.partition));
+    const lacking = isWhole ? [] : ["examples_incomplete"];
     const selection = await choose(input, log);
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, proxyVersion } = selection;

@@ -5,6 +5,7 @@
 // `degraded`.
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";
 import type { Random } from "../../algorithms/random.ts";
+import { nothingShared, type SharedDomains } from "../../algorithms/shared-domains.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
@@ -47,6 +48,8 @@ export interface SelectionDependencies {
   proxy?: () => RatingModel | null;
   /** tau for what the model predicts; 0.5 by default: neither helps nor hurts. */
   threshold?: () => number;
+  /** Which tenants share examples; by default none do. */
+  sharing?: SharedDomains;
   /** The documents that requests name: they take room from examples. By default there are none. */
   documents?: Documents;
   /**
@@ -104,6 +107,7 @@ const noFeatures = new Float32Array(0);
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
   const { proxy = () => null, threshold = () => neutral, outcomes = () => undefined, documents, caches } = dependencies;
+  const { sharing = nothingShared } = dependencies;
   const features = createHelpfulnessFeatures();
 
   const factsOf = ({ example, similarity, vector }: Candidate): CandidateFacts => {
@@ -113,10 +117,18 @@ export function createSelection(dependencies: SelectionDependencies) {
     return { request, response, vector, similarity, quality, sourceCost: writer?.cost ?? null, uses, outcome };
   };
 
-  async function nearest(asked: Asked, log: StepContext["log"]): Promise<Candidate[] | null> {
-    if (asked.embedding === null) return [];
+  async function nearest(
+    { domain, embedding }: Asked,
+    place: string | null,
+    log: StepContext["log"],
+  ): Promise<Candidate[] | null> {
+    if (embedding === null) return [];
+    const within = (where: string): Promise<Candidate[]> =>
+      pool.nearest(where, embedding, selection.candidates, clock());
     try {
-      return await pool.nearest(asked.domain, asked.embedding, selection.candidates, clock());
+      if (place === null) return await within(domain);
+      const [own, others] = await Promise.all([within(domain), within(place)]);
+      return [...own, ...others].sort((one, other) => other.similarity - one.similarity).slice(0, selection.candidates);
     } catch (error) {
       if (!(error instanceof VectorError)) throw error;
       log.warn({ err: error }, "no candidates: the request goes on without examples");
@@ -127,14 +139,15 @@ export function createSelection(dependencies: SelectionDependencies) {
   return async function select(asked: Asked, log: StepContext["log"]): Promise<Selection> {
     const { request, domain, question } = asked;
     const current = arms();
+    const place = sharing.placeOf(domain);
     // What goes to the endpoint as it is stays as it is.
     const isPlain = request.passthrough === null;
     const reusing = current.find(({ reuse }) => reuse !== undefined && mayReuse(request, reuse));
     const showing =
       selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
-    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, log);
+    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, place, log);
     const vector = asked.embedding ?? noFeatures;
-    const asker = { requestId: request.id, tenant: request.tenant, domain, vector };
+    const asker = { requestId: request.id, tenant: request.tenant, domain, place, vector };
     const space = {
       messages: request.messages,
       documents: request.documents.flatMap((id) => documents?.get(request.tenant, id)?.pieces ?? []),
@@ -145,7 +158,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     const most = Math.max(0, ...rooms);
 
     const screened = (candidates ?? []).map((candidate): Screened => {
-      const reason = unfit(candidate, asker, selection.minimumSimilarity);
+      const reason = unfit(candidate, asker, selection.minimumSimilarity, sharing);
       const tokens = reason === null ? tokensWithin(candidate.example, most) : 0;
       const readable = reason === null && tokens <= most;
       return { candidate, tokens, unfit: readable && !isSafe(candidate.example) ? "unsafe" : reason };
@@ -173,7 +186,11 @@ export function createSelection(dependencies: SelectionDependencies) {
     });
     if (reusing?.reuse !== undefined) {
       // Its own limits hold, not those of a prompt.
-      const readable = screened.flatMap((one) => (unfit(one.candidate, asker, -1) === null ? [one.candidate] : []));
+      // An answer of another tenant is an example at most.
+      const alone = { ...asker, place: null };
+      const readable = screened.flatMap(({ candidate }) =>
+        unfit(candidate, alone, -1, sharing) === null ? [candidate] : [],
+      );
       const kept = reusable({ request, question }, readable, reusing.reuse);
       if (kept !== null) byArm.set(reusing.name, { ...noChoice, examples: [kept] });
     }

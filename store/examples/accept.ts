@@ -2,6 +2,7 @@
 // key, and whether its vector is one.
 import { embeddingFromBytes } from "../../algorithms/embedding.ts";
 import { sharingDomain } from "../../algorithms/identity.ts";
+import { isSharedPlace } from "../../algorithms/shared-domains.ts";
 import type { Example } from "../../schemas/types.ts";
 
 const idPattern = /^[\x21-\x7e]{1,256}$/;
@@ -14,7 +15,8 @@ export function accept(
   const { id, tenant, domain } = example;
   if (!idPattern.test(id)) return { reason: "its id is not 1 to 256 printable ASCII characters" };
   const own = sharingDomain(tenant, null);
-  if (!domain.startsWith(own.slice(0, own.lastIndexOf("/") + 1)))
+  // Whose may be shown from a shared place is asked when they are (operators/select/screen.ts).
+  if (!isSharedPlace(domain) && !domain.startsWith(own.slice(0, own.lastIndexOf("/") + 1)))
     return { reason: `its domain ${domain} is not one of its tenant ${tenant}` };
   if (example.embeddingModel !== embedder.model) return { vector: null };
   const vector = embeddingFromBytes(example.embedding, embedder.dimension);

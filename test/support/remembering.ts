@@ -2,7 +2,7 @@
 // tests of precedent forget begin with it.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startSystem, type TestSystem } from "./system.ts";
+import { startSystem, type ConfigInput, type TestSystem } from "./system.ts";
 
 export interface LoggedAnswer {
   request: string;
@@ -10,7 +10,11 @@ export interface LoggedAnswer {
 }
 
 /** Its one arm gives these answers; a command that is run in the folder finds its configuration. */
-export async function startRemembering(folder: string, answers: readonly LoggedAnswer[]): Promise<TestSystem> {
+export async function startRemembering(
+  folder: string,
+  answers: readonly LoggedAnswer[],
+  more: Partial<ConfigInput> = {},
+): Promise<TestSystem> {
   const file = join(folder, "log.jsonl");
   await writeFile(file, answers.map((line) => JSON.stringify(line)).join("\n"));
   const system = await startSystem(
@@ -21,6 +25,7 @@ export async function startRemembering(folder: string, answers: readonly LoggedA
       learn: { everyMs: 300, settleMs: 0 },
       curate: { everyMs: 300, admit: { minimumQuality: 0.8 } },
       kafka: { partitions: 2 },
+      ...more,
     },
     { stages: ["plan", "generate", "record", "learn", "curate"] },
   );
