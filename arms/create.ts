@@ -3,20 +3,23 @@ import type { ArmConfig } from "../config/schema.ts";
 import { answerInCode } from "./answer-in-code.ts";
 import type { Arm } from "./arm.ts";
 import { createLlamaArm, type LlamaArmDependencies } from "./llama/llama.ts";
-import { createOpenAiArm } from "./openai/openai.ts";
+import { createOpenAiArm, type OpenAiArmDependencies } from "./openai/openai.ts";
 import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
+
+/** Of all kinds together; each takes what concerns it. */
+type ArmDependencies = LlamaArmDependencies & Pick<OpenAiArmDependencies, "headers">;
 
 /**
  * Rejects when what the arm needs is not there (log, model file) or wrong. An endpoint is not
  * called yet.
  */
-export async function createArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> {
+export async function createArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> {
   const arm = await createAnyArm(config, dependencies);
   return config.answerAs === "code" ? answerInCode(arm) : arm;
 }
 
-function createAnyArm(config: ArmConfig, dependencies: LlamaArmDependencies): Promise<Arm> | Arm {
+function createAnyArm(config: ArmConfig, dependencies: ArmDependencies): Promise<Arm> | Arm {
   switch (config.type) {
     case "openai":
       return createOpenAiArm(config, dependencies);

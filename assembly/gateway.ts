@@ -28,6 +28,7 @@ import { addRequests } from "../gateway/routes/requests.ts";
 import { addResponses } from "../gateway/routes/responses.ts";
 import { createSend } from "../gateway/send.ts";
 import { createServer, listen } from "../gateway/server.ts";
+import { addTracing } from "../gateway/tracing.ts";
 import { createWaiting } from "../gateway/waiting.ts";
 import { gateway } from "../pipelines/gateway.ts";
 import { followTable } from "../runtime/table.ts";
@@ -94,9 +95,10 @@ export async function startGateway(
   const callerOf = addAccess(server, {
     ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) },
   });
+  const spanOf = addTracing(server, session.tracing);
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
-  const answering = { callerOf, ask, arms, streams: config.gateway, clock, tokens };
+  const answering = { callerOf, spanOf, ask, arms, streams: config.gateway, clock, tokens };
   addChat(server, answering);
   addResponses(server, answering);
   addEmbeddings(server, { callerOf, embedder: embedder.open, places });

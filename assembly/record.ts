@@ -19,6 +19,7 @@ import type { Source } from "../runtime/rows.ts";
 import { createSink } from "../runtime/sink.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
+import { traceBatch } from "../serving/tracing/batch.ts";
 
 /**
  * Nobody waits for a row: few large fetches over all partitions cost a fraction of many small ones.
@@ -89,6 +90,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       uncommitted: "rows are not stored: see that ClickHouse answers and takes them; nothing is skipped meanwhile",
     },
   });
+  const batch = createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 });
   const sink = createSink({
     source,
     decode({ topic: from, partition, record: raw }, signal) {
@@ -104,7 +106,9 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       const origin = source.origin(from, partition);
       return decode(name, raw, { topic: from, partition, offset, timestamp, ...arrived, origin }, signal);
     },
-    batch: createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 }),
+    ...(session.tracing === undefined
+      ? { batch }
+      : traceBatch(batch, session.tracing, { stage: record.name, group: groupName(prefix, record.name) })),
     insert: createWithoutErased({
       erasedAmong: createErasedAmong({ clickhouse, clock: Date.now }),
       insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),

@@ -17,6 +17,7 @@ import { untilAnswered } from "../serving/first-answer.ts";
 import type { Session as Opened } from "../serving/session.ts";
 import { holderOf, isDead } from "../stack/holder.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
+import { openTracing } from "./tracing.ts";
 
 /** The whole of it, for who opened it. */
 export interface Session extends Opened {
@@ -56,11 +57,14 @@ export async function openSession(
   const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });
   const clickhouse = createClickHouse(connections.clickhouse);
   const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
+  const metrics = createMetricsRegistry({ defaults: true });
+  // What a replay asks was traced when it was asked.
+  const tracing = replay === undefined ? await openTracing(config, { metrics, log }) : undefined;
   const prepareArms = async (names: readonly string[]): Promise<void> => {
     await Promise.all([kafka.ensureTopics(names), codec.register(names)]);
   };
   const close = async (): Promise<void> => {
-    await Promise.allSettled([kafka.close(), clickhouse.close(), text.close()]);
+    await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);
   };
   try {
     await untilAnswered(() => Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]), log);
@@ -73,7 +77,8 @@ export async function openSession(
     arms: createArms(config.arms),
     prepareArms,
     log,
-    metrics: createMetricsRegistry({ defaults: true }),
+    metrics,
+    tracing,
     kafka,
     codec,
     clickhouse,

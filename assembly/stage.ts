@@ -10,6 +10,7 @@ import { createStage, type Stage } from "../runtime/stage.ts";
 import type { TopicName } from "../schemas/records.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, stageName } from "../serving/stage.ts";
+import { createStageTracing } from "../serving/tracing/stage.ts";
 
 export interface StageAssembly<N extends TopicName> {
   pipeline: BoundPipeline<N>;
@@ -40,9 +41,10 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
   const group = groupName(config.kafka.prefix, description.name, arm);
   const log = session.log.child({ stage: name });
   const metrics = createStageMetrics(session.metrics, name);
+  const tracing = session.tracing && createStageTracing(session.tracing, { stage: name, group });
   const { replay } = session;
   const processor = createProcessor({
-    ...{ pipeline, codec, topicOf: session.topic, metrics, log },
+    ...{ pipeline, codec, topicOf: session.topic, metrics, tracing, log },
     now: replay?.clock ?? Date.now,
     inItsTime: replay?.inItsTime,
   });
@@ -61,6 +63,7 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
     health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: config.limits.maxDeadlineMs },
     kafka,
     metrics,
+    tracing,
     log,
     ...processor,
     ...(onAdopt === undefined ? {} : { onAdopt }),

@@ -13,6 +13,7 @@ import { learn, routing } from "./sections/learning.ts";
 import { memory } from "./sections/memory.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
+import { tracing } from "./sections/tracing.ts";
 
 export { armSchema };
 export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
@@ -105,6 +106,8 @@ export const configSchema = z
         z.strictObject({ tenants: z.union([z.literal("all"), z.array(z.string().min(1)).min(2)]) }),
       )
       .default({}),
+    /** OpenTelemetry traces (docs/tracing.md). */
+    tracing: tracing.prefault({}),
     /** The OpenAI-compatible HTTP front end. */
     gateway: gateway.prefault({}),
     arms: z.array(armSchema).min(1).max(64),

@@ -13,6 +13,7 @@ import { createBreakerMetrics } from "../metrics/breakers.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
+import { createTracingMetrics } from "../metrics/tracing.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = [
@@ -146,6 +147,7 @@ it("operations.md names the metrics that there are", async () => {
   createPolicyMetrics(registry);
   createHealthMetrics(registry, () => ({}), 1);
   createBreakerMetrics(registry);
+  createTracingMetrics(registry);
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));

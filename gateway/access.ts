@@ -98,7 +98,7 @@ export interface Access {
 }
 
 /** Health, and the page, whose routes ask by its own rule (page/access.ts). */
-const isApi = (url = ""): boolean => url !== "/healthz" && url !== "/" && !url.startsWith("/page/");
+export const isApi = (url = ""): boolean => url !== "/healthz" && url !== "/" && !url.startsWith("/page/");
 
 /**
  * Asks at every request of the API, before its body is read; gives what routes ask by.

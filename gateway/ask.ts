@@ -5,6 +5,7 @@ import { requestHash } from "../algorithms/canonical.ts";
 import { errorOf } from "../algorithms/errors.ts";
 import { requestKey } from "../algorithms/identity.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
+import type { Span } from "../connections/tracing/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { Topic } from "../schemas/records.ts";
 import type { Delta, Request, Response } from "../schemas/types.ts";
@@ -12,6 +13,7 @@ import type { CancelPublisher } from "./cancel.ts";
 import { ApiError } from "./errors.ts";
 import type { Places } from "./places.ts";
 import type { Send } from "./send.ts";
+import { sendTraced } from "./tracing.ts";
 import type { Waiting } from "./waiting.ts";
 
 export interface AskDependencies {
@@ -36,6 +38,8 @@ export interface AskOptions {
   onDelta?: ((delta: Delta) => void) | undefined;
   /** Its client may come back for the answer: it is not taken back when the client goes. */
   keep?: boolean;
+  /** What the request belongs to in its trace; absent: nothing is traced. */
+  span?: Span | undefined;
 }
 
 /** Rejects with ApiError, or with the signal's reason. */
@@ -57,31 +61,31 @@ export function createAsk(dependencies: AskDependencies): Ask {
   const { waiting, places, replyPartition, send, codec, topic, limits, cancel, clock } = dependencies;
   const open = new Map<string, Open>();
 
-  const produce = (request: Request & { id: string }, partition: number): Promise<void> => {
+  const produce = (request: Request & { id: string }, partition: number, span?: Span): Promise<void> => {
     const record = { ...request, replyPartition: partition, createdAt: clock() };
     const message: OutgoingMessage<Topic<"requests">> = {
       topic,
       key: request.id,
       value: codec.encode("requests", record),
     };
-    return send(message);
+    return span === undefined ? send(message) : sendTraced(message, request, { send, span });
   };
-  const begin = (request: Request & { id: string }, key: string): Open => {
+  const begin = (request: Request & { id: string }, key: string, span?: Span): Open => {
     const partition = replyPartition();
     if (partition === undefined) throw notReady();
-    const one: Open = { hash: requestHash(request), partition, clients: 0, taken: produce(request, partition) };
+    const one: Open = { hash: requestHash(request), partition, clients: 0, taken: produce(request, partition, span) };
     open.set(key, one);
     return one;
   };
 
-  return async function ask(request, { signal, onDelta, keep = false }) {
+  return async function ask(request, { signal, onDelta, keep = false, span }) {
     const giveBack = places.take(request.tenant);
     try {
       signal.throwIfAborted();
       const key = requestKey(request.tenant, request.id);
       const known = open.get(key);
       if (known !== undefined && known.hash !== requestHash(request)) throw reused();
-      const one = known ?? begin(request, key);
+      const one = known ?? begin(request, key, span);
       one.clients++;
       try {
         return await answerTo(request, one, signal, onDelta);

@@ -30,10 +30,13 @@ export interface Flusher {
  */
 const pacing = { flushes: 9, most: 4 };
 
-type FlusherDependencies = Pick<SinkDependencies, "source" | "batch" | "insert" | "metrics" | "log" | "batchMs">;
+type FlusherDependencies = Pick<
+  SinkDependencies,
+  "source" | "batch" | "insert" | "onStored" | "metrics" | "log" | "batchMs"
+>;
 
 export function createFlusher(dependencies: FlusherDependencies, signal: AbortSignal): Flusher {
-  const { batch, insert, metrics, log, batchMs } = dependencies;
+  const { batch, insert, onStored, metrics, log, batchMs } = dependencies;
   const commit = createCommitter(dependencies.source, log);
   let running: Promise<void> | null = null;
   let timer: NodeJS.Timeout | null = null;
@@ -58,6 +61,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
     metrics.observe("insert", tookMs);
     for (const { table, entries } of [...before, ...last]) metrics.sent(table, entries.length);
     metrics.inFlight(batch.rows());
+    onStored?.();
     commit(positions);
   }
 

@@ -8,6 +8,7 @@ import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import type { StageMetrics } from "./metrics.ts";
 import type { BoundPipeline, Emitting, Problem } from "./pipeline.ts";
 import type { Emit, Ending, Position, Received } from "./step.ts";
+import type { RecordTrace, StageTracing } from "./tracing.ts";
 
 export type InItsTime<N extends TopicName> = <T>(record: RecordOf[N], work: () => Promise<T>) => Promise<T>;
 
@@ -23,13 +24,16 @@ export interface OutputsOptions<N extends TopicName> {
    */
   inItsTime?: InItsTime<N> | undefined;
   metrics: StageMetrics;
+  /** Absent: nothing is traced. */
+  tracing?: Pick<StageTracing, "begin"> | undefined;
   log: Logger;
 }
 
 export interface Outputs<N extends TopicName> {
   deadLetter(record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage;
-  answer(received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[];
-  conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[];
+  answer(received: Received<RecordOf[N]>, problem: Problem): Emit[];
+  conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): Emit[];
+  encode(emits: readonly Emit[], trace?: RecordTrace): OutgoingMessage[];
 }
 
 export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): Outputs<N> {
@@ -37,15 +41,18 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
   const { contract, description } = pipeline;
   const stage = description.name;
 
-  const encode = (emit: Emit): OutgoingMessage => {
-    metrics.sent(emit.arm === undefined ? emit.output : `${emit.output}.${emit.arm}`, 1);
-    return {
-      topic: topicOf(emit.output, emit.arm),
-      key: emit.key,
-      value: codec.encode(emit.output, emit.record),
-      ...(emit.partition === undefined ? {} : { partition: emit.partition }),
-    };
-  };
+  const encode: Outputs<N>["encode"] = (emits, trace) =>
+    emits.map((emit) => {
+      metrics.sent(emit.arm === undefined ? emit.output : `${emit.output}.${emit.arm}`, 1);
+      const message: OutgoingMessage = {
+        topic: topicOf(emit.output, emit.arm),
+        key: emit.key,
+        value: codec.encode(emit.output, emit.record),
+      };
+      if (emit.partition !== undefined) message.partition = emit.partition;
+      if (trace !== undefined) message.headers = trace.headers;
+      return message;
+    });
 
   const deadLetter = (record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage => {
     metrics.dropped(why.code);
@@ -54,15 +61,14 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
     return { topic: topicOf("dead-letters"), key: record.key, value: codec.encode("dead-letters", letter) };
   };
 
-  const answer = (received: Received<RecordOf[N]>, problem: Problem): OutgoingMessage[] =>
-    contract.answer(received, problem).map(encode);
+  const { answer } = contract;
 
-  function conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): OutgoingMessage[] {
+  function conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): Emit[] {
     switch (outcome.kind) {
       case "ok":
-        return outcome.value.emits.map(encode);
+        return outcome.value.emits;
       case "finish":
-        return outcome.emits.map(encode);
+        return outcome.emits;
       case "refuse":
         metrics.dropped(outcome.code);
         return answer(received, {
@@ -74,5 +80,5 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
     }
   }
 
-  return { deadLetter, answer, conclude };
+  return { deadLetter, answer, conclude, encode };
 }

@@ -18,6 +18,7 @@ import {
   type Received,
   type Step,
 } from "./step.ts";
+import type { RecordTrace, StageTracing } from "./tracing.ts";
 import { rawRecord, silent } from "./doubles.testing.ts";
 
 type In = Received<Document>;
@@ -45,9 +46,10 @@ interface SetUp {
   codec?: Codec;
   deadlineMs?: number;
   contract?: Partial<SourceContract<"documents", "documents">>;
+  tracing?: Pick<StageTracing, "begin">;
 }
 
-function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {} }: SetUp) {
+function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {}, tracing }: SetUp) {
   const now = (): number => Date.now();
   const started = now();
   const definition = pipeline()
@@ -62,7 +64,7 @@ function setUp({ step, codec = plainCodec(), deadlineMs = 60_000, contract = {} 
   const registry = createMetricsRegistry();
   const topicOf = (output: TopicName): string => output;
   const metrics = createStageMetrics(registry, "test");
-  return createProcessor({ pipeline: definition.bind({}), codec, topicOf, now, metrics, log: silent });
+  return createProcessor({ pipeline: definition.bind({}), codec, topicOf, now, metrics, tracing, log: silent });
 }
 /** Topic and the telling part of every output. */
 async function outputs(its: SetUp, value = JSON.stringify(document("question")), signal = never()): Promise<string[]> {
@@ -303,5 +305,51 @@ describe("processor", () => {
       ["output_too_large", 7, true],
     ]);
     expect(read[1]?.reason).toContain("too large");
+  });
+});
+
+describe("a record that is traced", () => {
+  function traced() {
+    const told: string[] = [];
+    const trace: RecordTrace = {
+      headers: { traceparent: "of the record" },
+      during(work) {
+        told.push("during");
+        return work();
+      },
+      worked: (emits, timings) =>
+        void told.push(`worked ${emits.map(({ output }) => output).join()} ${timings.map((t) => t.operator).join()}`),
+      deadLettered: (code) => void told.push(`dead letter ${code}`),
+      abandoned: () => void told.push("abandoned"),
+    };
+    return { told, tracing: { begin: () => trace } };
+  }
+  const run = (its: SetUp, value = JSON.stringify(document("question")), signal = never()) =>
+    setUp(its).process(rawRecord(7, value), position, signal);
+
+  test("hands its headers on with its outputs, and says what it ended in; an untraced one has none", async () => {
+    const { told, tracing } = traced();
+    const [message] = await run({ step: echo, tracing });
+    expect(message?.headers).toEqual({ traceparent: "of the record" });
+    expect(told).toEqual(["during", "worked documents only"]);
+    const [plain] = await run({ step: echo });
+    expect(plain).not.toHaveProperty("headers");
+  });
+
+  test("says that it was undecodable, refused, broken or lost, once each", async () => {
+    const of = async (its: SetUp, value?: string, signal?: AbortSignal): Promise<string[]> => {
+      const { told, tracing } = traced();
+      await run({ ...its, tracing }, value, signal).catch(() => undefined);
+      return told.slice(1);
+    };
+    expect(await of({ step: echo }, "broken")).toEqual(["dead letter undecodable"]);
+    expect(await of({ step: () => refuse("no", "no") })).toEqual(["worked documents only"]);
+    const bug: SetUp["step"] = () => {
+      throw new Error("a bug");
+    };
+    expect(await of({ step: bug })).toEqual(["worked documents "]);
+    const unanswerable = { answer: () => expect.unreachable() };
+    expect(await of({ step: bug, contract: unanswerable })).toEqual(["dead letter internal_error"]);
+    expect(await of({ step: echo }, undefined, AbortSignal.abort())).toEqual(["abandoned"]);
   });
 });

@@ -14,7 +14,8 @@ import type { Process } from "./stage-options.ts";
 import { limitOf } from "./record-limit.ts";
 import { Abandoned, deadlineExceeded, retryMs, retrying } from "./retrying.ts";
 import { createOutputs, type OutputsOptions } from "./outputs.ts";
-import type { Position, Received, StepContext } from "./step.ts";
+import type { Emit, Position, Received, StepContext } from "./step.ts";
+import type { RecordTrace } from "./tracing.ts";
 
 export interface Processor {
   process: Process;
@@ -32,12 +33,13 @@ interface UnderWay {
   place: Parameters<Process>[3];
   /** performance.now() before it was decoded. */
   began: number;
+  trace: RecordTrace | undefined;
 }
 
 export function createProcessor<N extends TopicName>(options: OutputsOptions<N>): Processor {
-  const { pipeline, codec, now, inItsTime, metrics, log } = options;
+  const { pipeline, codec, now, inItsTime, metrics, tracing, log } = options;
   const { contract, description } = pipeline;
-  const { deadLetter, answer, conclude } = createOutputs(options);
+  const { deadLetter, answer, conclude, encode } = createOutputs(options);
 
   const decode = async (record: RawRecord, signal: AbortSignal): Promise<Decoded<RecordOf[N]>> => {
     if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
@@ -59,32 +61,53 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     return { record: value, position, timestamp, receivedAt };
   };
 
+  const ended = (emits: Emit[], { timings }: StepContext, trace: RecordTrace | undefined): OutgoingMessage[] => {
+    const messages = encode(emits, trace);
+    trace?.worked(emits, timings);
+    return messages;
+  };
+
   const process: Process = async (record, position, lost, place) => {
+    const trace = tracing?.begin(record, position);
     try {
-      return await answerTo(record, position, lost, place);
+      if (trace === undefined) return await answerTo(record, position, lost, place);
+      return await trace.during(() => answerTo(record, position, lost, place, trace));
     } catch (error) {
-      if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
+      if (lost.aborted || error instanceof Abandoned) {
+        trace?.abandoned();
+        throw new Abandoned("the partition was lost");
+      }
       // Not even an answer could be made. An unfinished record would hold its partition for ever.
       log.error({ err: error, ...position }, "a record can't be handled: this is a bug");
+      trace?.deadLettered("internal_error");
       return [deadLetter(record, position, { code: "internal_error", reason: reasonOf(error) })];
     }
   };
 
-  const answerTo: Process = async (record, position, lost, place) => {
+  const answerTo = async (
+    record: RawRecord,
+    position: Position,
+    lost: AbortSignal,
+    place: UnderWay["place"],
+    trace?: RecordTrace,
+  ): Promise<OutgoingMessage[]> => {
     const began = performance.now();
     const receivedAt = now();
     const decoded = await decode(record, lost);
-    if (!decoded.ok) return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
+    if (!decoded.ok) {
+      trace?.deadLettered(decoded.code);
+      return [deadLetter(record, position, { code: decoded.code, reason: decoded.reason })];
+    }
     const { value } = decoded;
     const work = (at: number): Promise<OutgoingMessage[]> =>
-      answerWithin(receive(value, record, position, at), at, { record, position, lost, place, began });
+      answerWithin(receive(value, record, position, at), at, { record, position, lost, place, began, trace });
     return inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now()));
   };
 
   const answerWithin = async (
     received: Received<RecordOf[N]>,
     receivedAt: number,
-    { record, position, lost, place, began }: UnderWay,
+    { record, position, lost, place, began, trace }: UnderWay,
   ): Promise<OutgoingMessage[]> => {
     const deadline = contract.deadline(received);
     const limit = limitOf(lost, deadline - receivedAt);
@@ -105,21 +128,25 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
         limit.over,
       ]);
       if (lost.aborted) throw new Abandoned("the partition was lost");
-      return conclude(outcome, received);
+      return ended(conclude(outcome, received), context, trace);
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
       // A driver that heeds the signal throws its reason, or an error of its own that is named for
       // it.
       if (signal.aborted && (error === signal.reason || (error instanceof Error && error.name === "AbortError")))
-        return conclude(deadlineExceeded(), received);
+        return ended(conclude(deadlineExceeded(), received), context, trace);
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
       return [
         deadLetter(record, position, { code: "internal_error", reason: reasonOf(error) }),
-        ...answer(received, {
-          status: "failed",
-          code: "internal_error",
-          message: "Precedent failed on this request; the record is in dead-letters.",
-        }),
+        ...ended(
+          answer(received, {
+            status: "failed",
+            code: "internal_error",
+            message: "Precedent failed on this request; the record is in dead-letters.",
+          }),
+          context,
+          trace,
+        ),
       ];
     } finally {
       limit.end();
@@ -140,7 +167,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       const decoded = await decode(record, new AbortController().signal);
       if (!decoded.ok) return [letter];
       const received = receive(decoded.value, record, position, now());
-      return [letter, ...answer(received, { status: "failed", code: "output_too_large", message: reason })];
+      return [letter, ...encode(answer(received, { status: "failed", code: "output_too_large", message: reason }))];
     },
   };
 }

@@ -65,6 +65,8 @@ export interface SinkDependencies {
   storedOffsets(
     partitions: readonly SinkPartition[],
   ): Promise<readonly { topic: string; partition: number; offset: number | undefined; anotherTopic?: boolean }[]>;
+  /** Everything that was taken from the batch last is stored. */
+  onStored?: (() => void) | undefined;
   /** A record that can't become a row. Resolves when it is safe elsewhere, or counted. */
   undecodable(source: Source, code: string, reason: string): Promise<void>;
   metrics: Pick<StageMetrics, "received" | "sent" | "dropped" | "observe" | "inFlight" | "lag">;

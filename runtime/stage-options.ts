@@ -6,6 +6,7 @@ import type { StageMetrics } from "./metrics.ts";
 import type { PlaceLimits } from "./places.ts";
 import type { ProgressLimits } from "./progress.ts";
 import type { Place, Position } from "./step.ts";
+import type { StageTracing } from "./tracing.ts";
 
 /**
  * The work on one record: its outputs. Rejects only when the signal is aborted; everything else
@@ -49,5 +50,7 @@ export interface StageOptions {
    */
   onDropped?: (partition: TopicPartition) => void;
   metrics: StageMetrics;
+  /** Absent: nothing is traced. */
+  tracing?: Pick<StageTracing, "committed" | "dropped"> | undefined;
   log: Logger;
 }

@@ -33,7 +33,7 @@ export interface Stage {
 }
 
 export function createStage(options: StageOptions): Stage {
-  const { name, group, limits, kafka, metrics, log } = options;
+  const { name, group, limits, kafka, metrics, tracing, log } = options;
   const consumer = kafka.groupConsumer(options);
   const outputs = (): readonly string[] => options.outputs?.() ?? [];
   const producer = kafka.transactionalProducer(options.transactionalId, () => ({ groups: [group], topics: outputs() }));
@@ -56,6 +56,7 @@ export function createStage(options: StageOptions): Stage {
     onDropped(state) {
       schedule.drop(state);
       metrics.forgetLag(state.topic, state.partition);
+      tracing?.dropped(state);
       options.onDropped?.(state);
     },
     onAbandoned: (partition) => options.onDropped?.(partition),
@@ -80,8 +81,9 @@ export function createStage(options: StageOptions): Stage {
     onFenced: adoption.forget,
     rejected: (entry, state, cause, again) =>
       options.rejected(entry.item.record, positionOf(state, entry), cause, again),
-    onCommitted(_state, entries) {
+    onCommitted(state, entries) {
       for (const entry of entries) {
+        tracing?.committed(positionOf(state, entry));
         schedule.release(entry);
         forget(entry.item);
       }

@@ -194,6 +194,11 @@ export const packages = [
     use: "the port connections/embedder/port.ts",
   },
   { packages: ["openai", "eventsource-parser"], within: ["arms/**"], use: "the port arms/arm.ts" },
+  {
+    packages: ["@opentelemetry/*"],
+    within: ["connections/tracing/**"],
+    use: "the port connections/tracing/port.ts",
+  },
   // Only their libraries are used, under our own addon.
   { packages: ["@node-llama-cpp/*"], within: ["connections/llama/**"], use: "connections/llama" },
   {

@@ -6,6 +6,7 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import type { Codec, TenantOf } from "../connections/registry/port.ts";
 import type { TextWork } from "../connections/text/port.ts";
+import type { Tracing } from "../connections/tracing/port.ts";
 import type { MetricsRegistry } from "../metrics/stage.ts";
 import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
@@ -25,6 +26,8 @@ export interface Session {
   clickhouse: ClickHouse;
   /** One for all stages of the process; starts its worker when it is first needed. */
   text: TextWork;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;
   /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */

@@ -42,6 +42,15 @@ const answerSchema = z.object({
   ),
 });
 
+export interface CallOptions {
+  signal: AbortSignal;
+  timeout: number;
+  /** Besides those of the client. */
+  headers?: Record<string, string>;
+  /** Whether what the message has besides its text is kept. */
+  extra: boolean;
+}
+
 type Body = Omit<ChatCompletionCreateParamsBase, "stream" | "stream_options">;
 
 // No model writes this much; an endpoint that does would fill the memory.
@@ -83,12 +92,12 @@ function withSystem(messages: Messages, pieces: ArmRequest["pieces"]): Messages 
 export async function callOnce(
   client: OpenAI,
   body: Body,
-  options: { signal: AbortSignal; timeout: number; stream: boolean; extra: boolean },
+  options: CallOptions & { stream: boolean },
   onText?: (text: string) => void,
 ): Promise<Completion> {
-  const { signal, timeout, extra } = options;
-  if (options.stream) return streamed(client, body, { signal, timeout, extra }, onText);
-  const completion = parsed(await client.chat.completions.create({ ...body, stream: false }, { signal, timeout }));
+  const { stream, extra, ...sent } = options;
+  if (stream) return streamed(client, body, { ...sent, extra }, onText);
+  const completion = parsed(await client.chat.completions.create({ ...body, stream: false }, sent));
   const choice = completion.choices[0];
   if (choice?.message === undefined) throw new NotACompletion();
   const text = choice.message.content ?? choice.message.refusal ?? "";
@@ -108,7 +117,7 @@ export async function callOnce(
 async function streamed(
   client: OpenAI,
   body: Body,
-  { extra, ...options }: { signal: AbortSignal; timeout: number; extra: boolean },
+  { extra, ...options }: CallOptions,
   onText?: (text: string) => void,
 ): Promise<Completion> {
   const stream = await client.chat.completions.create(

@@ -20,6 +20,8 @@ export interface OpenAiArmDependencies {
   /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
   backoff?: (next: number) => number;
   clock?: ArmClock;
+  /** Sent with a call, as they are when it is made; absent: none. */
+  headers?: (() => Record<string, string>) | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
 }
@@ -41,7 +43,12 @@ const systemClock: ArmClock = {
 const retryAfterJitterMs = 250;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {
-  const { log, clock = systemClock, backoff = (next: number) => backoffMs(next, Math.random()) } = dependencies;
+  const {
+    log,
+    headers,
+    clock = systemClock,
+    backoff = (next: number) => backoffMs(next, Math.random()),
+  } = dependencies;
   const client = new OpenAI({
     baseURL: config.baseUrl,
     // The client requires a key; local endpoints ignore it.
@@ -79,7 +86,9 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       if (turn !== null) return turn;
       queueMs ??= performance.now() - started;
       const result = await timed(ending, (signal) =>
-        callOnce(client, body, { ...options, signal }, (text) => onText?.(text, attempt)),
+        callOnce(client, body, { ...options, ...(headers && { headers: headers() }), signal }, (text) =>
+          onText?.(text, attempt),
+        ),
       );
       if ("text" in result) return answerOf(request, result, { attempts: attempt, queueMs, started });
       if (ending.aborted) return endedFailure(ending, attempt);

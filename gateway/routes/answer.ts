@@ -12,9 +12,12 @@ import { ApiError, errorOfResponse } from "../errors.ts";
 import type { FeedbackTokens } from "../feedback-token.ts";
 import { requestIdFor } from "../idempotency.ts";
 import { openStream } from "../stream.ts";
+import type { SpanOf } from "../tracing.ts";
 
 export interface AnswerDependencies {
   callerOf: (request: FastifyRequest) => Caller;
+  /** Absent: nothing is traced. */
+  spanOf?: SpanOf;
   ask: Ask;
   arms: () => readonly NamedArm[];
   streams: { heartbeatMs: number; slowReaderMs: number };
@@ -46,7 +49,7 @@ export async function answerTo(
   format: Format,
   dependencies: AnswerDependencies,
 ): Promise<FastifyReply> {
-  const { callerOf, arms, clock, tokens } = dependencies;
+  const { callerOf, spanOf, arms, clock, tokens } = dependencies;
   const caller = callerOf(incoming);
   const key = headerOf(incoming, "idempotency-key");
   const request = requestOf(body, caller, arms(), key);
@@ -54,7 +57,7 @@ export async function answerTo(
   if (tokens !== undefined) void reply.header("x-precedent-feedback-token", tokens.make(caller.tenant, request.id));
   const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
   // Who sends a key may come back for the answer, which would else be that it was cancelled.
-  const options = { signal: closed(reply), keep: key !== undefined };
+  const options = { signal: closed(reply), keep: key !== undefined, span: spanOf?.(incoming) };
   const of: Named = { requestId: request.id, model: body.model, created: Math.floor(clock() / 1_000) };
   if (body.stream) return streamed(reply, request, format.chunks(of), { ...dependencies, ask, options });
   const response = await ask(request, options);

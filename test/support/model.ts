@@ -3,7 +3,7 @@
 // words), breaks off, takes its time, waits to be let go on, or breaks off once and answers
 // otherwise, or the same, when it is asked again.
 import { EventEmitter, once } from "node:events";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -11,6 +11,8 @@ export interface TestModel {
   baseUrl: string;
   /** Bodies of all calls so far. */
   received(): readonly Record<string, unknown>[];
+  /** Of the last call with that question. */
+  headers(question: string): IncomingHttpHeaders | undefined;
   /** Questions of calls whose connection was closed before they were answered. */
   closed(): readonly string[];
   /** Lets streams of "held ..." go on behind their second word. */
@@ -21,6 +23,7 @@ export interface TestModel {
 export async function startModel(): Promise<TestModel> {
   const received: Record<string, unknown>[] = [];
   const closed: string[] = [];
+  const headers = new Map<string, IncomingHttpHeaders>();
   const counts = new Map<string, number>();
   const calls = (question: string): number => {
     counts.set(question, (counts.get(question) ?? 0) + 1);
@@ -38,6 +41,7 @@ export async function startModel(): Promise<TestModel> {
       const body = JSON.parse(Buffer.concat(parts).toString()) as Call;
       received.push({ ...body });
       const question = body.messages.at(-1)?.content ?? "";
+      headers.set(question, request.headers);
       response.once("close", () => {
         if (!response.writableEnded) closed.push(question);
       });
@@ -51,6 +55,7 @@ export async function startModel(): Promise<TestModel> {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     received: () => received,
+    headers: (question) => headers.get(question),
     closed: () => closed,
     release() {
       isReleased = true;

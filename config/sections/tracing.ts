@@ -1,0 +1,27 @@
+// OpenTelemetry traces: where they are sent, and which.
+import { z } from "zod";
+
+export const tracing = z.strictObject({
+  /**
+   * Address of a collector that speaks OTLP/HTTP, e.g. http://127.0.0.1:4318; the path /v1/traces
+   * is appended. Absent: the variables OTEL_EXPORTER_OTLP_ENDPOINT or
+   * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; without these nothing is traced.
+   */
+  endpoint: z.url({ protocol: /^https?$/ }).optional(),
+  /** Sent with every export, e.g. authorization; write ${VARIABLE}. */
+  headers: z.record(z.string(), z.string()).default({}),
+  /** Share of the traces that are exported. The same in all processes, or traces have gaps. */
+  sampleRatio: z.number().min(0).max(1).default(1),
+  /**
+   * Mixed into the choice of what is exported: without it a client could choose a trace id that
+   * always is. The same in all processes; write ${VARIABLE}.
+   */
+  sampleKey: z.string().default(""),
+  /**
+   * Where a client's traceparent says whether its trace is sampled, that counts, not sampleRatio.
+   * For clients that are trusted: each can have everything exported.
+   */
+  followSampled: z.boolean().default(false),
+  /** Absent: the variable OTEL_SERVICE_NAME, or precedent. */
+  serviceName: z.string().min(1).optional(),
+});

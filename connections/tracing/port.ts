@@ -1,0 +1,98 @@
+// Traces: which spans of work belong to one request, across processes. A span is described in our
+// own words; what a standard calls it, and where it is sent, is the adapter's (otlp.ts). Nothing
+// here waits for anybody: what can't be exported is lost, and counted.
+
+/** How a span goes on elsewhere: as headers of a record or of an HTTP call (W3C trace context). */
+export type TraceHeaders = Readonly<Record<string, string>>;
+/** Headers as they came, from anybody: what is malformed counts as absent. */
+export type ForeignHeaders = Readonly<Record<string, string | string[] | Buffer | undefined>>;
+
+/**
+ * server: an HTTP request is answered. send: a record is produced. process: a record is worked on.
+ * model: a model is called. inside: a part of one of these.
+ */
+export type SpanKind = "server" | "send" | "process" | "model" | "inside";
+
+/** What is known of the work. Never a text of a prompt, an answer or an error: codes and counts. */
+export interface Facts {
+  // Of an HTTP request.
+  method?: string | undefined;
+  route?: string | undefined;
+  status?: number | undefined;
+  // Of a record.
+  topic?: string | undefined;
+  partition?: number | undefined;
+  offset?: number | undefined;
+  group?: string | undefined;
+  // Of a model call.
+  provider?: string | undefined;
+  requestModel?: string | undefined;
+  maxTokens?: number | undefined;
+  temperature?: number | undefined;
+  topP?: number | undefined;
+  seed?: number | undefined;
+  responseModel?: string | undefined;
+  finishReasons?: string[] | undefined;
+  inputTokens?: number | undefined;
+  cachedTokens?: number | undefined;
+  outputTokens?: number | undefined;
+  /** Seconds. */
+  firstTokenAfter?: number | undefined;
+  // Of Precedent.
+  stage?: string | undefined;
+  requestId?: string | undefined;
+  tenant?: string | undefined;
+  domain?: string | undefined;
+  /** ok, failed, refused, handed_over, dead_letter, abandoned. */
+  outcome?: string | undefined;
+  /** The stable code of a failure or refusal. */
+  code?: string | undefined;
+  source?: string | undefined;
+  cached?: boolean | undefined;
+  duplicate?: boolean | undefined;
+  arm?: string | undefined;
+  propensity?: number | undefined;
+  policyVersion?: number | undefined;
+  examples?: number | undefined;
+  attempts?: number | undefined;
+  failedArms?: string[] | undefined;
+  cost?: number | undefined;
+  degraded?: string[] | undefined;
+}
+
+export interface SpanStart {
+  name: string;
+  kind: SpanKind;
+  facts?: Facts;
+  /** Milliseconds since the epoch; now by default. */
+  at?: number;
+}
+
+export interface SpanEnd {
+  /** A stable code; absent: it went well. */
+  error?: string | undefined;
+  /** Milliseconds since the epoch; now by default. */
+  at?: number;
+}
+
+export interface Span {
+  /** Handed on with what comes of it, whether it is exported or not. */
+  readonly headers: TraceHeaders;
+  /** false: the trace is not exported, and its facts need not be gathered. */
+  readonly isRecorded: boolean;
+  child(start: SpanStart): Span;
+  set(facts: Facts): void;
+  /** What the work starts while it runs has this span as the current one, across all its waits. */
+  during<T>(work: () => T): T;
+  /** Once. */
+  end(end?: SpanEnd): void;
+}
+
+export interface Tracing {
+  /** The span goes on from what the headers name; without that it begins a trace. */
+  follow(headers: ForeignHeaders, start: SpanStart): Span;
+  /** What the caller is done during, if anything. */
+  current(): Span | undefined;
+  /** Sends what is left, within a bound. */
+  close(): Promise<void>;
+}

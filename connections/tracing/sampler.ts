@@ -1,0 +1,32 @@
+// Which traces are exported. Every process decides alike from the trace's id, so that a trace is
+// there whole or not at all, whatever its headers say: clients choose ids and flags. With a key of
+// the deployment's own they can't choose an id that is exported, either.
+import { createHash } from "node:crypto";
+import { trace, TraceFlags, type Context } from "@opentelemetry/api";
+import { SamplingDecision, type Sampler, type SamplingResult } from "@opentelemetry/sdk-trace";
+
+export interface SamplerOptions {
+  /** Share of the traces, 0 to 1. */
+  ratio: number;
+  key: string;
+  /** What the headers say of the trace decides where they say something. */
+  followFlag: boolean;
+}
+
+const result = (isSampled: boolean): SamplingResult => ({
+  decision: isSampled ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
+});
+
+export function createSampler({ ratio, key, followFlag }: SamplerOptions): Sampler {
+  return {
+    shouldSample(context: Context, traceId: string) {
+      const parent = trace.getSpanContext(context);
+      const isOurs = parent !== undefined && parent.isRemote !== true;
+      if (parent !== undefined && (isOurs || followFlag)) return result((parent.traceFlags & TraceFlags.SAMPLED) !== 0);
+      if (ratio >= 1 || ratio <= 0) return result(ratio >= 1);
+      const hash = createHash("sha256").update(key).update(traceId).digest().readUInt32BE(0);
+      return result(hash / 2 ** 32 < ratio);
+    },
+    toString: () => `precedent(${ratio})`,
+  };
+}

@@ -1,0 +1,65 @@
+// The gateway in traces: a span for each HTTP request of the API whose sender may ask, below the
+// client's own where it names one, and one for the record that it becomes. Requests without a valid
+// key, the page and health make none.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { OutgoingMessage } from "../connections/kafka/port.ts";
+import type { Span, Tracing } from "../connections/tracing/port.ts";
+import { isApi } from "./access.ts";
+import type { Send } from "./send.ts";
+
+export type SpanOf = (incoming: FastifyRequest) => Span | undefined;
+
+/** Its hook comes behind those of access. */
+export function addTracing(server: FastifyInstance, tracing: Tracing | undefined): SpanOf {
+  if (tracing === undefined) return () => undefined;
+  const spans = new WeakMap<FastifyRequest, Span>();
+  server.addHook("onRequest", (incoming, _reply, done) => {
+    const { method, headers, routeOptions } = incoming;
+    const route = routeOptions.url;
+    if (route !== undefined && isApi(route))
+      spans.set(
+        incoming,
+        tracing.follow(headers, { name: `${method} ${route}`, kind: "server", facts: { method, route } }),
+      );
+    done();
+  });
+  server.addHook("onResponse", (incoming, reply, done) => {
+    const span = spans.get(incoming);
+    if (span !== undefined) endSpan(span, reply);
+    done();
+  });
+  return (incoming) => spans.get(incoming);
+}
+
+/** A client's own fault is no error of the server's; one that has gone has no status. */
+function endSpan(span: Span, reply: FastifyReply): void {
+  const { statusCode, writableFinished } = reply.raw;
+  const said = (name: string): string | undefined => {
+    const value = reply.getHeader(name);
+    return typeof value === "string" ? value : undefined;
+  };
+  span.set({
+    ...(writableFinished ? { status: statusCode } : { outcome: "client_gone" }),
+    requestId: said("x-precedent-request-id"),
+    arm: said("x-precedent-arm"),
+    source: said("x-precedent-source"),
+  });
+  span.end(writableFinished && statusCode >= 500 ? { error: String(statusCode) } : {});
+}
+
+/** Produces a request below that span; its headers carry the trace on. */
+export async function sendTraced<T extends string>(
+  message: OutgoingMessage<T>,
+  { id, tenant }: { id: string; tenant: string },
+  { send, span }: { send: Send<T>; span: Span },
+): Promise<void> {
+  const { topic } = message;
+  const sent = span.child({ name: `send ${topic}`, kind: "send", facts: { topic, requestId: id, tenant } });
+  try {
+    await send({ ...message, headers: sent.headers });
+    sent.end();
+  } catch (error) {
+    sent.end({ error: "kafka_unavailable" });
+    throw error;
+  }
+}

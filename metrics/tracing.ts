@@ -1,0 +1,23 @@
+// Spans of traces: how many were exported, and how many were lost because the collector was away or
+// too slow.
+import { Counter, type Registry } from "prom-client";
+
+export interface TracingMetrics {
+  exported(spans: number): void;
+  lost(spans: number): void;
+}
+
+/** Once a process. */
+export function createTracingMetrics(registry: Registry): TracingMetrics {
+  const spans = new Counter({
+    name: "precedent_trace_spans_total",
+    help: "Spans of traces by what became of them: exported, or lost, because the collector was away or too slow.",
+    labelNames: ["result"],
+    registers: [registry],
+  });
+  const count = (result: string) => {
+    spans.inc({ result }, 0);
+    return (number: number): void => spans.inc({ result }, number);
+  };
+  return { exported: count("exported"), lost: count("lost") };
+}
