@@ -5,8 +5,8 @@ import type { SessionOf } from "../serving/session.ts";
 import { callHeaders, traceArm } from "../serving/tracing/arm.ts";
 
 /**
- * As createArm; an arm whose answers a replay takes from the log calls no model. Calls of models are
- * traced where anything is.
+ * As createArm; an arm whose answers a replay takes from the log calls no model. Calls of models
+ * are traced where anything is.
  */
 export function armOpener({ replay, tracing }: SessionOf<object>): typeof createArm {
   if (replay !== undefined)

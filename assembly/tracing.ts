@@ -26,7 +26,10 @@ export async function openTracing(
   const { createTracing } = await import("../connections/tracing/otlp.ts");
   const { exported, lost } = createTracingMetrics(metrics);
   return createTracing({
-    url: endpoint === undefined ? undefined : `${endpoint.replace(/\/+$/, "")}/v1/traces`,
+    url:
+      endpoint === undefined
+        ? undefined
+        : new URL("v1/traces", endpoint.endsWith("/") ? endpoint : `${endpoint}/`).href,
     headers,
     sampling: { ratio: sampleRatio, key: sampleKey, followFlag: followSampled },
     serviceName: serviceName ?? environment["OTEL_SERVICE_NAME"] ?? "precedent",

@@ -6,7 +6,7 @@ import type { ForeignHeaders } from "./port.ts";
 
 const hex = (digits: number) =>
   fc
-    .array(fc.constantFrom(..."0123456789abcdef"), { minLength: digits, maxLength: digits })
+    .array(fc.constantFrom(..."0123456789abcdef".split("")), { minLength: digits, maxLength: digits })
     .map((array) => array.join(""))
     .filter((id) => /[^0]/.test(id));
 const state = fc.option(
