@@ -1,19 +1,22 @@
 // Makes arms for a stage: those of the configuration, or in a replay of a log what stands in for
 // them.
 import { createArm } from "../arms/create.ts";
+import { createCallMetrics } from "../metrics/calls.ts";
+import { measureArm } from "../serving/measured-arm.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { callHeaders, traceArm } from "../serving/tracing/arm.ts";
 
 /**
  * As createArm; an arm whose answers a replay takes from the log calls no model. Calls of models
- * are traced where anything is.
+ * are counted, and traced where anything is.
  */
-export function armOpener({ replay, tracing }: SessionOf<object>): typeof createArm {
+export function armOpener({ replay, tracing, metrics }: SessionOf<object>): typeof createArm {
   if (replay !== undefined)
     return async (config, dependencies) => replay.arm(config, () => createArm(config, dependencies));
-  if (tracing === undefined) return createArm;
+  const calls = createCallMetrics(metrics);
   return async (config, dependencies) => {
-    const arm = await createArm(config, { ...dependencies, headers: () => callHeaders(tracing) });
-    return config.type === "reuse" ? arm : traceArm(arm, config.type, tracing);
+    const headers = tracing && (() => callHeaders(tracing));
+    const arm = measureArm(await createArm(config, { ...dependencies, headers }), calls);
+    return tracing === undefined || config.type === "reuse" ? arm : traceArm(arm, config.type, tracing);
   };
 }

@@ -9,10 +9,11 @@ import { createArmJudge, createReferenceJudge, readReferences, type Judge } from
 import type { replay } from "../pipelines/replay.ts";
 import { runReplay, type ReplayRun, type ReplaySummary } from "../serving/replay.ts";
 import type { SessionOf } from "../serving/session.ts";
+import { armOpener } from "./arms.ts";
 
 /** Rejects as runReplay does. */
 export const startReplay = (session: SessionOf<typeof replay>, run: ReplayRun): Promise<ReplaySummary> =>
-  runReplay(session, (config) => createArm(config, { log: session.log }), run);
+  runReplay(session, (config) => armOpener(session)(config, { log: session.log }), run);
 
 export interface OpenJudge {
   judge: Judge;

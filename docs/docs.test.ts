@@ -10,6 +10,7 @@ import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
 import { createBreakerMetrics } from "../metrics/breakers.ts";
+import { createCallMetrics } from "../metrics/calls.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
@@ -147,6 +148,7 @@ it("operations.md names the metrics that there are", async () => {
   createPolicyMetrics(registry);
   createHealthMetrics(registry, () => ({}), 1);
   createBreakerMetrics(registry);
+  createCallMetrics(registry);
   createTracingMetrics(registry);
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");

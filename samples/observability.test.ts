@@ -6,12 +6,14 @@ import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { createBreakerMetrics } from "../metrics/breakers.ts";
+import { createCallMetrics } from "../metrics/calls.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { createCacheMetrics } from "../metrics/response-cache.ts";
 import { createReuseMetrics } from "../metrics/reuse.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
+import { createTracingMetrics } from "../metrics/tracing.ts";
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), "utf8");
 
@@ -21,7 +23,10 @@ function known(): Map<string, Set<string>> {
   const pressing = { threshold: 0.5, gamma: 1 };
   createStageMetrics(registry, "plan");
   createHealthMetrics(registry, () => ({}), 1);
-  for (const create of [createBreakerMetrics, createCacheMetrics, createPolicyMetrics, createReuseMetrics])
+  for (const create of [
+    ...[createBreakerMetrics, createCacheMetrics, createCallMetrics],
+    ...[createPolicyMetrics, createReuseMetrics, createTracingMetrics],
+  ])
     create(registry);
   createLoadMetrics(registry, { load: pressing, saturation: pressing });
   const found = new Map<string, Set<string>>([["up", new Set(["job", "instance"])]]);

@@ -1,6 +1,6 @@
 // Traces on the real stack: one trace from the client's traceparent over gateway, plan, generate
 // and record, into the call of the model; inline arms, cache hits, failures, direct producers; and
-// a collector that is away.
+// a collector that is away. What the calls took is among the metrics.
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { stageNames } from "../assembly/up.ts";
@@ -199,6 +199,15 @@ test("a producer of the topic carries its trace in a record's header", async () 
   expect((await answered).status).toBe("ok");
   const spans = await traceOf(traceId, ["responses"]);
   expect(stage(spans, "plan").parentId).toBe(parentId);
+});
+
+test("calls are counted by arm: tokens, cost, time to the first token", async () => {
+  const text = await system.session.metrics.metrics();
+  const value = (line: string): number =>
+    Number(text.split("\n").find((one) => one.startsWith(`${line} `))?.slice(line.length + 1));
+  expect(value('precedent_cost_total{arm="queued"}')).toBeGreaterThan(0);
+  expect(value('precedent_tokens_total{arm="inline",kind="completion"}')).toBeGreaterThan(0);
+  expect(value('precedent_first_token_seconds_count{arm="inline"}')).toBeGreaterThan(0);
 });
 
 test("a collector that is away loses spans, and nothing of the answers", async () => {

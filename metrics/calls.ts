@@ -1,0 +1,57 @@
+// What the calls of models take and cost, by arm: an arm has few names, a tenant would have many.
+// Counted when a call ends, so that a call which a crash makes happen twice is spent twice.
+import { Counter, Histogram } from "prom-client";
+import { oncePerRegistry } from "./instruments.ts";
+
+export interface CallFigures {
+  /** Tokens of the prompt, those of them that no cache had, and of the answer. */
+  usage: { prompt: number; prefilled: number; completion: number };
+  /** In the currency of the prices. */
+  cost: number;
+  /** From the call on; null: the arm does not stream. */
+  firstTokenMs: number | null;
+}
+
+export interface CallMetrics {
+  /** The arm is there: its counters show as 0 before it is first called. */
+  opened(arm: string): void;
+  answered(arm: string, figures: CallFigures): void;
+}
+
+// From a small model whose prompt is cached to a large one under load.
+const secondsBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+/** The same for the same registry. */
+export const createCallMetrics = oncePerRegistry((registry): CallMetrics => {
+  const registers = [registry];
+  const firstToken = new Histogram({
+    name: "precedent_first_token_seconds",
+    help: "From the call of an arm to the first token of its answer, its queue included; of arms that stream.",
+    labelNames: ["arm"],
+    buckets: secondsBuckets,
+    registers,
+  });
+  const cost = new Counter({
+    name: "precedent_cost_total",
+    help: "What the answers of an arm cost, in the currency of the prices.",
+    labelNames: ["arm"],
+    registers,
+  });
+  const tokens = new Counter({
+    name: "precedent_tokens_total",
+    help: "Tokens of the calls that an arm answered, by kind: prompt, prefilled (those of the prompt that were computed, not cached), completion.",
+    labelNames: ["arm", "kind"],
+    registers,
+  });
+  const add = (arm: string, { usage, cost: spent }: Pick<CallFigures, "usage" | "cost">): void => {
+    cost.inc({ arm }, spent);
+    for (const kind of ["prompt", "prefilled", "completion"] as const) tokens.inc({ arm, kind }, usage[kind]);
+  };
+  return {
+    opened: (arm) => add(arm, { usage: { prompt: 0, prefilled: 0, completion: 0 }, cost: 0 }),
+    answered(arm, figures) {
+      add(arm, figures);
+      if (figures.firstTokenMs !== null) firstToken.observe({ arm }, figures.firstTokenMs / 1_000);
+    },
+  };
+});
