@@ -204,7 +204,12 @@ test("a producer of the topic carries its trace in a record's header", async () 
 test("calls are counted by arm: tokens, cost, time to the first token", async () => {
   const text = await system.session.metrics.metrics();
   const value = (line: string): number =>
-    Number(text.split("\n").find((one) => one.startsWith(`${line} `))?.slice(line.length + 1));
+    Number(
+      text
+        .split("\n")
+        .find((one) => one.startsWith(`${line} `))
+        ?.slice(line.length + 1),
+    );
   expect(value('precedent_cost_total{arm="queued"}')).toBeGreaterThan(0);
   expect(value('precedent_tokens_total{arm="inline",kind="completion"}')).toBeGreaterThan(0);
   expect(value('precedent_first_token_seconds_count{arm="inline"}')).toBeGreaterThan(0);
