@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { sharingDomain } from "./identity.ts";
-import { createSharedDomains, isSharedPlace, nothingShared } from "./shared-domains.ts";
+import { createSharedDomains, isSharedPlace, nobody, nothingShared } from "./shared-domains.ts";
 
-const { placeOf, gives } = createSharedDomains({
+const { placeOf, homeOf, gives } = createSharedDomains({
+  dp: { tenants: ["acme", "beta"], synthetic: {} },
   support: { tenants: ["acme", "b/eta"] },
   "public faq": { tenants: "all" },
 });
@@ -19,6 +20,26 @@ test("members of a domain have one place, nobody else has", () => {
     true,
     false,
     true,
+  ]);
+});
+
+test("in a place of synthetic examples nothing else is kept or shown, and they are shown nowhere else", () => {
+  const home = (source: string, tenant: string, domain: string): string =>
+    homeOf({ source, tenant, domain: sharingDomain(tenant, domain) });
+  expect([home("response", "acme", "dp"), home("observation", "acme", "dp")]).toEqual(["acme/dp", "acme/dp"]);
+  expect(home("observation", nobody, "dp")).toBe("+/dp");
+  expect([home("observation", nobody, "support"), home("observation", nobody, "other")]).toEqual([
+    "%2B/support",
+    "%2B/other",
+  ]);
+  expect(home("response", nobody, "dp")).toBe("%2B/dp");
+  expect([home("response", "acme", "support"), home("response", "rival", "support")]).toEqual([
+    "+/support",
+    "rival/support",
+  ]);
+  expect([gives("acme", "+/dp"), gives(nobody, "+/dp"), gives(nobody, "+/support"), placeOf("beta/dp")]).toEqual([
+    ...[false, true, false],
+    "+/dp",
   ]);
 });
 

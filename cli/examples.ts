@@ -1,24 +1,24 @@
 // precedent examples: the pool from the command line. Here import FILE: pairs of request and
 // response, embedded and produced to the topic `examples`. The same pair gets the same id, so a
 // repeated or broken-off import does no harm.
-import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { embeddingToBytes } from "../algorithms/embedding.ts";
 import { exampleBytes } from "../algorithms/example-bytes.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity.ts";
 import { replacePersonalData } from "../algorithms/pii.ts";
-import { embeddingModelFolder } from "../config/assets.ts";
 import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Example } from "../schemas/types.ts";
 import { startProgress } from "../stack/progress.ts";
+import { embedderOptions } from "./embedder-options.ts";
 import { addReadingExamples } from "./examples-read.ts";
 import { addRemovingExamples } from "./examples-remove.ts";
 import { addShowingExamples } from "./examples-show.ts";
 import { addReplayingExamples } from "./examples-replay.ts";
+import { addSynthesizingExamples } from "./examples-synthesize.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
@@ -39,6 +39,7 @@ export function addExamples(program: Command, io: Io): void {
   addShowingExamples(examples, io);
   addRemovingExamples(examples, io);
   addReplayingExamples(examples, io);
+  addSynthesizingExamples(examples, io);
   examples
     .command("import")
     .description('import pairs, one {"request", "response", "tenant"?, "domain"?, "quality"?} a line')
@@ -75,15 +76,6 @@ export function addExamples(program: Command, io: Io): void {
       }
     });
 }
-
-export const embedderOptions = (config: Config, io: Io) => ({
-  folder: config.embedder.model ?? embeddingModelFolder(io.environment),
-  threads: config.embedder.threads,
-  // An import has nothing else to do: a worker a core.
-  workers: Math.max(1, Math.floor(availableParallelism() / config.embedder.threads)),
-  maxBatch: config.embedder.maxBatch,
-  cacheEntries: config.embedder.cacheEntries,
-});
 
 export interface ImportOptions {
   session: Pick<Session, "kafka" | "codec" | "config">;

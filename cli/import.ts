@@ -13,7 +13,7 @@ import { createLogImport, importOrigin, type ImportedRows } from "../serving/imp
 import type { LogRow } from "../serving/log-replay/row.ts";
 import { presets } from "./import-presets.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { embedderOptions } from "./examples.ts";
+import { embedderOptions } from "./embedder-options.ts";
 import { configOf } from "./options.ts";
 import { parseColumns, readLogFile } from "./replay-file.ts";
 

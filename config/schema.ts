@@ -13,6 +13,7 @@ import { learn, routing } from "./sections/learning.ts";
 import { memory } from "./sections/memory.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
+import { sharing } from "./sections/sharing.ts";
 import { tracing } from "./sections/tracing.ts";
 
 export { armSchema };
@@ -100,12 +101,7 @@ export const configSchema = z
      * Domains of which tenants share the examples, by name; "all" is every tenant. Members show
      * each other what they asked and were answered: only for tenants that agreed to it.
      */
-    sharing: z
-      .record(
-        z.string().min(1),
-        z.strictObject({ tenants: z.union([z.literal("all"), z.array(z.string().min(1)).min(2)]) }),
-      )
-      .default({}),
+    sharing: sharing.default({}),
     /** OpenTelemetry traces (docs/tracing.md). */
     tracing: tracing.prefault({}),
     /** The OpenAI-compatible HTTP front end. */

@@ -70,5 +70,6 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   arm_hours: { none: "sums over requests of an hour" },
   learn_positions: { none: "positions" },
   cursors: { none: "positions" },
+  synthesis_rounds: { none: "questions that a model made up, differentially private" },
   migrations: { none: "names of files" },
 };

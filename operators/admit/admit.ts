@@ -32,7 +32,7 @@ export interface AdmitDependencies {
   text: Pick<TextWork, "redact">;
   personalData: PersonalDataOptions;
   /** What tenants share is kept together. */
-  sharing: Pick<SharedDomains, "placeOf">;
+  sharing: Pick<SharedDomains, "homeOf">;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -78,7 +78,7 @@ export function createAdmit({ examples, rules, text, personalData, sharing, cloc
           [questionOf(candidate) ?? "", candidate.text],
           personalData,
         );
-        const domain = sharing.placeOf(candidate.domain) ?? candidate.domain;
+        const domain = sharing.homeOf(candidate);
         const id = exampleId(domain, request, response);
         const { pool, embedder } = await examples();
         const held = changed.has(id) ? (changed.get(id)?.value ?? undefined) : pool.get(id);

@@ -1,4 +1,5 @@
 // Which candidates can't become examples, whatever the pool holds: pure rules over one answer.
+import { isSynthetic } from "../../algorithms/shared-domains.ts";
 import type { Candidate } from "./candidates.ts";
 
 export interface AdmissionRules {
@@ -43,9 +44,11 @@ export function questionOf({ messages }: Pick<Candidate, "messages">): string | 
 export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal | null {
   const { privacyCache, privacyShare, tenant, arm, documents, finishReason, text } = candidate;
   if (!privacyCache || !privacyShare) return "private";
-  if (rules.tenants !== undefined && !rules.tenants.includes(tenant)) return "tenant";
+  // What is synthetic is of no tenant, and of no configured arm perhaps.
+  const isOurs = isSynthetic(candidate);
+  if (!isOurs && rules.tenants !== undefined && !rules.tenants.includes(tenant)) return "tenant";
   // A person is no arm.
-  const anyArm = rules.arms === undefined || candidate.source === "correction";
+  const anyArm = rules.arms === undefined || candidate.source === "correction" || isOurs;
   if (!anyArm && !rules.arms?.includes(arm)) return "arm";
   const question = questionOf(candidate);
   if (question === null) return "conversation";

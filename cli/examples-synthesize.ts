@@ -1,0 +1,137 @@
+// precedent examples synthesize: makes the examples that members of a domain share where they show
+// each other none of their own (sharing.DOMAIN.synthetic).
+import { InvalidArgumentError, type Command } from "commander";
+import { v7 as uuid } from "uuid";
+import { createArm } from "../arms/create.ts";
+import { openSession, type Session } from "../assembly/session.ts";
+import type { Config } from "../config/schema.ts";
+import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
+import { createLog } from "../runtime/log.ts";
+import { secureNormal } from "../serving/synthesize/normal.ts";
+import { readPrivateQuestions } from "../serving/synthesize/private-questions.ts";
+import { synthesize, SynthesisError } from "../serving/synthesize/synthesize.ts";
+import type { Observation } from "../schemas/types.ts";
+import { startProgress, type Progress } from "../stack/progress.ts";
+import { embedderOptions } from "./embedder-options.ts";
+import { CommandError, UsageError, type Io } from "./io.ts";
+import { configOf, parseCount } from "./options.ts";
+
+interface Options {
+  arm: string;
+  writer?: string;
+  count: number;
+  rounds: number;
+  epsilon?: number;
+  quality?: number;
+  run?: string;
+  json?: boolean;
+}
+
+export function addSynthesizingExamples(examples: Command, io: Io): void {
+  examples
+    .command("synthesize")
+    .description("make differentially private examples for a domain that shares synthetic ones alone")
+    .argument("<domain>", "its name under sharing")
+    .requiredOption("-a, --arm <name>", "the arm that answers the questions")
+    .option("-w, --writer <name>", "the arm that writes them; the same by default")
+    .option("-n, --count <count>", "examples to make", parseCount, 100)
+    .option("--rounds <count>", "looks at the private examples, each through noise", parseCount, 5)
+    .option("--epsilon <epsilon>", "of this run; all that is left of the budget by default", parseNumber)
+    .option(
+      "--quality <quality>",
+      "what the answers are taken for; curate.admit.minimumQuality by default",
+      parseNumber,
+    )
+    .option("-r, --run <id>", "go on with this run")
+    .option("--json", "the result as JSON")
+    .action(async (domain: string, options: Options, command: Command) => {
+      const { config } = configOf(command, io);
+      const rule = Object.hasOwn(config.sharing, domain) ? config.sharing[domain] : undefined;
+      if (rule?.synthetic === undefined)
+        throw new UsageError(
+          `sharing.${domain}.synthetic is not in the configuration: it says how private examples are`,
+        );
+      const { about, ...budget } = rule.synthetic;
+      const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
+      const runId = options.run ?? uuid();
+      io.note(`run ${runId}\n`);
+      const closers: (() => Promise<unknown>)[] = [];
+      const open = async (name: string) => {
+        const arm = await createArm(armOf(config, name), { log: session.log });
+        closers.push(() => arm.close());
+        return arm;
+      };
+      const progress = createSteps();
+      try {
+        const answerer = await open(options.arm);
+        const writer = options.writer === undefined ? answerer : await open(options.writer);
+        const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log: session.log });
+        closers.push(() => embedder.close());
+        const publish = publishing(session);
+        closers.push(publish.close);
+        const made = await synthesize(
+          {
+            ...{ clickhouse: session.clickhouse, embedder, writer, answerer, publish: publish.send },
+            privateQuestions: () => readPrivateQuestions(session.clickhouse, { domain, tenants: rule.tenants }),
+            normal: secureNormal,
+            clock: Date.now,
+          },
+          {
+            ...{ runId, domain, about, budget, signal: io.signal, onProgress: progress.update },
+            ...{ epsilon: options.epsilon, count: options.count, rounds: options.rounds },
+            quality: options.quality ?? config.curate.admit.minimumQuality,
+          },
+        );
+        progress.finish();
+        io.out(
+          options.json === true
+            ? `${JSON.stringify(made)}\n`
+            : `${made.published} examples on their way to +/${domain}; of epsilon ${budget.epsilon} is spent ${made.epsilonSpent.toPrecision(3)} (delta ${budget.delta})\n`,
+        );
+      } catch (error) {
+        if (!(error instanceof SynthesisError)) throw error;
+        throw new CommandError(`${error.message}; go on with --run ${runId}`);
+      } finally {
+        await Promise.allSettled([...closers.map((close) => close()), session.close()]);
+      }
+    });
+}
+
+const armOf = (config: Config, name: string): Config["arms"][number] => {
+  const found = config.arms.find((arm) => arm.name === name);
+  if (found !== undefined) return found;
+  throw new UsageError(`there is no arm ${name}; there are ${config.arms.map((arm) => arm.name).join(", ")}`);
+};
+
+function publishing({ kafka, codec, topic }: Session) {
+  const producer = kafka.plainProducer();
+  return {
+    send: (observation: Observation): Promise<void> =>
+      producer.send([
+        { topic: topic("observations"), key: observation.tenant, value: codec.encode("observations", observation) },
+      ]),
+    close: () => producer.close(),
+  };
+}
+
+/** A line of progress for each step. */
+function createSteps() {
+  let current: { step: string; progress: Progress } | undefined;
+  const finish = (): void => current?.progress.finish();
+  return {
+    finish,
+    update(step: string, done: number, all: number): void {
+      if (current?.step !== step) {
+        finish();
+        current = { step, progress: startProgress(step, all, "texts") };
+      }
+      current.progress.update(done);
+    },
+  };
+}
+
+function parseNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !(value > 0)) throw new InvalidArgumentError("A number above 0.");
+  return value;
+}

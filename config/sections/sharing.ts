@@ -1,0 +1,23 @@
+// Domains of which tenants share the examples.
+import { z } from "zod";
+
+const sharedDomain = z.strictObject({
+  /** "all" is every tenant. */
+  tenants: z.union([z.literal("all"), z.array(z.string().min(1)).min(2)]),
+  /**
+   * The members' own examples are not shown to others: what they share is made by
+   * `precedent examples synthesize`, (epsilon, delta)-differentially private for every example.
+   */
+  synthetic: z
+    .strictObject({
+      /** Of all runs together. */
+      epsilon: z.number().positive().max(50),
+      delta: z.number().positive().max(0.01),
+      /** What questions of the domain are about, in words that are no secret: questions are made of it. */
+      about: z.string().min(1).max(1_000),
+    })
+    .optional(),
+});
+
+/** By the name of the domain. */
+export const sharing = z.record(z.string().min(1), sharedDomain);
