@@ -2,8 +2,8 @@
 // L2), with noise of deviation s, is mu-Gaussian-private with mu = 1 / s; several, each chosen with
 // the answers of those before it in sight, are together with the root of the sum of the squares (J.
 // Dong, A. Roth, W. Su, Gaussian Differential Privacy, 2022, corollary 3.3). mu-Gaussian privacy is
-// (epsilon, delta)-privacy for every epsilon with the delta below, and for no smaller one (B. Balle,
-// Y.-X. Wang, Improving the Gaussian Mechanism, 2018, theorem 8). Pure.
+// (epsilon, delta)-privacy for every epsilon with the delta below, and for no smaller one (B.
+// Balle, Y.-X. Wang, Improving the Gaussian Mechanism, 2018, theorem 8). Pure.
 import { normalCdf } from "./gaussian.ts";
 
 export interface Privacy {

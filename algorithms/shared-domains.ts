@@ -1,7 +1,7 @@
 // Domains of which tenants share the examples, by configuration alone. What they share is kept in
 // one place for all of them, "+/domain": a tenant's name is percent-encoded where it stands in a
-// sharing domain, so none leads there. Either the members' own examples are there, or synthetic ones
-// alone, which belong to nobody.
+// sharing domain, so none leads there. Either the members' own examples are there, or synthetic
+// ones alone, which belong to nobody.
 import { sharingDomain } from "./identity.ts";
 
 /** By the name of a domain: the tenants that share it. */

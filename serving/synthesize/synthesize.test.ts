@@ -49,7 +49,7 @@ function world({ failsAfter = Infinity } = {}) {
       query: async <T>() =>
         rows.map(({ run_id, round, noise, chosen }) => ({ runId: run_id, round, noise, chosen })) as unknown as T[],
       insert: async (_table: string, some: readonly object[]) => void rows.push(...(some as Row[])),
-    } as unknown as SynthesisDependencies["clickhouse"],
+    },
     ...{ embedder: createHashEmbedder(4_096), writer: arm, answerer: arm, normal, clock: () => 7 },
     privateQuestions: async () =>
       Array.from({ length: 300 }, (_, i) => `How do I unpack tar archives of ${marker} ${i}?`),

@@ -1,9 +1,10 @@
 // One run of `precedent examples synthesize`: questions like those that members of a shared domain
-// asked, of which nobody can tell whether any one of the members' examples was there (docs/privacy.md).
-// A model writes questions of what is public; the private examples vote for those that are most like
-// them, through noise; the model writes more like the winners, and so on. What was chosen last is
-// answered by a model that sees nothing else, and goes to the topic `observations`. Everything that
-// is made of the votes is stored first (rounds.ts): a run that is broken off goes on there.
+// asked, of which nobody can tell whether any one of the members' examples was there
+// (docs/privacy.md). A model writes questions of what is public; the private examples vote for
+// those that are most like them, through noise; the model writes more like the winners, and so on.
+// What was chosen last is answered by a model that sees nothing else, and goes to the topic
+// `observations`. Everything that is made of the votes is stored first (rounds.ts): a run that is
+// broken off goes on there.
 import pLimit from "p-limit";
 import { epsilonOf, muOf, type Privacy } from "../../algorithms/gaussian-privacy.ts";
 import { placesByVotes, votesOf } from "../../algorithms/private-votes.ts";
