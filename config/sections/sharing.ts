@@ -13,7 +13,7 @@ const sharedDomain = z.strictObject({
       /** Of all runs together. */
       epsilon: z.number().positive().max(50),
       delta: z.number().positive().max(0.01),
-      /** What questions of the domain are about, in words that are no secret: they are made of it. */
+      /** What questions are about, in words that are no secret: they are made of it. */
       about: z.string().min(1).max(1_000),
     })
     .optional(),
