@@ -17,6 +17,8 @@ export interface StageTracingOptions {
 
 /** After a lost partition results may still come into force at the next join, not much later. */
 const doubtMs = 60_000;
+/** Between two looks through what waits. */
+const sweepMs = 1_000;
 
 /** Worked, and not committed yet. */
 interface Worked {
@@ -40,6 +42,7 @@ export function createStageTracing(
   /** By position, in the order of their work; those in doubt among them. */
   const waiting = new Map<string, Worked>();
   let doubts = 0;
+  let sweptAt = 0;
 
   const take = (key: string): Worked | undefined => {
     const worked = waiting.get(key);
@@ -49,6 +52,8 @@ export function createStageTracing(
   const sweep = (): void => {
     if (doubts === 0) return;
     const now = clock();
+    if (now - sweptAt < sweepMs) return;
+    sweptAt = now;
     for (const [key, worked] of waiting)
       if (worked.lostAt !== undefined && now - worked.lostAt > doubtMs) {
         take(key);
