@@ -27,7 +27,7 @@ const asked = Array.from({ length: count }, (_, i) => {
   };
 });
 const meanMs = asked.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / count;
-/** Of so few gaps the mean is not 1 (of these, 1.17): without it, the places were less busy than said. */
+/** Of so few gaps the mean is not 1 (of these, 1.17): the places would be less busy than said. */
 const meanGap = asked.reduce((sum, { gap }) => sum + gap, 0) / count;
 
 let folder = "";
