@@ -52,7 +52,7 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
-  const { maxBodyBytes, maxOpen, acceptMs } = config.gateway;
+  const { maxBodyBytes, maxOpen, acceptMs, slowReaderMs } = config.gateway;
   const log = session.log.child({ stage: gateway.name });
   const clock = Date.now;
   const waiting = createWaiting();
@@ -87,7 +87,7 @@ export async function startGateway(
     ...{ waiting, places, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
     replyPartition: replies.next,
   });
-  const server = createServer({ maxBodyBytes, log });
+  const server = createServer({ maxBodyBytes, slowReaderMs, log });
   const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
   const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: clock });
   const access = createAccess(keys);

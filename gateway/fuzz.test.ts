@@ -24,7 +24,7 @@ const schema = (name: string) =>
 function setUp() {
   const failures: unknown[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void failures.push(line) });
-  const server = createServer({ maxBodyBytes: 262_144, log });
+  const server = createServer({ maxBodyBytes: 262_144, slowReaderMs: 60_000, log });
   const callerOf = addAccess(server, { callerOf: localCaller, mustBeAdmin: localCaller, feedbackBy: localCaller });
   const places = createPlaces(64);
   const types = { requests: schema("request"), feedback: schema("feedback") };

@@ -1,5 +1,6 @@
 // The HTTP server: bodies are bounded and parsed here, what routes throw becomes OpenAI's error
 // format. No route answers with a status of its own for an error.
+import type { ServerResponse } from "node:http";
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } from "fastify";
 import type { Logger } from "pino";
 import { ApiError, errorBody, errorHeaders } from "./errors.ts";
@@ -7,14 +8,22 @@ import { parseJson } from "./json.ts";
 
 export interface ServerOptions {
   maxBodyBytes: number;
+  /** A client that takes nothing of its answer for so long is disconnected. */
+  slowReaderMs: number;
   log: Logger;
 }
 
 /** A body must be there in this time; a connection may be idle for longer. */
 const bodyMs = 30_000;
 const idleMs = 75_000;
+/**
+ * Connections that may wait to be accepted: thousands of clients come back in one moment after an
+ * outage, and while a process is busy the kernel resets those for whom there is no place here. The
+ * kernel's own bound is net.core.somaxconn.
+ */
+const backlog = 4_096;
 
-export function createServer({ maxBodyBytes, log }: ServerOptions): FastifyInstance {
+export function createServer({ maxBodyBytes, slowReaderMs, log }: ServerOptions): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -37,6 +46,10 @@ export function createServer({ maxBodyBytes, log }: ServerOptions): FastifyInsta
       done(error as Error);
     }
   });
+  // Before fastify's own listener, which may answer at once.
+  server.server.prependListener("request", (_request, response) => {
+    disconnectWhenStuck(response, slowReaderMs);
+  });
   server.setErrorHandler((error: FastifyError | ApiError, { method, routeOptions }, reply) => {
     sendError(
       reply,
@@ -47,6 +60,18 @@ export function createServer({ maxBodyBytes, log }: ServerOptions): FastifyInsta
     sendError(reply, notFound(`${method} ${url.slice(0, 100).replace(/\?.*/, "")}`));
   });
   return server;
+}
+
+/**
+ * Its place is free when its answer is there: a client that never reads would keep the answer in
+ * memory for good. The socket's timer sees what is taken of one write. While a stream goes on it
+ * has its own rule (stream.ts).
+ */
+function disconnectWhenStuck(response: ServerResponse, slowReaderMs: number): void {
+  // All of it is written, and nothing need have been taken.
+  response.once("prefinish", () => response.setTimeout(slowReaderMs));
+  // Before Node's own listener, which sets the time that a connection may be idle.
+  response.prependOnceListener("finish", () => response.setTimeout(0));
 }
 
 function sendError(reply: FastifyReply, error: ApiError): void {
@@ -78,9 +103,9 @@ export async function listen(
   usualPort: number,
 ): Promise<string> {
   try {
-    return await server.listen({ host, port: port ?? usualPort });
+    return await server.listen({ host, port: port ?? usualPort, backlog });
   } catch (error) {
     if (port !== undefined || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    return server.listen({ host, port: 0 });
+    return server.listen({ host, port: 0, backlog });
   }
 }

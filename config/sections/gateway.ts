@@ -20,7 +20,7 @@ export const gateway = z.strictObject({
   acceptMs: milliseconds.default(5_000),
   /** Between two comments in a stream, so that no proxy takes it for idle. */
   heartbeatMs: milliseconds.default(15_000),
-  /** A reader of a stream that takes nothing for so long is disconnected. */
+  /** A client that takes nothing of its answer, streamed or not, for so long is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
   /**
    * Signs the tokens by which people without an API key give feedback on their answer. The same for

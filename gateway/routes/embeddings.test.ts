@@ -6,7 +6,7 @@ import { createServer } from "../server.ts";
 import { addEmbeddings } from "./embeddings.ts";
 
 function setUp(embed: (text: string) => Promise<Float32Array>, open = () => Promise.resolve()) {
-  const server = createServer({ maxBodyBytes: 1_048_576, log: pino({ level: "silent" }) });
+  const server = createServer({ maxBodyBytes: 1_048_576, slowReaderMs: 60_000, log: pino({ level: "silent" }) });
   const places = createPlaces(8);
   const embedder = { model: "mini", dimension: 1, embed };
   addEmbeddings(server, {

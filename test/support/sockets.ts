@@ -32,3 +32,14 @@ export async function listeningSockets(pid: number): Promise<Listening[]> {
       }),
   );
 }
+
+/** Connections of clients that the listener of a port holds, on this machine. */
+export async function connectionsOn(port: number): Promise<number> {
+  const table = await readFile("/proc/net/tcp", "utf8");
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  return table.split("\n").filter((line) => {
+    const [, from = "", , state] = line.trim().split(/\s+/);
+    // 01: established; 08: its client has gone, and it has not closed yet.
+    return from.endsWith(local) && (state === "01" || state === "08");
+  }).length;
+}

@@ -1,0 +1,68 @@
+// Answers that are not streamed, over real sockets: a client that takes nothing of its answer is
+// disconnected, one that is slow is not, and neither is one that waits for its answer or comes back
+// on the same connection.
+import { once } from "node:events";
+import { Agent, get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
+import pino from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createServer } from "./server.ts";
+
+const slowReaderMs = 300;
+/** More than the sockets of both sides hold. */
+const long = "e".repeat(24 * 1_048_576);
+let server: FastifyInstance;
+let port: number;
+/** Of each request, when the gateway is done with its answer. */
+let closed: Promise<unknown>[];
+
+beforeEach(async () => {
+  closed = [];
+  server = createServer({ maxBodyBytes: 1_024, slowReaderMs, log: pino({ level: "silent" }) });
+  server.addHook("onRequest", (_request, { raw }, done) => {
+    closed.push(once(raw, "close"));
+    done();
+  });
+  server.get("/long", () => long);
+  server.get("/late", async () => {
+    await sleep(3 * slowReaderMs);
+    return "late";
+  });
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  ({ port } = server.server.address() as AddressInfo);
+});
+afterEach(() => server.close());
+
+const asked = async (path: string, agent?: Agent): Promise<IncomingMessage> => {
+  const [message] = (await once(get({ port, path, host: "127.0.0.1", agent }), "response")) as [IncomingMessage];
+  return message;
+};
+const textOf = async (message: IncomingMessage, pauseMs = 0): Promise<string> => {
+  const parts: Buffer[] = [];
+  for await (const part of message) {
+    parts.push(part as Buffer);
+    if (pauseMs > 0 && parts.length % 32 === 0) await sleep(pauseMs);
+  }
+  return Buffer.concat(parts).toString();
+};
+
+test("a client that takes nothing of its answer is disconnected", async () => {
+  const message = await asked("/long");
+  message.pause();
+  await closed[0];
+  message.resume();
+  await expect(once(message, "end")).rejects.toThrow("aborted");
+});
+
+test("one that is slow gets all of it, for longer than slowReaderMs", async () => {
+  expect((await textOf(await asked("/long"), 60)).length).toBe(long.length);
+});
+
+test("one that waits for its answer is not cut off, also behind another on its connection", async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const answers = ["/late", "/late", "/long", "/late"].map((path) => asked(path, agent).then((one) => textOf(one)));
+  expect((await Promise.all(answers)).map(({ length }) => length)).toEqual([4, 4, long.length, 4]);
+  agent.destroy();
+});
