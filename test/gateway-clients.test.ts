@@ -1,6 +1,7 @@
 // Clients that nobody here wrote, against the gateway of a running system: OpenAI's for Python,
-// LangChain, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a tool, wants a format,
-// and meets an error as its own class of it (OpenAI's for Node: gateway*.test.ts).
+// LangChain for Python and Node, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a
+// tool, wants a format, and meets an error as its own class of it (OpenAI's for Node:
+// gateway*.test.ts).
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -12,6 +13,7 @@ import { stageNames } from "../assembly/up.ts";
 import { cacheFolder } from "../config/assets.ts";
 import { pythonWith } from "../scripts/python.ts";
 import { startModel, type TestModel } from "./support/model.ts";
+import { nodeClient } from "./support/node-client.ts";
 import { startSystem, type TestSystem } from "./support/system.ts";
 import { startToolsModel, type ToolsModel } from "./support/tools-model.ts";
 
@@ -118,6 +120,25 @@ describe("Python", () => {
       format: { answer: "in a format" },
       unknown_model: 404,
     });
+  });
+});
+
+test("LangChain for Node", { timeout: 300_000 }, async () => {
+  const source = fileURLToPath(new URL("clients/langchain", import.meta.url));
+  const script = await nodeClient(source, "ask.mjs", join(cacheFolder(), "gateway-client-langchain"));
+  const environment = { ...process.env, BASE_URL: baseURL };
+  const { stdout } = await execute(process.execPath, [script], { env: environment, timeout: 120_000 });
+  expect(JSON.parse(stdout)).toEqual({
+    answer: ["langchain asks", 5],
+    finish: "stop",
+    ...{ stream: "langchain in many words", stream_usage: 5 },
+    batch: ["one", "two", "three"],
+    tool: ["weather", { city: "Ulm" }],
+    tool_result: "heard rain in Ulm",
+    tool_stream: ["weather", { city: "Bonn" }],
+    format: { answer: "in a format" },
+    unknown_model: ["NotFoundError", 404, "model_not_found"],
+    failed: ["InternalServerError", 502, "endpoint_unavailable"],
   });
 });
 
