@@ -37,6 +37,13 @@ it("never gives a tenant another's document, however their names are put togethe
   await table.apply([put(document("a/b", "c"))]);
   expect(table.get("a", "b/c")).toBeUndefined();
   expect(table.get("a/b", "c")).toBeDefined();
+  // Nor does one take the other's place, on the topic or here.
+  await table.apply([put(document("a", "b/c")), { key: documentKey("a%2Fb", "c"), value: null }]);
+  expect(table.get("a", "b/c")).toBeDefined();
+  expect(table.get("a/b", "c")).toBeDefined();
+  await table.apply([{ key: documentKey("a/b", "c"), value: null }]);
+  expect(table.get("a", "b/c")).toBeDefined();
+  expect(table.get("a/b", "c")).toBeUndefined();
   await table.close();
 });
 

@@ -18,7 +18,7 @@ export async function openDocuments(folder: string): Promise<DocumentTable> {
   return {
     get(tenant, id) {
       const found = database.get(short(documentKey(tenant, id)));
-      // "a/b" and "c" have the key of "a" and "b/c".
+      // A key on the topic is what its producer made it.
       return found?.tenant === tenant && found.id === id ? found : undefined;
     },
     async apply(changes) {

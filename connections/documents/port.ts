@@ -24,5 +24,9 @@ export interface DocumentTable extends Documents {
   close(): Promise<void>;
 }
 
-/** Key on the topic. */
-export const documentKey = (tenant: string, id: string): string => `${tenant}/${id}`;
+/**
+ * Key on the topic. Tenants' names are percent-encoded where they have a slash or a percent sign:
+ * what one puts or removes must be no other's, and the newest of a key is all that is kept of it.
+ */
+export const documentKey = (tenant: string, id: string): string =>
+  `${tenant.replace(/[%/]/g, encodeURIComponent)}/${id}`;

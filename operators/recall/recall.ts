@@ -56,12 +56,12 @@ export function createRecall({
     const hash = named ? requestHash(record) : "";
     const first = named ? seen.firstSeen(request.tenant, request.id, position, validated.timestamp, hash) : null;
     if (first === null) return answers === undefined ? ok(validated) : answers(validated, context);
-    const where = `partition ${first.partition}, offset ${first.offset}`;
     if ((seen.hashOf(request.tenant, request.id) ?? hash) !== hash)
       return {
         ...refuse(
           "id_reused",
-          `The id ${request.id} was used for another request (${where}) within 24 hours: give every request an id of its own.`,
+          // Not where: offsets count what all tenants send.
+          `The id ${request.id} was used for another request within 24 hours: give every request an id of its own.`,
         ),
         repeat: true,
       };
@@ -73,7 +73,9 @@ export function createRecall({
     }
     if (response === null)
       return retryLater(
-        new Error(`request ${request.id} was seen first at ${where} and its response is not recorded yet`),
+        new Error(
+          `request ${request.id} was seen first at partition ${first.partition}, offset ${first.offset} and its response is not recorded yet`,
+        ),
         tooMany,
       );
     return finish({

@@ -1,0 +1,235 @@
+// What stands behind the topics, in one process and without Kafka: plan but for its choice of arm
+// and examples, a model that says for whom it answers, and what record writes. Nothing happens by
+// itself: each record goes on when it is told to, so that any interleaving can be made.
+import { setMaxListeners } from "node:events";
+import { createPolicy } from "../../algorithms/response-cache/create.ts";
+import type { Documents } from "../../connections/documents/port.ts";
+import { chunkKey } from "../../connections/kv/keys.ts";
+import { cancelledFailure, type CancelWatch } from "../../operators/call/cancel.ts";
+import { createKeep } from "../../operators/call/keep.ts";
+import { answeredResponse, failedResponse } from "../../operators/call/response.ts";
+import { createCompose } from "../../operators/compose/compose.ts";
+import type { Recalled, Validated } from "../../operators/flow.ts";
+import { createRecallAnswer } from "../../operators/recall/answers.ts";
+import { createFirstResponses } from "../../operators/recall/first-responses.ts";
+import { createKeptAnswers } from "../../operators/recall/kept-answers.ts";
+import { createLeaderOutcomes } from "../../operators/recall/leader-outcomes.ts";
+import { createRecall } from "../../operators/recall/recall.ts";
+import { createSeenIds } from "../../operators/recall/seen.ts";
+import { createSharedResponses } from "../../operators/recall/shared-responses.ts";
+import { createUnderWay } from "../../operators/recall/under-way.ts";
+import { refusedResponse } from "../../operators/refusal.ts";
+import { createValidate } from "../../operators/validate/validate.ts";
+import { aContext, aDecision } from "../../operators/values.testing.ts";
+import type { Emit, Outcome, Received } from "../../runtime/step.ts";
+import type { Cancel, Decision, Feedback, Request, Response, Work } from "../../schemas/types.ts";
+import { createCancels } from "../../serving/cancels.ts";
+import type { Waiting } from "../waiting.ts";
+import type { Tables } from "./tables.testing.ts";
+
+export const arms = [
+  { name: "small", model: "small-1", examples: true, template: "chat-turns" as const },
+  { name: "large", model: "large-1", examples: true, template: "chat-turns" as const },
+];
+const limits = { maxPromptBytes: 65_536, deadlineMs: 120_000, maxDeadlineMs: 3_600_000 };
+const never = 2 ** 30;
+
+/** Whom an answer is for, as its text says it; a client says it in the metadata of its request. */
+export const markOf = (who: number): string => `«${who}»`;
+const askerOf = ({ metadata }: Pick<Request, "metadata">): number => Number(metadata["asker"]);
+
+interface Call {
+  work: Work & { request: { id: string } };
+  watch: CancelWatch;
+  sent: number;
+}
+
+export interface StagesOptions {
+  tables: Tables;
+  waiting: Waiting;
+  documents: Documents;
+  now: () => number;
+}
+
+export function createStages({ tables, waiting, documents, now }: StagesOptions) {
+  const stopping = new AbortController();
+  // All that waits at a time.
+  setMaxListeners(0, stopping.signal);
+  const context = { ...aContext(), signal: stopping.signal };
+  const outcomes = createLeaderOutcomes(tables);
+  const underWay = createUnderWay({ outcomes, followers: 64, everyMs: never, clock: now, log: context.log });
+  const kept = createKeptAnswers({
+    policy: createPolicy("adaptive", 2 ** 24),
+    clock: now,
+    onAnswer: underWay.answered,
+  });
+  const ttlMs = () => 3_600_000;
+  const partitions = () => 1;
+  const validate = createValidate({ limits, arms: () => arms, partitions });
+  const firstResponses = createSharedResponses(createFirstResponses(tables));
+  const recall = createRecall({
+    ...{ seen: createSeenIds(), firstResponses, clock: now, partitions },
+    answers: createRecallAnswer({
+      ...{ kept, underWay, arms: () => arms, documents, ttlMs, sampled: true, clock: now, partitions },
+    }),
+  });
+  const compose = createCompose({ arms: () => arms, documents, limits, clock: now });
+  const keep = createKeep({ ttlMs, maxBytes: 65_536, isClean: () => Promise.resolve(true) });
+  const cancels = createCancels({ clock: now });
+  /** By who asks: what waits for plan, and for the model. */
+  const planned = new Map<number, Received<Request>[]>();
+  const called = new Map<number, Call[]>();
+  const asked = new Map<number, number>();
+  /** Whose each cache of keys and values is. */
+  const chunks = new Map<string, string>();
+  let offset = 0;
+  const of = <T>(those: Map<number, T[]>, who: number): T[] => {
+    const own = those.get(who) ?? [];
+    those.set(who, own);
+    return own;
+  };
+  const figures = { generated: 0, cached: 0, followed: 0, duplicates: 0, cancelled: 0 };
+
+  function respond(response: Response): void {
+    const { requestId, tenant, duplicate, error, timings, usage, ...more } = response;
+    if (duplicate) figures.duplicates++;
+    const flat = { errorCode: error?.code ?? null, errorMessage: error?.message ?? null };
+    const gives = { requestId, tenant, ...more, ...flat, totalMs: timings.total, promptTokens: usage.prompt };
+    tables.insert("responses", { request_id: requestId, tenant, duplicate }, gives);
+    waiting.response(0, response);
+  }
+  function decide(decision: Decision): void {
+    const { requestId, tenant, source, cacheKey, arm, probability, degraded } = decision;
+    const gives = { source, cacheKey, arm, probability, degraded, arms: [], saturation: {} };
+    tables.insert("decisions", { request_id: requestId, tenant }, gives);
+  }
+  function publish(emits: readonly Emit<"responses" | "decisions">[]): void {
+    for (const emit of emits) {
+      if (emit.output === "decisions") decide(emit.record as Decision);
+      else respond(emit.record as Response);
+    }
+  }
+
+  async function call(recalled: Recalled): Promise<void> {
+    const { request, domain, position } = recalled;
+    const decision = aDecision({
+      ...position,
+      requestId: request.id,
+      tenant: request.tenant,
+      domain,
+      createdAt: now(),
+    });
+    const composed = await compose({ ...recalled, examplesByArm: new Map(), decision }, context);
+    if (composed.kind !== "ok") throw new Error(`compose: ${composed.kind}`);
+    decide(composed.value.decision);
+    checkChunks(domain, composed.value.work);
+    const watch = cancels.watch(
+      { tenant: request.tenant, requestId: request.id, arrivedAt: recalled.timestamp },
+      context.signal,
+    );
+    of(called, askerOf(request)).push({ work: { ...composed.value.work, request }, watch, sent: 0 });
+  }
+
+  /** Throws where two sharing domains would have one cache. */
+  function checkChunks(domain: string, { pieces }: Work): void {
+    for (const { text } of pieces) {
+      const key = chunkKey(
+        "format",
+        domain,
+        Array.from(text, (character) => character.codePointAt(0) ?? 0),
+      );
+      const owner = chunks.get(key) ?? domain;
+      if (owner !== domain) throw new Error(`one cache of ${owner} and ${domain}`);
+      chunks.set(key, domain);
+    }
+  }
+
+  async function settle(
+    received: Received<Request>,
+    outcome: Outcome<Validated | Recalled, "responses" | "decisions">,
+  ): Promise<void> {
+    if (outcome.kind === "ok") await call(outcome.value);
+    else if (outcome.kind === "finish") publish(outcome.emits);
+    else if (outcome.kind === "refuse")
+      publish([refusedResponse(received, { ...outcome, status: "refused" }, now(), partitions())]);
+    else if (outcome.kind === "retryLater") of(planned, askerOf(received.record)).push(received);
+    else {
+      figures.followed++;
+      void outcome.go().then((next) => (stopping.signal.aborted ? undefined : settle(received, next)));
+    }
+  }
+
+  return {
+    figures,
+    request(record: Request, tenant: string): void {
+      // The one tenant that a request may ever have is the one whose key it came with.
+      if (record.tenant !== tenant) throw new Error(`a request of ${tenant} is ${record.tenant}'s`);
+      const position = { topic: "precedent.requests", partition: 0, offset: offset++ };
+      of(planned, askerOf(record)).push({ record, position, timestamp: now(), receivedAt: now() });
+      const { id, messages } = record;
+      const gives = { id, tenant, domain: record.domain, messages, documents: record.documents, createdAt: now() };
+      tables.insert("requests", { request_id: id, tenant }, gives);
+    },
+    cancel: (record: Cancel): void => cancels.apply(record, now()),
+    feedback(record: Feedback): void {
+      const { id, requestId, tenant, kind, value, source, against, withdraws, text, comment, createdAt } = record;
+      const gives = { id, kind, value, source, against, withdraws, text, comment, createdAt };
+      tables.insert("feedback", { request_id: requestId, tenant }, gives);
+    },
+    /** Takes up the next request of one of them, or one that waited. */
+    async plan(who: number): Promise<void> {
+      const received = of(planned, who).shift();
+      if (received === undefined) return;
+      const validated = await validate(received, context);
+      if (validated.kind !== "ok") {
+        await settle(received, validated as never);
+        return;
+      }
+      const outcome = await recall(validated.value, context);
+      if (outcome.kind === "finish") figures.cached++;
+      await settle(received, outcome as never);
+    },
+    /** The next piece of one of the answers under way. */
+    say(who: number, which: number): void {
+      const own = of(called, who);
+      const one = own[which % own.length];
+      if (one === undefined || one.work.request.deltas !== true) return;
+      const { id, tenant } = one.work.request;
+      const text = one.sent === 0 ? markOf(askerOf(one.work.request)) : " ...";
+      if (one.sent < 2)
+        waiting.delta(0, { requestId: id, tenant, attempt: 1, index: one.sent++, text, createdAt: now() });
+    },
+    /** Ends one of the calls under way. */
+    async answer(who: number, which: number): Promise<void> {
+      const own = of(called, who);
+      const [one] = own.splice(which % Math.max(1, own.length), 1);
+      if (one === undefined) return;
+      const { work, watch } = one;
+      const times = { called: now(), finished: now() };
+      watch.end();
+      if (watch.isCancelled()) {
+        figures.cancelled++;
+        respond(failedResponse(work, work.request.id, cancelledFailure(1), times));
+        return;
+      }
+      figures.generated++;
+      const count = (asked.get(who) ?? 0) + 1;
+      asked.set(who, count);
+      const text = `${markOf(askerOf(work.request))} ... ${count}: ${work.pieces.map((piece) => piece.text).join(" | ")}`;
+      const response = answeredResponse(
+        work,
+        work.request.id,
+        {
+          ...{ kind: "answer", text, finishReason: "stop", model: "small-1", cost: 1, attempts: 1, queueMs: 0 },
+          ...{ usage: { prompt: 9, linked: 0, recomputed: 0, prefilled: 9, completion: count }, firstTokenMs: null },
+        },
+        times,
+      );
+      const keeps = await keep(work, response);
+      for (const { key, record } of keeps) kept.apply(key ?? "", record as never);
+      respond(response);
+    },
+    stop: (): void => stopping.abort(),
+  };
+}
+export type Stages = ReturnType<typeof createStages>;
