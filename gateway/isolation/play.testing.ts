@@ -160,7 +160,7 @@ export async function play(
     const privacy = [{}, {}, { fresh: true }, { cache: false }, { share: false }][pick(5)];
     const named = [[], [], [guides[0]], [guides[1]]][pick(4)];
     const responses = pick(5) === 0;
-    const domain = [null, "shell"][pick(2)];
+    const domain = [null, "shell/default"][pick(2)];
     const asked = responses
       ? { input: question }
       : { messages: [{ role: "user", content: question }], precedent: { domain, documents: named, privacy } };
@@ -235,7 +235,7 @@ export async function play(
       await send(who, kind, { method: "POST", url: "/v1/feedback", key: token.text, body });
     } else if (kind === "leave") leave(own.open[pick(8)]);
     else if (kind === "embed")
-      await send(who, kind, { ...post, url: "/v1/embeddings", body: { model: "mini", input: [`${markOf(who)}`] } });
+      await send(who, kind, { ...post, url: "/v1/embeddings", body: { model: "mini", input: [markOf(who)] } });
     else if (kind === "models") await send(who, kind, { url: "/v1/models", key });
     else if (kind === "page") {
       const url = ["requests", `request?id=${anId(who, one)}&tenant=acme`, "examples"][pick(3)];

@@ -105,8 +105,8 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   }
   function publish(emits: readonly Emit<"responses" | "decisions">[]): void {
     for (const emit of emits) {
-      if (emit.output === "decisions") decide(emit.record as Decision);
-      else respond(emit.record as Response);
+      if (emit.output === "decisions") decide(emit.record);
+      else respond(emit.record);
     }
   }
 
@@ -182,12 +182,12 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
       if (received === undefined) return;
       const validated = await validate(received, context);
       if (validated.kind !== "ok") {
-        await settle(received, validated as never);
+        await settle(received, validated);
         return;
       }
       const outcome = await recall(validated.value, context);
       if (outcome.kind === "finish") figures.cached++;
-      await settle(received, outcome as never);
+      await settle(received, outcome);
     },
     /** The next piece of one of the answers under way. */
     say(who: number, which: number): void {
@@ -226,7 +226,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         times,
       );
       const keeps = await keep(work, response);
-      for (const { key, record } of keeps) kept.apply(key ?? "", record as never);
+      for (const { key, record } of keeps) kept.apply(key ?? "", record);
       respond(response);
     },
     stop: (): void => stopping.abort(),

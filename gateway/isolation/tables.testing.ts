@@ -32,8 +32,9 @@ function conditionOf(text: string): Holds {
 }
 
 function read(sql: string): { table: string; conditions: Holds[] } {
-  const [, table, where] =
-    /FROM (\w+) FINAL\s+WHERE (.*?)(?:\s+ORDER BY .*)?$/.exec(sql.replace(/\s+/g, " ").trim()) ?? [];
+  const [unordered = ""] = sql.replace(/\s+/g, " ").trim().split(" ORDER BY ");
+  const [before = "", where] = unordered.split(" FINAL WHERE ");
+  const table = /FROM (\w+)$/.exec(before)?.[1];
   if (table === undefined || where === undefined) throw new Error(`a statement that is not known here: ${sql}`);
   return { table, conditions: where.split(" AND ").map(conditionOf) };
 }
