@@ -62,7 +62,7 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   const cancel = createCancel({ send, codec, topic: "cancels" as never, log, clock: now });
   const ask = createAsk({
     ...{ waiting, places, send, codec, topic: "requests" as never, cancel, clock: now, replyPartition: () => 0 },
-    limits: { deadlineMs: 120_000, maxDeadlineMs: 3_600_000 },
+    limits: { deadlineMs: 3_600_000, maxDeadlineMs: 3_600_000 },
   });
   const server = createServer({ maxBodyBytes: 65_536, slowReaderMs: 60_000, log });
   /** Connections by the name that a client gives its own, so that it can close it. */
