@@ -12,6 +12,7 @@ import { createAsk } from "../gateway/ask.ts";
 import { createCancel } from "../gateway/cancel.ts";
 import { createFeedbackTokens } from "../gateway/feedback-token.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
+import { addMetrics } from "../gateway/measured.ts";
 import { createPlaces } from "../gateway/places.ts";
 import { createReplies } from "../gateway/replies.ts";
 import { createMayLook } from "../gateway/page/access.ts";
@@ -30,6 +31,7 @@ import { createSend } from "../gateway/send.ts";
 import { createServer, listen } from "../gateway/server.ts";
 import { addTracing } from "../gateway/tracing.ts";
 import { createWaiting } from "../gateway/waiting.ts";
+import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { gateway } from "../pipelines/gateway.ts";
 import { followTable } from "../runtime/table.ts";
 import type { SessionOf } from "../serving/session.ts";
@@ -95,6 +97,7 @@ export async function startGateway(
   const callerOf = addAccess(server, {
     ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) },
   });
+  addMetrics(server, createGatewayMetrics(session.metrics, places.open));
   const spanOf = addTracing(server, session.tracing);
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;

@@ -11,6 +11,7 @@ import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
 import { createBreakerMetrics } from "../metrics/breakers.ts";
 import { createCallMetrics } from "../metrics/calls.ts";
+import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
@@ -150,6 +151,7 @@ it("operations.md names the metrics that there are", async () => {
   createBreakerMetrics(registry);
   createCallMetrics(registry);
   createTracingMetrics(registry);
+  createGatewayMetrics(registry, () => 0);
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));

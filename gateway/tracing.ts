@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Span, Tracing } from "../connections/tracing/port.ts";
 import { isApi } from "./access.ts";
+import { onceEnded } from "./closed.ts";
 import type { Send } from "./send.ts";
 
 export type SpanOf = (incoming: FastifyRequest) => Span | undefined;
@@ -13,38 +14,33 @@ export type SpanOf = (incoming: FastifyRequest) => Span | undefined;
 export function addTracing(server: FastifyInstance, tracing: Tracing | undefined): SpanOf {
   if (tracing === undefined) return () => undefined;
   const spans = new WeakMap<FastifyRequest, Span>();
-  server.addHook("onRequest", (incoming, _reply, done) => {
+  server.addHook("onRequest", (incoming, reply, done) => {
     const { method, headers, routeOptions } = incoming;
     const route = routeOptions.url;
-    if (route !== undefined && isApi(route))
-      spans.set(
-        incoming,
-        tracing.follow(headers, { name: `${method} ${route}`, kind: "server", facts: { method, route } }),
-      );
-    done();
-  });
-  server.addHook("onResponse", (incoming, reply, done) => {
-    const span = spans.get(incoming);
-    if (span !== undefined) endSpan(span, reply);
+    if (route !== undefined && isApi(route)) {
+      const span = tracing.follow(headers, { name: `${method} ${route}`, kind: "server", facts: { method, route } });
+      spans.set(incoming, span);
+      onceEnded(reply, (isWhole) => endSpan(span, reply, isWhole));
+    }
     done();
   });
   return (incoming) => spans.get(incoming);
 }
 
 /** A client's own fault is no error of the server's; one that has gone has no status. */
-function endSpan(span: Span, reply: FastifyReply): void {
-  const { statusCode, writableFinished } = reply.raw;
+function endSpan(span: Span, reply: FastifyReply, isWhole: boolean): void {
+  const { statusCode } = reply.raw;
   const said = (name: string): string | undefined => {
     const value = reply.getHeader(name);
     return typeof value === "string" ? value : undefined;
   };
   span.set({
-    ...(writableFinished ? { status: statusCode } : { outcome: "client_gone" }),
+    ...(isWhole ? { status: statusCode } : { outcome: "client_gone" }),
     requestId: said("x-precedent-request-id"),
     arm: said("x-precedent-arm"),
     source: said("x-precedent-source"),
   });
-  span.end(writableFinished && statusCode >= 500 ? { error: String(statusCode) } : {});
+  span.end(isWhole && statusCode >= 500 ? { error: String(statusCode) } : {});
 }
 
 /** Produces a request below that span; its headers carry the trace on. */

@@ -7,6 +7,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { createBreakerMetrics } from "../metrics/breakers.ts";
 import { createCallMetrics } from "../metrics/calls.ts";
+import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
@@ -23,6 +24,7 @@ function known(): Map<string, Set<string>> {
   const pressing = { threshold: 0.5, gamma: 1 };
   createStageMetrics(registry, "plan");
   createHealthMetrics(registry, () => ({}), 1);
+  createGatewayMetrics(registry, () => 0);
   for (const create of [
     ...[createBreakerMetrics, createCacheMetrics, createCallMetrics],
     ...[createPolicyMetrics, createReuseMetrics, createTracingMetrics],

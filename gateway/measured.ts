@@ -1,0 +1,17 @@
+// Counts what the API answers, refusals among it. The page and health are nobody's traffic.
+import type { FastifyInstance } from "fastify";
+import type { GatewayMetrics } from "../metrics/gateway.ts";
+import { isApi } from "./access.ts";
+import { onceEnded } from "./closed.ts";
+
+export function addMetrics(server: FastifyInstance, metrics: GatewayMetrics): void {
+  server.addHook("onRequest", ({ routeOptions }, reply, done) => {
+    const { url: route = "unknown" } = routeOptions;
+    const began = performance.now();
+    if (isApi(route))
+      onceEnded(reply, (isWhole) => {
+        metrics.answered(route, isWhole ? reply.raw.statusCode : "gone", performance.now() - began);
+      });
+    done();
+  });
+}

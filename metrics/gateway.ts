@@ -1,0 +1,43 @@
+// What the gateway answers: how many requests, how, after how long, and how many it holds open. By
+// route, of which there are few; a key or a tenant would be many.
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+export interface GatewayMetrics {
+  /** status: of HTTP, or "gone" for a client that left before its answer was whole. */
+  answered(route: string, status: number | "gone", ms: number): void;
+}
+
+// To the first byte of nothing but the gateway itself, and to the last of a long stream.
+const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+
+/** Once a registry. `open`: requests that wait for their answer now. */
+export function createGatewayMetrics(registry: Registry, open: () => number): GatewayMetrics {
+  const registers = [registry];
+  const answers = new Counter({
+    name: "precedent_gateway_answers_total",
+    help: "Requests of the API by route and HTTP status; gone: the client left before its answer was whole.",
+    labelNames: ["route", "status"],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: "precedent_gateway_seconds",
+    help: "From a request of the API to the end of its answer, streams included.",
+    labelNames: ["route"],
+    buckets: secondsBuckets,
+    registers,
+  });
+  new Gauge({
+    name: "precedent_gateway_open",
+    help: "Requests that hold one of the gateway's places (gateway.maxOpen).",
+    registers,
+    collect() {
+      this.set(open());
+    },
+  });
+  return {
+    answered(route, status, ms) {
+      answers.inc({ route, status: String(status) });
+      seconds.observe({ route }, ms / 1_000);
+    },
+  };
+}
