@@ -39,8 +39,9 @@ export function createServer({ maxBodyBytes, slowReaderMs, log }: ServerOptions)
     },
   });
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
+  server.addContentTypeParser("application/json", { parseAs: "string" }, ({ headers }, body, done) => {
     try {
+      refuseEncoded(headers["content-encoding"]);
       done(null, parseJson(String(body)));
     } catch (error) {
       done(error as Error);
@@ -60,6 +61,15 @@ export function createServer({ maxBodyBytes, slowReaderMs, log }: ServerOptions)
     sendError(reply, notFound(`${method} ${url.slice(0, 100).replace(/\?.*/, "")}`));
   });
   return server;
+}
+
+/** Throws ApiError: what a few bytes unpack to has no bound that the sender pays for. */
+function refuseEncoded(encoding = "identity"): void {
+  if (encoding.toLowerCase() !== "identity")
+    throw new ApiError({
+      ...{ status: 415, code: "encoded_body" },
+      message: `The body has the content-encoding ${encoding.slice(0, 50)}: send it as it is.`,
+    });
 }
 
 /**
