@@ -27,7 +27,7 @@ export interface Step {
 }
 
 /** Every number is a step. */
-export function stepOf(number: number): Step {
+function stepOf(number: number): Step {
   const who = number % tenants.length;
   const rest = Math.floor(number / tenants.length);
   let choices = Math.floor(rest / drawn.length);

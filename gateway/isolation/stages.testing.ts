@@ -233,4 +233,4 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     stop: (): void => stopping.abort(),
   };
 }
-export type Stages = ReturnType<typeof createStages>;
+type Stages = ReturnType<typeof createStages>;
