@@ -233,4 +233,3 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     stop: (): void => stopping.abort(),
   };
 }
-type Stages = ReturnType<typeof createStages>;
