@@ -97,7 +97,9 @@ export async function startGateway(
   const callerOf = addAccess(server, {
     ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) },
   });
-  addMetrics(server, createGatewayMetrics(session.metrics, places.open));
+  const metrics = createGatewayMetrics(session.metrics);
+  metrics.holds(places.open);
+  addMetrics(server, metrics);
   const spanOf = addTracing(server, session.tracing);
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;

@@ -4,7 +4,6 @@ import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
 import { openSession, type Session } from "../assembly/session.ts";
-import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { createLog } from "../runtime/log.ts";
 import { secureNormal } from "../serving/synthesize/normal.ts";
@@ -14,7 +13,7 @@ import type { Observation } from "../schemas/types.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { configOf, parseCount } from "./options.ts";
+import { armNamed, configOf, parseCount } from "./options.ts";
 
 interface Options {
   arm: string;
@@ -52,19 +51,24 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
           `sharing.${domain}.synthetic is not in the configuration: it says how private examples are`,
         );
       const { about, ...budget } = rule.synthetic;
+      const { minimumQuality } = config.curate.admit;
+      const quality = options.quality ?? minimumQuality;
+      // curate would refuse all of it, when the budget is spent.
+      if (quality < minimumQuality || quality > 1)
+        throw new UsageError(`--quality ${quality}: from ${minimumQuality} (curate.admit.minimumQuality) to 1`);
       const session = await openSession(config, { log: createLog({ level: "error" }), start: false });
       const runId = options.run ?? uuid();
       io.note(`run ${runId}\n`);
       const closers: (() => Promise<unknown>)[] = [];
-      const open = async (name: string) => {
-        const arm = await createArm(armOf(config, name), { log: session.log });
+      const open = async (option: string, name: string) => {
+        const arm = await createArm(armNamed(config, option, name), { log: session.log });
         closers.push(() => arm.close());
         return arm;
       };
       const progress = createSteps();
       try {
-        const answerer = await open(options.arm);
-        const writer = options.writer === undefined ? answerer : await open(options.writer);
+        const answerer = await open("--arm", options.arm);
+        const writer = options.writer === undefined ? answerer : await open("--writer", options.writer);
         const embedder = await createOnnxEmbedder({ ...embedderOptions(config, io), log: session.log });
         closers.push(() => embedder.close());
         const publish = publishing(session);
@@ -78,8 +82,7 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
           },
           {
             ...{ runId, domain, about, budget, signal: io.signal, onProgress: progress.update },
-            ...{ epsilon: options.epsilon, count: options.count, rounds: options.rounds },
-            quality: options.quality ?? config.curate.admit.minimumQuality,
+            ...{ epsilon: options.epsilon, count: options.count, rounds: options.rounds, quality },
           },
         );
         progress.finish();
@@ -96,12 +99,6 @@ export function addSynthesizingExamples(examples: Command, io: Io): void {
       }
     });
 }
-
-const armOf = (config: Config, name: string): Config["arms"][number] => {
-  const found = config.arms.find((arm) => arm.name === name);
-  if (found !== undefined) return found;
-  throw new UsageError(`there is no arm ${name}; there are ${config.arms.map((arm) => arm.name).join(", ")}`);
-};
 
 function publishing({ kafka, codec, topic }: Session) {
   const producer = kafka.plainProducer();

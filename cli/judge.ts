@@ -11,7 +11,7 @@ import { createCompare } from "../operators/judge/compare.ts";
 import { createLog } from "../runtime/log.ts";
 import { feedbackRecord } from "./feedback-record.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
-import { configOf } from "./options.ts";
+import { armNamed, configOf } from "./options.ts";
 
 interface Options {
   arm: string;
@@ -74,10 +74,7 @@ async function compareBy(
   comparison: Comparison,
   io: Io,
 ): Promise<Compared> {
-  const armConfig = config.arms.find((arm) => arm.name === name);
-  if (armConfig === undefined)
-    throw new UsageError(`--arm ${name}: there are ${config.arms.map((arm) => arm.name).join(", ")}`);
-  const arm = await createArm(armConfig, { log: createLog({ level: "error" }) });
+  const arm = await createArm(armNamed(config, "--arm", name), { log: createLog({ level: "error" }) });
   try {
     const compared = await createCompare({ arm, samples, clock: Date.now })(comparison, io.signal);
     if (compared.score === null)

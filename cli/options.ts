@@ -1,12 +1,21 @@
 // Options that several commands share.
 import { InvalidArgumentError, type Command } from "commander";
 import { loadConfig, type LoadedConfig } from "../config/load.ts";
-import type { Io } from "./io.ts";
+import type { ArmConfig, Config } from "../config/schema.ts";
+import { UsageError, type Io } from "./io.ts";
 
 /** The configuration that --config names, wherever on the command line it stood. */
 export function configOf(command: Command, io: Io): LoadedConfig {
   const { config } = command.optsWithGlobals<{ config?: string }>();
   return loadConfig({ file: config, cwd: io.cwd, environment: io.environment });
+}
+
+/** The arm that the option names. Throws UsageError. */
+export function armNamed({ arms }: Pick<Config, "arms">, option: string, name: string): ArmConfig {
+  const found = arms.find((arm) => arm.name === name);
+  if (found === undefined)
+    throw new UsageError(`${option} ${name}: there are ${arms.map((arm) => arm.name).join(", ")}`);
+  return found;
 }
 
 /** "90", "90s", "2m", "500ms" in milliseconds; a number alone means seconds. */

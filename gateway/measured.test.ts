@@ -14,10 +14,9 @@ import { addTracing } from "./tracing.ts";
 test("answers, refusals and clients that leave are counted by route, and are spans; the page and health are not", async () => {
   const registry = new Registry();
   const server = createServer({ maxBodyBytes: 100, slowReaderMs: 1_000, log: pino({ level: "silent" }) });
-  addMetrics(
-    server,
-    createGatewayMetrics(registry, () => 3),
-  );
+  const metrics = createGatewayMetrics(registry);
+  metrics.holds(() => 3);
+  addMetrics(server, metrics);
   const tracing = testTracing();
   addTracing(server, tracing);
   server.get("/v1/models/:id", () => ({}));

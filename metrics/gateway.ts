@@ -1,8 +1,11 @@
 // What the gateway answers: how many requests, how, after how long, and how many it holds open. By
 // route, of which there are few; a key or a tenant would be many.
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram } from "prom-client";
+import { oncePerRegistry } from "./instruments.ts";
 
 export interface GatewayMetrics {
+  /** Says how many requests wait for their answer, from now on. */
+  holds(open: () => number): void;
   /** status: of HTTP, or "gone" for a client that left before its answer was whole. */
   answered(route: string, status: number | "gone", ms: number): void;
 }
@@ -10,9 +13,10 @@ export interface GatewayMetrics {
 // To the first byte of nothing but the gateway itself, and to the last of a long stream.
 const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
-/** Once a registry. `open`: requests that wait for their answer now. */
-export function createGatewayMetrics(registry: Registry, open: () => number): GatewayMetrics {
+/** The same for the same registry: a gateway that is started again goes on counting. */
+export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics => {
   const registers = [registry];
+  let waiting = (): number => 0;
   const answers = new Counter({
     name: "precedent_gateway_answers_total",
     help: "Requests of the API by route and HTTP status; gone: the client left before its answer was whole.",
@@ -31,13 +35,16 @@ export function createGatewayMetrics(registry: Registry, open: () => number): Ga
     help: "Requests that hold one of the gateway's places (gateway.maxOpen).",
     registers,
     collect() {
-      this.set(open());
+      this.set(waiting());
     },
   });
   return {
+    holds(open) {
+      waiting = open;
+    },
     answered(route, status, ms) {
       answers.inc({ route, status: String(status) });
       seconds.observe({ route }, ms / 1_000);
     },
   };
-}
+});

@@ -24,9 +24,8 @@ function known(): Map<string, Set<string>> {
   const pressing = { threshold: 0.5, gamma: 1 };
   createStageMetrics(registry, "plan");
   createHealthMetrics(registry, () => ({}), 1);
-  createGatewayMetrics(registry, () => 0);
   for (const create of [
-    ...[createBreakerMetrics, createCacheMetrics, createCallMetrics],
+    ...[createBreakerMetrics, createCacheMetrics, createCallMetrics, createGatewayMetrics],
     ...[createPolicyMetrics, createReuseMetrics, createTracingMetrics],
   ])
     create(registry);

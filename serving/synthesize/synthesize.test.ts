@@ -112,6 +112,13 @@ test("a run that is broken off goes on with what was chosen, at no further cost"
   expect(again.published).toBe(made.published);
 });
 
+test("a run that goes on with more rounds than it began with pays for them, or is refused", async () => {
+  const { dependencies, rows } = world();
+  await synthesize(dependencies, run());
+  await expect(synthesize(dependencies, run({ rounds: 9 }))).rejects.toThrow("of the budget of shell (epsilon 4)");
+  expect(rows).toHaveLength(3);
+});
+
 test("an arm that is away is said to be, before anything is spent", async () => {
   const { dependencies, rows } = world({ failsAfter: 0 });
   await expect(synthesize(dependencies, run())).rejects.toThrow("wrote none");

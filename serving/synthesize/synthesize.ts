@@ -80,6 +80,10 @@ export async function synthesize(dependencies: SynthesisDependencies, run: Synth
   if (done.length < rounds) {
     const vectors = await embedder.embedAll(await privateQuestions());
     for (let round = done.length + 1; round <= rounds; round++) {
+      // Again each time: another run may spend beside this one, and more rounds than it began with
+      // were never paid for.
+      const spent = muSpent([...(await readRounds(clickhouse, place)), { noise }]);
+      if (spent > muOf(budget) * (1 + rounding)) throw exceeded(run, 0);
       const step = `questions, round ${round} of ${rounds}`;
       const candidates = await questionsOf(dependencies, run, { step, round, chosen, wanted: 2 * count });
       const votes = votesOf(vectors, await embedder.embedAll(candidates));
@@ -95,19 +99,23 @@ export async function synthesize(dependencies: SynthesisDependencies, run: Synth
 }
 
 /** Deviation of the noise in every round. */
-function noiseOf({ budget, epsilon, rounds, domain }: SynthesisRun, spent: number): number {
+function noiseOf(run: SynthesisRun, spent: number): number {
+  const { budget, epsilon } = run;
   const all = muOf(budget);
   const left = Math.sqrt(Math.max(0, all ** 2 - spent ** 2));
   const wanted = epsilon === undefined ? left : muOf({ epsilon, delta: budget.delta });
-  // What is reckoned by roots of squares differs in its last digits.
-  if (wanted > left * (1 + 1e-9) || left < 1e-6 * all) {
-    const rest = left < 1e-6 * all ? 0 : epsilonOf(budget.delta, left);
-    throw new SynthesisError(
-      `of the budget of ${domain} (epsilon ${budget.epsilon}) a run of epsilon ${rest.toPrecision(3)} is left: what is spent never comes back`,
-    );
-  }
-  return Math.sqrt(rounds) / wanted;
+  const isSpent = left < 1e-3 * all;
+  if (isSpent || wanted > left * (1 + rounding)) throw exceeded(run, isSpent ? 0 : epsilonOf(budget.delta, left));
+  return Math.sqrt(run.rounds) / wanted;
 }
+
+/** What is reckoned by roots of squares differs in its last digits. */
+const rounding = 1e-9;
+
+const exceeded = ({ domain, budget }: SynthesisRun, rest: number): SynthesisError =>
+  new SynthesisError(
+    `of the budget of ${domain} (epsilon ${budget.epsilon}) a run of epsilon ${rest.toPrecision(3)} is left: what is spent never comes back`,
+  );
 
 /**
  * As many different ones as are wanted, or the model has: those that were chosen, then others like
