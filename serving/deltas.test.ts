@@ -44,6 +44,17 @@ describe("pieces of answers", () => {
     vi.useRealTimers();
   });
 
+  it("of an answer that ends a moment later are sent before it ends", async () => {
+    const { pieces, sent } = setUp();
+    const a = pieces.open(target("a"));
+    a.text("one", 1);
+    a.text("two", 1);
+    // As the next bytes of a socket come.
+    await new Promise((resolve) => setImmediate(resolve));
+    a.end();
+    expect(sent).toEqual([["a/1/0:onetwo"]]);
+  });
+
   it("are given up, with a gap that shows, where too much waits", async () => {
     vi.useFakeTimers();
     const { pieces, sent, end } = setUp();

@@ -31,11 +31,11 @@ interface OpenAnswer extends DeltaTarget {
 export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: CoalescedOptions) {
   const waiting = new Set<OpenAnswer>();
   let sending = false;
-  let timer: NodeJS.Timeout | undefined;
+  let unschedule: (() => void) | undefined;
   let sentAt = -Infinity;
 
   const flush = (): void => {
-    timer = undefined;
+    unschedule = undefined;
     if (sending || waiting.size === 0) return;
     const createdAt = clock();
     const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text }) => ({
@@ -57,8 +57,17 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
       });
   };
   const schedule = (): void => {
-    if (sending || timer !== undefined || waiting.size === 0) return;
-    timer = setTimeout(flush, Math.max(0, sentAt + everyMs - performance.now()));
+    if (sending || unschedule !== undefined || waiting.size === 0) return;
+    const pause = sentAt + everyMs - performance.now();
+    if (pause > 0) {
+      const timer = setTimeout(flush, pause);
+      unschedule = () => clearTimeout(timer);
+      return;
+    }
+    // Before anything more is read, whatever comes behind it: a timer would let an answer that is
+    // quick end first, and its reader wait for the response.
+    const soon = setImmediate(flush);
+    unschedule = () => clearImmediate(soon);
   };
 
   return {
@@ -78,7 +87,7 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
       };
     },
     stop(): void {
-      clearTimeout(timer);
+      unschedule?.();
       waiting.clear();
     },
   };

@@ -3,9 +3,17 @@ import { expect, test } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
-import { recalled } from "../select/fixtures.testing.ts";
-import { createEmbed } from "./embed.ts";
+import { arm, recalled } from "../select/fixtures.testing.ts";
+import { createEmbed as createWhole, type EmbedDependencies } from "./embed.ts";
+import type { NeededDependencies } from "./needed.ts";
 
+/** The vector chooses between two arms. */
+const needed: NeededDependencies = {
+  arms: () => [arm("small"), arm("large")],
+  pool: { holds: () => false },
+  selection: { examples: 5 },
+};
+const createEmbed = (over: Omit<EmbedDependencies, keyof NeededDependencies>) => createWhole({ ...needed, ...over });
 const context = (over: Partial<StepContext> = {}): StepContext => ({
   signal: new AbortController().signal,
   log: pino({ level: "silent" }),
@@ -68,4 +76,14 @@ test("when the record is taken away it gives up at once", async () => {
 
 test("a bug is thrown, not hidden", async () => {
   await expect(createEmbed({ embedder: failing(new TypeError("bug")) })(recalled(), context())).rejects.toThrow("bug");
+});
+
+test("what nothing would read is not made, and nothing is degraded by it", async () => {
+  const embed = createWhole({
+    ...needed,
+    arms: () => [arm("small")],
+    embedder: failing(new EmbedderError("embedder_unavailable", "x")),
+  });
+  const input = recalled();
+  expect(await embed(input, context())).toEqual({ kind: "ok", value: { ...input, embedding: null } });
 });

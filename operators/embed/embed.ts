@@ -3,16 +3,18 @@
 // the queue of the embedder is bounded, and only who finds it full goes on at once without a vector
 // ("embedder_busy" in degraded). So does who got none in time ("embedder_slow"), and everybody
 // while the embedder is down or gives NaN ("embedder"): they are answered, only without examples.
+// A vector that nothing would read is not made (needed.ts).
 import { errorOf } from "../../algorithms/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Validated } from "../flow.ts";
+import { createNeeded, type NeededDependencies } from "./needed.ts";
 
 /** What it reads of a request, and what it adds. */
-type Needs = Pick<Validated, "question" | "degraded">;
+type Needs = Pick<Validated, "request" | "domain" | "question" | "degraded">;
 type Adds = Pick<Embedded, "embedding">;
 
-export interface EmbedDependencies {
+export interface EmbedDependencies extends NeededDependencies {
   embedder: Pick<Embedder, "embed">;
   /** Milliseconds since the epoch. */
   clock?: () => number;
@@ -23,8 +25,11 @@ export interface EmbedDependencies {
   waitMs?: number;
 }
 
-export function createEmbed({ embedder, clock = Date.now, waitMs = 30_000 }: EmbedDependencies): Step<Needs, Adds> {
+export function createEmbed(dependencies: EmbedDependencies): Step<Needs, Adds> {
+  const { embedder, clock = Date.now, waitMs = 30_000 } = dependencies;
+  const isNeeded = createNeeded(dependencies);
   return async function embed(input, context) {
+    if (!isNeeded(input)) return ok({ ...input, embedding: null });
     const wait = Math.min(waitMs, Math.max(0, (context.deadline - clock()) / 2));
     const patience = new AbortController();
     const stop = (): void => patience.abort(context.signal.reason);

@@ -1,12 +1,13 @@
 // The arms as plan sees them: names, models and what they cost. Made anew whenever the
 // configuration changes.
-import { capabilities, type Capability } from "../../algorithms/passthrough.ts";
+import { capabilities } from "../../algorithms/passthrough.ts";
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import type { ReuseSettings } from "../reuse-settings.ts";
+import type { Declares } from "../serves.ts";
 import type { TemplateName } from "../templates.ts";
 
-export interface RouteArm {
+export interface RouteArm extends Declares {
   name: string;
   model: string;
   /** Normalised cost C_i, [0, 1]. */
@@ -23,8 +24,6 @@ export interface RouteArm {
   system?: string | undefined;
   /** What else of its configuration may change its answers, as JSON. */
   settings?: string;
-  /** What it declares to serve besides text; absent: nothing. */
-  capabilities?: readonly Capability[] | undefined;
   /** Completion tokens at most. */
   maxTokens: number;
   /** Per million tokens. */

@@ -11,6 +11,7 @@ import { estimateTokens } from "../../algorithms/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
+import { serves } from "../serves.ts";
 import { computing, costAtMost, type RouteArm } from "./arms.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
@@ -199,9 +200,6 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
 
 const reusedTokens = ({ examplesByArm }: Pick<Selected, "examplesByArm">, trial: { arm: string } | null): number =>
   estimateTokens((trial && examplesByArm.get(trial.arm)?.[0]?.response) ?? "");
-
-const serves = ({ capabilities = [] }: RouteArm, requires: readonly string[]): boolean =>
-  requires.every((one) => (capabilities as readonly string[]).includes(one));
 
 /**
  * Weights are derived from all arms, not from those that one request allows: the same overload

@@ -172,6 +172,7 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
       if (example === null) onDamaged({ key: ledger.holdingOf(id)?.key ?? 0 });
       return example ?? undefined;
     },
+    holds: (domain) => ledger.numberOfDomain(domain) !== undefined,
     size: () => ledger.counts().held,
     figures: () => ({
       examples: ledger.counts().held,

@@ -84,6 +84,8 @@ export interface ExamplePool extends PoolPartitions, PoolChanges {
    */
   nearest(domain: string, vector: Float32Array, k: number, now: number): Promise<Candidate[]>;
   get(id: string): HeldExample | undefined;
+  /** Whether the domain has an example, expired or not. */
+  holds(domain: string): boolean;
   size(): number;
   figures(): PoolFigures;
   close(): Promise<void>;

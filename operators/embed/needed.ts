@@ -1,0 +1,25 @@
+// Whether anything will read the vector of a question: the search for examples, or the choice
+// between arms, whose context has its projection. Where one arm alone may answer, and the domain
+// has no examples that it could be shown, a vector costs more than all that plan does besides.
+import type { SharedDomains } from "../../algorithms/shared-domains.ts";
+import type { ExamplePool } from "../../store/examples/port.ts";
+import type { Validated } from "../flow.ts";
+import { type Declares, serves } from "../serves.ts";
+
+export interface NeededDependencies {
+  arms: () => readonly (Declares & { name: string; examples: boolean })[];
+  pool: Pick<ExamplePool, "holds">;
+  selection: { examples: number };
+  sharing?: Pick<SharedDomains, "placeOf">;
+}
+
+export function createNeeded({ arms, pool, selection, sharing }: NeededDependencies) {
+  return function isNeeded({ request, domain }: Pick<Validated, "request" | "domain">): boolean {
+    const { allow, requires, passthrough } = request;
+    const eligible = arms().filter((arm) => serves(arm, requires) && (allow.arms?.includes(arm.name) ?? true));
+    if (eligible.length > 1) return true;
+    const mayShow = selection.examples > 0 && passthrough === null && eligible.some(({ examples }) => examples);
+    const places = [domain, sharing?.placeOf(domain) ?? null].filter((place) => place !== null);
+    return mayShow && places.some((place) => pool.holds(place));
+  };
+}
