@@ -118,12 +118,15 @@ describe.skipIf(missing !== "")(`eviction for room${missing}`, () => {
       return later.every((question) => all.has(question)) && all.size === 5 ? all : undefined;
     });
     expect([...after.keys()].sort()).toEqual([...good, ...later].sort());
+    for (const question of good) expect(after.get(question)).toBe(before.get(question));
     expect(await topicHolds()).toEqual([...good, ...later].sort());
     const cachesFor = (question: string): Promise<number> => cachesOf(chunkOf.get(before.get(question)!)!);
     await system.eventually("their caches are gone", async () => {
       for (const question of poor) if ((await cachesFor(question)) > 0) return undefined;
       return true;
     });
+    // Several passes later nobody else has left.
+    expect(await live()).toEqual(after);
     for (const question of good) expect(await cachesFor(question)).toBeGreaterThan(0);
 
     for (const question of [...poor, ...good]) {

@@ -53,6 +53,13 @@ describe("evict", () => {
       clock: () => 1_700_000_000_000,
       log: pino({ level: "silent" }),
     })();
+  /** The pool's weight when it was asked for, and what stood there a moment later. */
+  const of = (weight: number, rivals: readonly Rival[]) => (sql: string) => {
+    if (sql.includes("expires_at <=")) return [];
+    if (sql.includes("sum(bytes) AS bytes FROM examples")) return [{ bytes: weight }];
+    const pool = rivals.reduce((sum, { bytes }) => sum + bytes, 0);
+    return rivals.map((one) => ({ ...one, pool }));
+  };
   it("takes the expired first and asks nothing more", async () => {
     const asked: string[] = [];
     const evicted = await evicting((sql) => {
@@ -64,10 +71,12 @@ describe("evict", () => {
   });
   it("makes a little more room than is missing", async () => {
     const rivals = [rival("a", { value: 0.1 }), rival("b", { value: 0.2 }), rival("c"), rival("d", { bytes: 200 })];
-    const evicted = await evicting((sql) => {
-      if (sql.includes("expires_at <=")) return [];
-      return sql.includes("sum(bytes) AS bytes FROM examples") ? [{ bytes: 1_100 }] : rivals;
-    });
-    expect(evicted).toEqual([{ id: "a", domain: "t/d", value: null, reason: "no_room" }]);
+    expect(await evicting(of(1_100, rivals))).toEqual([{ id: "a", domain: "t/d", value: null, reason: "no_room" }]);
+  });
+  it("makes no room for what has left while it asked", async () => {
+    const rivals = ["a", "b", "c"].map((id) => rival(id));
+    expect(await evicting(of(1_500, rivals))).toEqual([]);
+    const crowded = [...rivals, rival("d", { value: 0.1 })];
+    expect(ids(await evicting(of(2_100, crowded)))).toEqual(["d"]);
   });
 });

@@ -89,10 +89,9 @@ export function createEvict({
     const expired = await clickhouse.query<{ id: string; domain: string }>(selectExpired, { now, limit: mostAtOnce });
     if (expired.length > 0) return expired.map(({ id, domain }) => ({ id, domain, value: null, reason: "expired" }));
     const [weight] = await clickhouse.query<{ bytes: number }>(selectPoolBytes);
-    const bytes = Number(weight?.bytes ?? 0);
     const budgetBytes = await rules.budgetBytes();
-    if (bytes <= budgetBytes) return [];
-    const rivals = await clickhouse.query<Rival>(selectRivals, {
+    if (Number(weight?.bytes ?? 0) <= budgetBytes) return [];
+    const rivals = await clickhouse.query<Rival & { pool: number }>(selectRivals, {
       now,
       retention: creditRetention,
       offloadQuality: rules.offloadQuality,
@@ -100,6 +99,9 @@ export function createEvict({
       costs: new Map(costs()),
       limit: mostRivals,
     });
+    // What it weighs now: others may have left since it was asked.
+    const bytes = Number(rivals[0]?.pool ?? 0);
+    if (bytes <= budgetBytes) return [];
     const { leaving, gap, ms } = await toLeave(rivals, bytes - budgetBytes * fillTo, solver);
     const evicted = leaving.slice(0, mostAtOnce);
     const figures = { bytes, budgetBytes, rivals: rivals.length, leaving: evicted.length, gap, ms: Math.round(ms) };
