@@ -6,8 +6,8 @@ export const selectExpired = `
   WHERE NOT deleted AND expires_at <= fromUnixTimestamp64Milli({now:Int64}, 'UTC') ORDER BY expires_at LIMIT {limit:UInt32}`;
 
 // A new example is worth its quality in offloads; that prior fades as offloads do.
-// `pool`: bytes of the whole pool, by the same rows. Were it asked for apart, tombstones recorded in
-// between would make room a second time, by examples that had it.
+// `pool`: bytes of the whole pool, by the same rows. Were it asked for apart, tombstones that are
+// recorded in between would make room a second time, by examples that had it.
 export const selectRivals = `
   SELECT
     example.id AS id, example.domain AS domain, example.bytes AS bytes,
