@@ -67,6 +67,8 @@ const fields = leaves(schema);
 /** These say nothing of the answer. A new field is in the key, or it is named here. */
 const withoutInfluence = [
   ...["id", "createdAt", "replyPartition", "deltas", "mayAsk", "mayCompare", "metadata", "allow.deadlineMs"],
+  // Keys of a tenant share its answers, which cost nothing then.
+  "account",
   // Decide whether there is a key at all.
   ...["privacy.cache", "privacy.share", "privacy.fresh"],
   // In the sharing domain, which is in the key.

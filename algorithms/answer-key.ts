@@ -31,10 +31,10 @@ const LINK_POLICY = "link-policy";
 
 /** sha256 (hex). */
 export function answerKey({ request, domain, arms, documents }: Asked): string {
-  // Who asks under which id and when, where the answer goes and who hears of it under way; what may
-  // be kept is decided before there is a key.
+  // Who asks under which id and when, at whose expense, where the answer goes and who hears of it
+  // under way; what may be kept is decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [
-    ...(["id", "createdAt", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy"] as const),
+    ...(["id", "createdAt", "account", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy"] as const),
     // In `domain`.
     ...(["tenant", "domain"] as const),
   ]);

@@ -11,6 +11,8 @@ import { addAccess, createAccess, createAdminAccess, createTokenAccess } from ".
 import { createAsk } from "../gateway/ask.ts";
 import { createCancel } from "../gateway/cancel.ts";
 import { createFeedbackTokens } from "../gateway/feedback-token.ts";
+import { createBudgets } from "../gateway/keys/budgets.ts";
+import { createSpending } from "../gateway/keys/spending.ts";
 import { createKeyTable } from "../gateway/keys/table.ts";
 import { addMetrics } from "../gateway/measured.ts";
 import { createPlaces } from "../gateway/places.ts";
@@ -34,6 +36,7 @@ import { createWaiting } from "../gateway/waiting.ts";
 import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { gateway } from "../pipelines/gateway.ts";
 import { followTable } from "../runtime/table.ts";
+import { readAccountCosts } from "../serving/account-costs.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 import { openDashboard } from "./dashboard.ts";
@@ -59,14 +62,20 @@ export async function startGateway(
   const clock = Date.now;
   const waiting = createWaiting();
   const places = createPlaces(maxOpen);
+  const spending = createSpending({
+    read: (accounts, since) => readAccountCosts(clickhouse, accounts, since),
+    gateways: () => replies.gateways(),
+    ...{ now: clock, clock: () => performance.now(), log },
+  });
   const replies = await createReplies({
     ...{ kafka, codec, topic: topic("responses"), deltas: topic("deltas"), group: groupName(prefix, gateway.name) },
-    ...{ instance, sessionTimeoutMs, waiting, log },
+    ...{ instance, sessionTimeoutMs, waiting, onResponse: spending.answered, log },
   });
   const producer = kafka.plainProducer();
   const send = createSend(producer, acceptMs);
   const arms = () => session.arms.routed();
-  const keys = createKeyTable({ gateways: replies.gateways, clock: () => performance.now(), now: clock });
+  const mustHaveLeft = createBudgets({ spending, now: clock });
+  const keys = createKeyTable({ gateways: replies.gateways, mustHaveLeft, clock: () => performance.now(), now: clock });
   let open = false;
   const keyReader = followTable({
     ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },

@@ -205,6 +205,7 @@ describe("ask", () => {
         duplicate: false,
         cost: 0,
         savedCost: 0,
+        account: null,
         timings: { plan: 1, queue: 0, firstToken: null, total: 3 },
         error: { code: "unknown_arm", message: "there is no such arm" },
         passthrough: null,

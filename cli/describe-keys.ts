@@ -1,27 +1,41 @@
 // Keys as a table for people.
 import Table from "cli-table3";
 import type { ApiKey } from "../schemas/types.ts";
+import type { SpentBy } from "./keys-spent.ts";
 
 export const isRevoked = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && expiresAt <= now);
 
-export function describeKeys(keys: readonly ApiKey[], now: number): string {
+/** `spentBy`: null where nobody can say. */
+export function describeKeys(keys: readonly ApiKey[], now: number, spentBy: SpentBy | null): string {
   if (keys.length === 0) return "no keys: the gateway serves clients on its own machine (precedent keys create)\n";
   const table = new Table({
-    head: ["id", "tenant", "label", "arms", "domains", "requests/min", "tokens/min", "made", "state"],
+    head: ["id", "tenant", "label", "arms", "domains", "requests/min", "tokens/min", ...spentColumns, "made", "state"],
     style: { head: [], border: [], compact: true },
   });
   for (const key of keys)
     table.push([
-      ...[key.id, key.admin ? "(admin)" : key.tenant, key.label, ...(key.admin ? ["", "", "", ""] : grantsOf(key))],
+      ...[key.id, key.admin ? "(admin)" : key.tenant, key.label, ...grantsOf(key), ...spendingOf(key, spentBy)],
       ...[minutes(key.createdAt), stateOf(key, now)],
     ]);
   return `${table.toString()}\n`;
 }
 
-const grantsOf = (key: ApiKey): string[] => [
-  ...[names(key.arms), names(key.domains), limit(key.requestsPerMinute), limit(key.tokensPerMinute)],
-];
+const grantsOf = (key: ApiKey): string[] =>
+  key.admin
+    ? ["", "", "", ""]
+    : [names(key.arms), names(key.domains), limit(key.requestsPerMinute), limit(key.tokensPerMinute)];
+
+const spentColumns = ["spent today", "this month"];
+function spendingOf(key: ApiKey, spentBy: SpentBy | null): string[] {
+  if (key.admin) return spentColumns.map(() => "");
+  const spent = spentBy?.(key);
+  return [ofBudget(spent?.day, key.budgetPerDay), ofBudget(spent?.month, key.budgetPerMonth)];
+}
+function ofBudget(spent: number | undefined, budget: number | null): string {
+  const amount = spent === undefined ? "?" : String(Number(spent.toPrecision(6)));
+  return budget === null ? amount : `${amount} of ${budget}`;
+}
 const names = (list: readonly string[] | null): string => list?.join(", ") ?? "any";
 const limit = (perMinute: number | null): string => (perMinute === null ? "none" : String(perMinute));
 const minutes = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");

@@ -2,15 +2,17 @@ import { describe, expect, it } from "vitest";
 import { plainKey } from "../gateway/keys/key.testing.ts";
 import { describeKeys } from "./describe-keys.ts";
 import { findKeys } from "./keys-topic.ts";
-import { keyOf, problemOf, rotated } from "./keys.ts";
+import { keyOf, problemOf, rotated, updated } from "./keys-grants.ts";
 
 const made = { id: "prk-1", hash: "1".repeat(64) };
-const grants = { tenant: "acme", label: "", arm: ["small"], domain: ["d"], requestsPerMinute: 5 };
+const grants = {
+  ...{ tenant: "acme", label: "", arm: ["small"], domain: ["d"], requestsPerMinute: 5, budgetPerDay: 1.5 },
+};
 
 describe("a key that is made", () => {
   it("may do what was granted, and is no more limited than that", () => {
     expect(keyOf(grants, made, 7)).toEqual(
-      plainKey({ ...made, arms: ["small"], domains: ["d"], requestsPerMinute: 5, createdAt: 7 }),
+      plainKey({ ...made, arms: ["small"], domains: ["d"], requestsPerMinute: 5, budgetPerDay: 1.5, createdAt: 7 }),
     );
   });
 
@@ -38,14 +40,27 @@ describe("a key that is rotated", () => {
   const old = plainKey({ id: "prk-0", arms: ["small"], tokensPerMinute: 9, createdAt: 1 });
   it("has one that may do the same after it, and is revoked at once", () => {
     expect(rotated(old, made, { now: 50 })).toEqual([
-      { ...old, ...made, createdAt: 50 },
+      { ...old, ...made, account: "prk-0", createdAt: 50 },
       { ...old, revokedAt: 50 },
     ]);
+  });
+  it("has spent what all those before it have", () => {
+    const [second] = rotated(old, made, { now: 50 });
+    const [third] = rotated(second, { id: "prk-2", hash: "2".repeat(64) }, { now: 60 });
+    expect([old, second, third].map(({ account }) => account)).toEqual([null, "prk-0", "prk-0"]);
   });
   it("or after a while, never later than it would have ended anyway", () => {
     expect(rotated(old, made, { now: 50, overlap: 10 })[1]).toEqual({ ...old, expiresAt: 60 });
     const [next, last] = rotated({ ...old, expiresAt: 55 }, made, { now: 50, overlap: 10 });
     expect([next.expiresAt, last.expiresAt]).toEqual([null, 55]);
+  });
+});
+
+describe("a key that is updated", () => {
+  it("has the limits and budgets that were named, without those that are none, and the rest as it was", () => {
+    const old = plainKey({ budgetPerDay: 2, budgetPerMonth: 9, requestsPerMinute: 5, tokensPerMinute: 7 });
+    const changes = { budgetPerDay: "none", budgetPerMonth: 0.5, requestsPerMinute: "none" } as const;
+    expect(updated(old, changes)).toEqual({ ...old, budgetPerDay: null, budgetPerMonth: 0.5, requestsPerMinute: null });
   });
 });
 
@@ -60,10 +75,18 @@ describe("keys", () => {
     const text = describeKeys(
       states.map((state, index) => plainKey({ id: `prk-${index}`, hash: "f".repeat(64), ...state })),
       1_000,
+      null,
     );
     const shown = text.split("\n").flatMap((line) => /(valid|revoked|until|expired)/.exec(line)?.[1] ?? []);
     expect(shown).toEqual(["valid", "revoked", "until", "expired"]);
     expect(text).not.toContain("ffff");
-    expect(describeKeys([], 0)).toContain("precedent keys create");
+    expect(text).toContain("?");
+    expect(describeKeys([], 0, null)).toContain("precedent keys create");
+  });
+  it("are listed with what they have spent of their budgets; an admin key with nothing", () => {
+    const all = [plainKey({ id: "prk-a", budgetPerDay: 2.5 }), plainKey({ id: "prk-b", tenant: "", admin: true })];
+    const lines = describeKeys(all, 0, () => ({ day: 0.1 + 0.2, month: 12 })).split("\n");
+    expect(lines.find((line) => line.includes("prk-a"))).toMatch(/│ 0\.3 of 2\.5 +│ 12 +│/);
+    expect(lines.find((line) => line.includes("prk-b"))).not.toContain("0.3");
   });
 });

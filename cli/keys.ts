@@ -1,30 +1,19 @@
-// precedent keys create|list|revoke|rotate: who may use the gateway, and as whom. The topic `keys`
-// has the hashes of secrets; a key itself is printed once, when it is made. Gateways follow the
-// topic.
+// precedent keys create|update|list|revoke|rotate: who may use the gateway, and as whom. The topic
+// `keys` has the hashes of secrets; a key itself is printed once, when it is made. Gateways follow
+// the topic.
 import type { Command } from "commander";
-import { nameProblem } from "../algorithms/names.ts";
 import { armsOf } from "../config/load.ts";
 import { newKey } from "../gateway/keys/key.ts";
-import type { ApiKey } from "../schemas/types.ts";
 import { describeKeys, isRevoked } from "./describe-keys.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
+import { keyOf, limitProblem, ownerOf, problemOf, rotated, updated, type Changes, type Grants } from "./keys-grants.ts";
+import { readSpent } from "./keys-spent.ts";
 import { findKeys, readKeys, writeKeys } from "./keys-topic.ts";
-import { configOf, parseCount, parseDuration, parseNames } from "./options.ts";
+import { configOf, orNone, parseAmount, parseCount, parseDuration, parseNames } from "./options.ts";
 import { printWithSession } from "./with-session.ts";
-
-interface Grants {
-  tenant?: string;
-  admin?: boolean;
-  label: string;
-  arm?: string[];
-  domain?: string[];
-  requestsPerMinute?: number;
-  tokensPerMinute?: number;
-}
 
 /** Every gateway holds all of them. */
 const mostKeys = 10_000;
-const mostPerMinute = 2 ** 31 - 1;
 
 export function addKeys(program: Command, io: Io): void {
   const keys = program.command("keys").description("who may use the gateway, and as which tenant");
@@ -39,6 +28,8 @@ export function addKeys(program: Command, io: Io): void {
     .option("-d, --domain <names>", "domains that it may use, separated by commas; any by default", parseNames())
     .option("--requests-per-minute <count>", "over all gateways; no limit by default", parseCount)
     .option("--tokens-per-minute <count>", "of prompts and answers, over all gateways; no limit by default", parseCount)
+    .option("--budget-per-day <amount>", "what it may cost, in the prices' currency; no budget by default", parseAmount)
+    .option("--budget-per-month <amount>", "the same a month, of UTC", parseAmount)
     .action(async (grants: Grants, command: Command) => {
       const problem = problemOf(grants, armsOf(configOf(command, io).config));
       if (problem !== null) throw new UsageError(problem);
@@ -54,15 +45,38 @@ export function addKeys(program: Command, io: Io): void {
     });
 
   keys
+    .command("update")
+    .description("change the limits and budgets of a key, which stays the same; what is not named stays, too")
+    .argument("<id>", "which; the part of a key before its dot")
+    .option("--requests-per-minute <count>", "a number, or none", orNone(parseCount))
+    .option("--tokens-per-minute <count>", "a number, or none", orNone(parseCount))
+    .option("--budget-per-day <amount>", "an amount, or none", orNone(parseAmount))
+    .option("--budget-per-month <amount>", "an amount, or none", orNone(parseAmount))
+    .action(async (id: string, changes: Changes, command: Command) => {
+      const problem = Object.keys(changes).length === 0 ? "name a limit or a budget to change" : limitProblem(changes);
+      if (problem !== null) throw new UsageError(problem);
+      await printWithSession(command, io, async (session) => {
+        const [old] = findKeys(await readKeys(session), [id]);
+        if (old === undefined || isRevoked(old, Date.now())) throw new CommandError(`${id} is revoked: make a new key`);
+        if (old.admin) throw new CommandError(`${id} is an admin key, which has no limits`);
+        await writeKeys(session, [updated(old, changes)]);
+        return `updated ${old.id}\n`;
+      });
+    });
+
+  keys
     .command("list")
-    .description("keys and what they may do; never their secrets")
+    .description("keys, what they may do and what they have spent; never their secrets")
     .option("-t, --tenant <name>", "of this tenant alone")
     .option("--json", "one a line, as JSON")
     .action(async ({ tenant, json }: { tenant?: string; json?: boolean }, command: Command) => {
       await printWithSession(command, io, async (session) => {
         const found = (await readKeys(session)).filter((key) => tenant === undefined || key.tenant === tenant);
-        if (json !== true) return describeKeys(found, Date.now());
-        return found.map((key) => `${JSON.stringify({ ...key, hash: undefined })}\n`).join("");
+        const spent = await readSpent(session, found, Date.now());
+        if (json !== true) return describeKeys(found, Date.now(), spent);
+        return found
+          .map((key) => `${JSON.stringify({ ...key, hash: undefined, spent: spent?.(key) ?? null })}\n`)
+          .join("");
       });
     });
 
@@ -100,50 +114,4 @@ export function addKeys(program: Command, io: Io): void {
         return `${text}\n`;
       });
     });
-}
-
-/** null: none. */
-export function problemOf(grants: Grants, arms: readonly string[]): string | null {
-  if (grants.admin === true && forTenants.some((name) => grants[name] !== undefined))
-    return "--admin: such a key has no tenant, arms, domains or limits";
-  if (grants.tenant?.trim() === "") return "--tenant: a tenant has a name";
-  const unknown = grants.arm?.find((arm) => !arms.includes(arm));
-  if (unknown !== undefined) return `--arm ${unknown}: there are ${arms.join(", ")}`;
-  if (Math.max(grants.requestsPerMinute ?? 0, grants.tokensPerMinute ?? 0) > mostPerMinute)
-    return `a limit is at most ${mostPerMinute} a minute`;
-  return nameProblem({
-    "--tenant": tenantOf(grants),
-    "--label": grants.label,
-    ...Object.fromEntries((grants.domain ?? []).map((domain, index) => [`--domain, name ${index + 1},`, domain])),
-  });
-}
-
-const forTenants = ["tenant", "arm", "domain", "requestsPerMinute", "tokensPerMinute"] as const;
-const tenantOf = ({ tenant = "default", admin = false }: Grants): string => (admin ? "" : tenant);
-const ownerOf = ({ admin, tenant }: ApiKey): string => (admin ? "for operators" : `of the tenant ${tenant}`);
-
-type Made = Pick<ApiKey, "id" | "hash">;
-
-export const keyOf = ({ arm, domain, ...grants }: Grants, made: Made, now: number): ApiKey => ({
-  ...made,
-  tenant: tenantOf(grants),
-  admin: grants.admin ?? false,
-  label: grants.label,
-  arms: arm ?? null,
-  domains: domain ?? null,
-  requestsPerMinute: grants.requestsPerMinute ?? null,
-  tokensPerMinute: grants.tokensPerMinute ?? null,
-  ...{ createdAt: now, expiresAt: null, revokedAt: null },
-});
-
-/** The new key, then the old one. */
-export function rotated(old: ApiKey, made: Made, { now, overlap }: { now: number; overlap?: number | undefined }) {
-  const next: ApiKey = { ...old, ...made, createdAt: now };
-  const end =
-    overlap === undefined ? { revokedAt: now } : { expiresAt: Math.min(now + overlap, old.expiresAt ?? Infinity) };
-  // An old key that was to end soon says nothing of the new one.
-  return [
-    { ...next, expiresAt: null },
-    { ...old, ...end },
-  ] as const;
 }

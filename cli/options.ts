@@ -42,6 +42,21 @@ export function parseNames<Name extends string>(known?: readonly Name[]) {
   };
 }
 
+/** More than 0; a sum of so much loses nothing that matters. */
+const mostAmount = 1e12;
+
+export function parseAmount(text: string): number {
+  const value = /^\d*\.?\d+$/.test(text) ? Number(text) : NaN;
+  if (!(value > 0 && value <= mostAmount)) throw new InvalidArgumentError("An amount above 0, such as 2.50.");
+  return value;
+}
+
+/** What `parse` takes, or the word none. */
+export const orNone =
+  <T>(parse: (text: string) => T) =>
+  (text: string): T | "none" =>
+    text === "none" ? "none" : parse(text);
+
 /** A whole number above 0. */
 export function parseCount(text: string): number {
   const value = Number(text);

@@ -53,6 +53,7 @@ const response: Response = {
   duplicate: false,
   cost: 0,
   savedCost: 0,
+  account: null,
   timings: { plan: 1, queue: 2, firstToken: 3, total: 4 },
   error: null,
   passthrough: null,

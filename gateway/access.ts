@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLocalHost } from "../algorithms/local-host.ts";
 import { ApiError } from "./errors.ts";
 import { isFeedbackToken, type FeedbackTokens } from "./feedback-token.ts";
+import { accountOf } from "./keys/key.ts";
 import type { KeyLimits } from "./keys/limits.ts";
 import type { KeyTable, ValidKey } from "./keys/table.ts";
 
@@ -16,6 +17,8 @@ export interface Caller {
   domains: readonly string[] | null;
   /** Of its key; absent: none. */
   limits?: KeyLimits;
+  /** To whose spending its requests count; absent: nobody's. */
+  account?: string;
   /** It may give a person's feedback on this request, and do nothing else. */
   feedbackOn?: string;
 }
@@ -41,7 +44,7 @@ export function createAccess(keys: Pick<KeyTable, "find" | "size">): CallerOf {
         message: "An admin key is of no tenant and asks nothing: use a key of a tenant.",
       });
     limits.request();
-    return { tenant: key.tenant, arms: key.arms, domains: key.domains, limits };
+    return { tenant: key.tenant, arms: key.arms, domains: key.domains, limits, account: accountOf(key) };
   };
 }
 

@@ -10,6 +10,8 @@ export interface ErrorOptions {
   param?: string | undefined;
   /** Seconds after which it may be sent again. */
   retryAfter?: number | undefined;
+  /** Of the answer, by lower-case name; they win over those that follow from the rest. */
+  headers?: Readonly<Record<string, string>>;
 }
 
 /** Answered as it is; anything else that is thrown is a bug of ours. */
@@ -19,23 +21,27 @@ export class ApiError extends Error {
   readonly code: string;
   readonly param: string | undefined;
   readonly retryAfter: number | undefined;
-  constructor({ status, code, message, param, retryAfter }: ErrorOptions) {
+  readonly headers: Readonly<Record<string, string>>;
+  constructor({ status, code, message, param, retryAfter, headers = {} }: ErrorOptions) {
     super(message);
     this.status = status;
     this.code = code;
     this.param = param;
     this.retryAfter = retryAfter;
+    this.headers = headers;
   }
 }
 
 export const badRequest = (message: string, param?: string, code = "invalid_value"): ApiError =>
   new ApiError({ status: 400, code, message, param });
 
-const types: Readonly<Record<number, string>> = {
+const types: Readonly<Record<number | string, string>> = {
   401: "authentication_error",
   403: "permission_error",
   404: "not_found_error",
   429: "rate_limit_error",
+  // OpenAI's clients know it by its type, too.
+  insufficient_quota: "insufficient_quota",
 };
 
 /** The body of the answer, and the data of an error event. */
@@ -47,16 +53,16 @@ export const errorBody = ({
 }: Pick<ApiError, "status" | "code" | "message" | "param">) => ({
   error: {
     message,
-    type: types[status] ?? (status < 500 ? "invalid_request_error" : "server_error"),
+    type: types[code] ?? types[status] ?? (status < 500 ? "invalid_request_error" : "server_error"),
     param: param ?? null,
     code,
   },
 });
 
 /** Clients of OpenAI try again by status; where that can't help they are told not to. */
-export function errorHeaders({ status, retryAfter }: ApiError): Record<string, string> {
-  if (retryAfter !== undefined) return { "retry-after": String(retryAfter) };
-  return status === 409 || status >= 500 ? { "x-should-retry": "false" } : {};
+export function errorHeaders({ status, retryAfter, headers }: ApiError): Record<string, string> {
+  if (retryAfter !== undefined) return { "retry-after": String(retryAfter), ...headers };
+  return status === 409 || status >= 500 ? { "x-should-retry": "false", ...headers } : { ...headers };
 }
 
 /** Of a response that is no answer: its code as it stands, under the status that fits. */

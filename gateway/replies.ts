@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { Kafka, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, Topic } from "../schemas/records.ts";
+import type { Response } from "../schemas/types.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import { repeat } from "../runtime/repeat.ts";
 import type { Waiting } from "./waiting.ts";
@@ -23,6 +24,8 @@ export interface RepliesOptions {
   instance: string;
   sessionTimeoutMs: number;
   waiting: Waiting;
+  /** Told of every response that is waited for, with where it stands, before who waits has it. */
+  onResponse: (response: Response, at: { partition: number; offset: number }) => void;
   log: Logger;
 }
 
@@ -43,7 +46,7 @@ const awayAfterMs = 15_000;
 
 /** Resolves when the group was joined for the first time. */
 export async function createReplies(options: RepliesOptions): Promise<Replies> {
-  const { kafka, codec, topic, deltas, group, instance, sessionTimeoutMs, waiting, log } = options;
+  const { kafka, codec, topic, deltas, group, instance, sessionTimeoutMs, waiting, onResponse, log } = options;
   const stopping = new AbortController();
   let joined = false;
   let assigned: readonly number[] = [];
@@ -67,7 +70,11 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   };
   const responses = kafka.followTopic(topic, {
     onRecords: async (records, { partition }) => {
-      for (const record of records) await read("responses", record, partition, waiting.response);
+      for (const record of records)
+        await read("responses", record, partition, (_, response) => {
+          onResponse(response, { partition, offset: record.offset });
+          waiting.response(partition, response);
+        });
     },
   });
   const pieces = kafka.followTopic(deltas, {

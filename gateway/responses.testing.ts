@@ -17,6 +17,7 @@ export const aResponse = (change: Partial<Response> = {}): Response => ({
   duplicate: false,
   cost: 0.25,
   savedCost: 0,
+  account: null,
   timings: { plan: 1, queue: 2, firstToken: null, total: 9 },
   error: null,
   passthrough: null,

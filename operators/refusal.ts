@@ -49,6 +49,7 @@ export function refusedResponse(
     duplicate: repeat,
     cost: 0,
     savedCost: 0,
+    account: null,
     timings: { plan: now - received.receivedAt, queue: 0, firstToken: null, total: now - received.timestamp },
     error: { code, message },
     passthrough: null,

@@ -66,6 +66,7 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   requests: byRequest("created_at"),
   withdrawals: { none: "names of sources and authors, as an operator wrote them" },
   erasures: { none: "hashes" },
+  account_costs: { none: "ids of keys, hashes and costs: what is erased has been paid all the same" },
   policies: { none: "numbers, names of arms and of sharing domains" },
   arm_hours: { none: "sums over requests of an hour" },
   learn_positions: { none: "positions" },

@@ -18,6 +18,7 @@ export function plainRequest<R extends Partial<Request>>(question: string, more:
     deltas: false,
     passthrough: null,
     requires: [],
+    account: null,
     metadata: {},
     createdAt: null,
   };

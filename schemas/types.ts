@@ -21,7 +21,7 @@ export interface Answer {
   createdAt: number;
 }
 
-/** What a key of the gateway may do, by its id. Never changed but to be revoked or to expire; kept for good, so that requests need a key from the first one on. */
+/** What a key of the gateway may do, by its id. Its limits and its budgets may change, and it may be revoked or expire; kept for good, so that requests need a key from the first one on. */
 export interface ApiKey {
   /** The part of the key before its dot; no secret. */
   id: string;
@@ -41,6 +41,12 @@ export interface ApiKey {
   requestsPerMinute: number | null;
   /** Of prompts and answers, over all gateways; null means no limit. */
   tokensPerMinute: number | null;
+  /** Under which its spending is counted: id of the first key of those that were rotated into this one; null: its own id. */
+  account: string | null;
+  /** What its account may spend in a day of UTC, in the currency of the prices, over all gateways; null means no budget. */
+  budgetPerDay: number | null;
+  /** The same in a month of UTC. */
+  budgetPerMonth: number | null;
   createdAt: number;
   /** Refused from then on, by the gateway's clock. */
   expiresAt: number | null;
@@ -406,6 +412,8 @@ export interface Request {
   passthrough: string | null;
   /** What an arm must declare to be asked, because of passthrough: tools, vision, parameters. */
   requires: string[];
+  /** To whose spending the cost of the answer counts: id of the gateway's key, of the first one where that was rotated; null: nobody's. */
+  account: string | null;
   /** Opaque, recorded. */
   metadata: Record<string, string>;
   /** Milliseconds since the epoch. */
@@ -542,6 +550,8 @@ export interface Response {
   cost: number;
   /** What the answer had cost when it was made, of one that is given again from the cache. */
   savedCost: number;
+  /** The request's, to whose spending the cost counts; null: nobody's, or nothing was asked of an arm. */
+  account: string | null;
   timings: ResponseTimings;
   error: ResponseError | null;
   /** JSON {message, logprobs}: what the endpoint's message has besides its text (tool_calls, ...), for requests with passthrough. */

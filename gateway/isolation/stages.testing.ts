@@ -92,7 +92,8 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   const figures = { generated: 0, cached: 0, followed: 0, duplicates: 0, cancelled: 0 };
 
   function respond(response: Response): void {
-    const { requestId, tenant, duplicate, error, timings, usage, ...more } = response;
+    // The table of responses names no account.
+    const { requestId, tenant, duplicate, error, timings, usage, account: _, ...more } = response;
     if (duplicate) figures.duplicates++;
     const flat = { errorCode: error?.code ?? null, errorMessage: error?.message ?? null };
     const gives = { requestId, tenant, ...more, ...flat, totalMs: timings.total, promptTokens: usage.prompt };

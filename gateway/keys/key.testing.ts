@@ -1,5 +1,6 @@
-// A key's record for tests: tenant acme, no limits.
+// A key's record for tests: tenant acme, no limits; and budgets that nobody has.
 import type { ApiKey } from "../../schemas/types.ts";
+import type { MustHaveLeft } from "./budgets.ts";
 
 export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   id: "prk-000000000000",
@@ -11,8 +12,13 @@ export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   domains: null,
   requestsPerMinute: null,
   tokensPerMinute: null,
+  account: null,
+  budgetPerDay: null,
+  budgetPerMonth: null,
   createdAt: 0,
   expiresAt: null,
   revokedAt: null,
   ...change,
 });
+
+export const noBudgets: MustHaveLeft = () => Promise.resolve();

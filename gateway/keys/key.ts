@@ -1,6 +1,7 @@
 // A key as its owner holds it, `prefix.secret`: the prefix is its id, the secret has 128 random
 // bits. Only the secret's SHA-256 is stored; with so many bits nothing slower is needed.
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { ApiKey } from "../../schemas/types.ts";
 
 export interface KeyText {
   id: string;
@@ -25,6 +26,9 @@ export function parseKey(text: string): KeyText | null {
 
 /** The id of a key, or of what may be one with its secret. */
 export const idOfKey = (text: string): string => text.split(".", 1)[0] ?? "";
+
+/** Under which its spending is counted, which a rotated key hands on. */
+export const accountOf = ({ id, account }: Pick<ApiKey, "id" | "account">): string => account ?? id;
 
 /** A stored hash as bytes; null: it is none. */
 export function parseHash(hex: string): Buffer | null {

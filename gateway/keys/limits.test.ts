@@ -4,11 +4,14 @@ import type { Response } from "../../schemas/types.ts";
 import type { Ask } from "../ask.ts";
 import { ApiError } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
+import { noBudgets, plainKey } from "./key.testing.ts";
 import { createKeyLimits, type Limited } from "./limits.ts";
 
 function limitsOf(limited: Partial<Limited>) {
-  const state = { now: 0, gateways: 1, limited: { requestsPerMinute: null, tokensPerMinute: null, ...limited } };
-  const limits = createKeyLimits(() => state.limited, { gateways: () => state.gateways, clock: () => state.now });
+  const state = { now: 0, gateways: 1, limited: plainKey(limited) };
+  const limits = createKeyLimits(() => state.limited, {
+    ...{ gateways: () => state.gateways, mustHaveLeft: noBudgets, clock: () => state.now },
+  });
   return { limits, state };
 }
 const params = { maxTokens: 30, temperature: null, topP: null, seed: null, stop: [] };

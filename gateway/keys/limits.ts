@@ -1,31 +1,39 @@
-// What a key may ask for in a minute. Every gateway grants its share of the limits, by the number
-// of gateways that it knows of. Tokens are taken by an estimate before the request is sent, and set
-// right by what the response says was used.
+// What a key may ask for: within its budgets (budgets.ts), and in a minute. Of the latter every
+// gateway grants its share, by the number of gateways that it knows of. Tokens are taken by an
+// estimate before the request is sent, and set right by what the response says was used.
 import { estimateTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
 import { createTokenBucket } from "../../algorithms/token-bucket.ts";
 import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";
 import type { Ask } from "../ask.ts";
 import { ApiError } from "../errors.ts";
+import type { Budgeted, MustHaveLeft } from "./budgets.ts";
 
-export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute">;
+export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & Budgeted;
 
 /** Of one key. */
 export interface KeyLimits {
   /** Counts a request. Throws ApiError. */
   request(): void;
-  /** Asks within the tokens a minute. Rejects as `ask` does, and with an ApiError of its own. */
+  /**
+   * Asks within the budgets and the tokens a minute. Rejects as `ask` does, and with an ApiError of
+   * its own.
+   */
   within(ask: Ask): Ask;
 }
 
 export interface LimitsDependencies {
   /** How many share the limits. */
   gateways: () => number;
+  mustHaveLeft: MustHaveLeft;
   /** Milliseconds that never go back. */
   clock: () => number;
 }
 
 /** `limited`: read at every request, for it may change. */
-export function createKeyLimits(limited: () => Limited, { gateways, clock }: LimitsDependencies): KeyLimits {
+export function createKeyLimits(
+  limited: () => Limited,
+  { gateways, mustHaveLeft, clock }: LimitsDependencies,
+): KeyLimits {
   const requests = createTokenBucket();
   const tokens = createTokenBucket();
   const share = (perMinute: number): number => Math.max(1, perMinute) / Math.max(1, gateways());
@@ -39,6 +47,7 @@ export function createKeyLimits(limited: () => Limited, { gateways, clock }: Lim
     },
     within: (ask) =>
       async function askWithin(request, options) {
+        await mustHaveLeft(limited());
         const { tokensPerMinute } = limited();
         if (tokensPerMinute === null) return ask(request, options);
         const mine = share(tokensPerMinute);

@@ -1,12 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { ApiKey } from "../../schemas/types.ts";
 import { newKey } from "./key.ts";
-import { plainKey } from "./key.testing.ts";
+import { noBudgets, plainKey } from "./key.testing.ts";
 import { createKeyTable } from "./table.ts";
 
 function tableWith(...changes: Partial<ApiKey>[]) {
   const time = { now: 1_000 };
-  const table = createKeyTable({ now: () => time.now, clock: () => time.now, gateways: () => 1 });
+  const table = createKeyTable({
+    now: () => time.now,
+    clock: () => time.now,
+    gateways: () => 1,
+    mustHaveLeft: noBudgets,
+  });
   const made = changes.map((change) => {
     const { id, text, hash } = newKey();
     const key = plainKey({ id, hash, ...change });

@@ -88,7 +88,7 @@ async function streamed(
 /** The request as it is produced; the tenant is the caller's. */
 function requestOf(
   { request, model, fields }: Pick<ChatBody, "request" | "model" | "fields">,
-  { tenant, arms: keyArms, domains }: Caller,
+  { tenant, account, arms: keyArms, domains }: Caller,
   arms: readonly NamedArm[],
   idempotencyKey: string | undefined,
 ): Request & { id: string } {
@@ -104,6 +104,7 @@ function requestOf(
     ...request,
     id: requestIdFor(tenant, idempotencyKey),
     tenant,
+    account: account ?? null,
     domain,
     allow: { ...request.allow, arms: allowed },
   };

@@ -50,7 +50,7 @@ const emits = (outcome: Outcome<Called>): Called["emits"] => (outcome.kind === "
 
 describe("call", () => {
   it("publishes the answer with its costs and times", async () => {
-    const { outcome, calls, linked } = await run({});
+    const { outcome, calls, linked } = await run({ request: { account: "prk-1" } });
     expect(calls).toEqual([
       {
         ...{ requestId: "r1", tenant: linked.record.request.tenant, pieces: linked.prompt.pieces },
@@ -78,6 +78,7 @@ describe("call", () => {
           duplicate: false,
           cost: 0.25,
           savedCost: 0,
+          account: "prk-1",
           timings: { plan: 10, queue: 24, firstToken: 39, total: 50 },
           error: null,
           passthrough: null,
@@ -253,12 +254,12 @@ describe("call, for a request that is taken back", () => {
     const second: Run = { work: { decision, role: "alternative", cacheKey: "5f" } };
 
     it("publishes it to alternatives alone, as the second arm's, heard of and kept by nobody", async () => {
-      const request = { replyPartition: 2, deltas: true };
+      const request = { account: "prk-1", replyPartition: 2, deltas: true };
       const { outcome } = await run({ ...second, request, partitions: 4 });
       expect(emits(outcome)).toMatchObject([
         {
           ...{ output: "alternatives", key: "r1" },
-          record: { arm: "large", status: "ok", asked: false, alternative: null },
+          record: { arm: "large", status: "ok", account: null, asked: false, alternative: null },
         },
       ]);
       expect(emits(outcome)[0]).not.toHaveProperty("partition");

@@ -107,6 +107,8 @@ function base(work: Work, requestId: string, times: CallTimes): Response {
     duplicate: false,
     cost: 0,
     savedCost: 0,
+    // The second answer of a comparison is nobody's expense but the operator's.
+    account: work.role === "alternative" ? null : work.request.account,
     timings: {
       plan: work.planMs,
       queue: waited(work, times),

@@ -1,6 +1,8 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its
 // response. Pure, as rows.ts says.
+import { chargedCost } from "../../algorithms/budget.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
+import { erasedRequest } from "../../algorithms/erasure.ts";
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import { metadataBytes, mostMetadataBytes } from "../../algorithms/names.ts";
 import type { Row } from "../../runtime/rows.ts";
@@ -156,3 +158,21 @@ export const responseRow = (record: Response, place: Place): Row => ({
   created_at: time(ownTime(record.createdAt, place)),
   ...at(place),
 });
+
+/** What it cost, where that counts to somebody's spending: one row at most. */
+export function accountCostRows(record: Response, place: Place): Row[] {
+  const charged = chargedCost(record);
+  if (charged === null) return [];
+  const createdAt = time(ownTime(record.createdAt, place));
+  return [
+    {
+      account: charged.account,
+      day: createdAt.slice(0, 10),
+      // The same for a record that comes again, and says nothing once the request is erased.
+      hash: erasedRequest(record.tenant, record.requestId),
+      cost: charged.cost,
+      created_at: createdAt,
+      ...at(place),
+    },
+  ];
+}

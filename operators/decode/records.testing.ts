@@ -22,6 +22,7 @@ const request: RecordOf["requests"] = {
   deltas: false,
   passthrough: '{"response_format":{"type":"json_object"}}',
   requires: ["parameters"],
+  account: "prk-1",
   metadata: { team: "ops" },
   createdAt,
 };
@@ -42,6 +43,7 @@ const response: RecordOf["responses"] = {
   duplicate: false,
   cost: 0.001,
   savedCost: 0,
+  account: "prk-1",
   timings: { plan: 4, queue: 1, firstToken: 20.5, total: 50 },
   error: null,
   passthrough: null,

@@ -56,6 +56,21 @@ describe("rows", () => {
     expect(trials("gone")?.rows).toEqual([]);
   });
 
+  it("what a response cost stands under its account and the day, the same when it comes again, and names no request", () => {
+    const response = { ...testingRecords.responses, createdAt: Date.UTC(2026, 1, 28, 23, 59, 59, 999) };
+    const rows = (change: Partial<typeof response>) => rowsOf.responses({ ...response, ...change }, place)[0];
+    expect(rows({})).toMatchObject({
+      table: "account_costs",
+      rows: [{ account: "prk-1", day: "2026-02-28", cost: 0.001 }],
+    });
+    expect(rowsOf.responses(response, { ...place, offset: 77 })[0]?.rows[0]?.hash).toBe(rows({})?.rows[0]?.hash);
+    expect(rows({ tenant: "beta" })?.rows[0]?.hash).not.toBe(rows({})?.rows[0]?.hash);
+    for (const named of [response.requestId, response.tenant])
+      expect(Object.values(rows({})!.rows[0]!)).not.toContain(named);
+    for (const free of [{ duplicate: true }, { account: null }, { cost: 0 }]) expect(rows(free)?.rows).toEqual([]);
+    expect(rowsOf.alternatives(response, place).map(({ table }) => table)).toEqual(["alternatives"]);
+  });
+
   it("a tombstone is an evicted example, known by its key", () => {
     expect(evictedExampleRow("ac%2Fme/shell/e1", place)?.rows).toMatchObject([
       { example_id: "e1", domain: "ac%2Fme/shell", tenant: "ac/me", deleted: true },

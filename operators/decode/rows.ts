@@ -4,7 +4,7 @@
 import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
-import { arrivalRow, decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
+import { accountCostRows, arrivalRow, decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";
 import { exampleRow, exampleTrialRows, exampleUseRows, sourceColumns } from "./example-rows.ts";
 import {
   at,
@@ -77,7 +77,10 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     { table: "example_trials", rows: exampleTrialRows(record, place) },
     { table: "decisions", rows: [decisionRow(record, place)] },
   ],
-  responses: single("responses", responseRow),
+  responses: (record, place) => [
+    { table: "account_costs", rows: accountCostRows(record, place) },
+    { table: tableOf.responses, rows: [responseRow(record, place)] },
+  ],
   alternatives: single("alternatives", responseRow),
   examples: single("examples", exampleRow),
   feedback: single("feedback", (record, place) => ({

@@ -63,6 +63,7 @@ export const hitResponse = (
     duplicate: false,
     cost: 0,
     savedCost: answer.cost,
+    account: null,
     timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
     error: null,
     passthrough: null,

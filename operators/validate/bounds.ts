@@ -16,7 +16,7 @@ const mostDocuments = 256;
 
 /** name_too_long, metadata_too_large, too_many_messages, too_many_documents, or null. */
 export function boundsProblem(
-  { id, tenant, domain, documents, messages, metadata }: Request,
+  { id, tenant, domain, account, documents, messages, metadata }: Request,
   { maxMessages = 4_096, maxMetadataBytes = 16_384 }: RequestBounds,
 ): Refuse | null {
   if (documents.length > mostDocuments)
@@ -25,7 +25,7 @@ export function boundsProblem(
       `The request names ${documents.length} documents and the limit is ${mostDocuments}.`,
     );
   const names = Object.fromEntries(documents.map((name, index) => [`documents[${index}]`, name]));
-  const long = nameProblem({ id, tenant, domain, ...names });
+  const long = nameProblem({ id, tenant, domain, account, ...names });
   // Its response stands under the sha256 of an id that is too long.
   if (long !== null) return refuse("name_too_long", `Too long a name: ${long}`);
   if (messages.length > maxMessages)

@@ -130,6 +130,8 @@ const requestOf = (row: RequestRow): LogRow["request"] => ({
     mayCompare: false,
     replyPartition: null,
     deltas: false,
+    // What a replay costs is no key's expense.
+    account: null,
     metadata: row.metadata,
     createdAt: row.at,
   },

@@ -1,0 +1,32 @@
+// What keys have spent today and this month, of UTC, as it is recorded: about a second behind.
+import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/budget.ts";
+import type { Session } from "../assembly/session.ts";
+import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
+import { accountOf } from "../gateway/keys/key.ts";
+import type { ApiKey } from "../schemas/types.ts";
+import { readAccountCosts } from "../serving/account-costs.ts";
+
+/** Keys that were rotated have spent what those before them have. */
+export type SpentBy = (key: Pick<ApiKey, "id" | "account">) => Record<Period, number>;
+
+/** null while ClickHouse is away: keys are listed all the same. */
+export async function readSpent(
+  { clickhouse }: Pick<Session, "clickhouse">,
+  keys: readonly ApiKey[],
+  now: number,
+): Promise<SpentBy | null> {
+  const accounts = [...new Set(keys.map(accountOf))];
+  try {
+    const costs = await readAccountCosts(clickhouse, accounts, windowAt("month", now).first);
+    const byAccount = new Map(accounts.map((account) => [account, [] as DayCost[]]));
+    for (const cost of costs) byAccount.get(cost.account)?.push(cost);
+    return (key) => {
+      const its = byAccount.get(accountOf(key)) ?? [];
+      const [day = 0, month = 0] = periods.map((period) => costIn(windowAt(period, now), its));
+      return { day, month };
+    };
+  } catch (error) {
+    if (error instanceof ClickHouseUnavailable) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,182 @@
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import { dayOf } from "../../algorithms/budget.ts";
+import type { ApiKey } from "../../schemas/types.ts";
+import type { AccountCost } from "../../serving/account-costs.ts";
+import { errorBody, errorHeaders, type ApiError } from "../errors.ts";
+import { aResponse } from "../responses.testing.ts";
+import { createBudgets } from "./budgets.ts";
+import { plainKey } from "./key.testing.ts";
+import { createSpending } from "./spending.ts";
+
+const noon = Date.UTC(2026, 10, 30, 12);
+const day = dayOf(noon);
+const account = "prk-a";
+const key = (change: Partial<ApiKey>) => plainKey({ id: account, ...change });
+
+/** A gateway with a clock of its own before a table that is played. */
+function gatewayWith(rows: AccountCost[], mostAccounts = 10) {
+  const state = {
+    now: noon,
+    gateways: 1,
+    isAway: false,
+    reads: [] as { accounts: readonly string[]; since: number }[],
+  };
+  const spending = createSpending({
+    async read(accounts, since) {
+      await Promise.resolve();
+      state.reads.push({ accounts, since });
+      if (state.isAway) throw new Error("away");
+      return rows.filter((row) => accounts.includes(row.account) && row.day >= since);
+    },
+    ...{ gateways: () => state.gateways, now: () => state.now, clock: () => state.now },
+    ...{ log: pino({ level: "silent" }), mostAccounts },
+  });
+  const mustHaveLeft = createBudgets({ spending, now: () => state.now });
+  let offset = 100;
+  return {
+    ...{ state, mustHaveLeft },
+    /** An answer comes to this gateway. */
+    answered: (cost: number, place = ++offset) =>
+      spending.answered(aResponse({ account, cost, createdAt: state.now }), { partition: 0, offset: place }),
+    /** So much later that it is read again; what is read then is there afterwards. */
+    async later(change: Partial<ApiKey>, ms = 1_000) {
+      state.now += ms;
+      await mustHaveLeft(key(change)).catch(() => undefined);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+const row = (cost: number, change: Partial<AccountCost> = {}): AccountCost => ({
+  ...{ account, day, partition: 0, offset: 50, cost },
+  ...change,
+});
+const usedUp = expect.objectContaining({ status: 429, code: "insufficient_quota" }) as unknown;
+const unknown = expect.objectContaining({ status: 503, code: "budget_unknown", retryAfter: 2 }) as unknown;
+
+describe("a budget that is used up", () => {
+  it("is refused in OpenAI's words, until the day is over, and not to be tried again", async () => {
+    const { mustHaveLeft } = gatewayWith([row(2.5)]);
+    await mustHaveLeft(key({ budgetPerDay: 2.6 }));
+    const error = (await mustHaveLeft(key({ budgetPerDay: 2.5 })).catch((cause: unknown) => cause)) as ApiError;
+    expect(error).toEqual(usedUp);
+    expect(errorBody(error).error).toMatchObject({ type: "insufficient_quota", code: "insufficient_quota" });
+    expect(error.message).toContain("2.5 of 2.5 a day is spent. It is whole again at 2026-12-01T00:00:00.000Z");
+    expect(errorHeaders(error)).toEqual({
+      "retry-after": "43200",
+      "x-precedent-budget-resets": "2026-12-01T00:00:00.000Z",
+      "x-should-retry": "false",
+    });
+  });
+
+  it("is the month's where both are; days before this month count to neither", async () => {
+    const rows = [row(3, { day: day - 1 }), row(50, { day: dayOf(Date.UTC(2026, 9, 31)) }), row(1)];
+    const { mustHaveLeft } = gatewayWith(rows);
+    await mustHaveLeft(key({ budgetPerDay: 1.1, budgetPerMonth: 4.1 }));
+    await expect(mustHaveLeft(key({ budgetPerDay: 1, budgetPerMonth: 4.1 }))).rejects.toThrow("1 of 1 a day");
+    await expect(mustHaveLeft(key({ budgetPerDay: 1, budgetPerMonth: 4 }))).rejects.toThrow("4 of 4 a month");
+  });
+
+  it("is whole again when the day turns over, the month's when that does", async () => {
+    const { state, mustHaveLeft } = gatewayWith([row(5), row(5, { day: day - 1 })]);
+    state.now = noon - 86_400_000;
+    await expect(mustHaveLeft(key({ budgetPerDay: 5 }))).rejects.toEqual(usedUp);
+    state.now = Date.UTC(2026, 10, 30) - 1;
+    await expect(mustHaveLeft(key({ budgetPerDay: 5 }))).rejects.toMatchObject({ retryAfter: 1 });
+    const { state: later, mustHaveLeft: afterwards } = gatewayWith([row(5)]);
+    await expect(afterwards(key({ budgetPerDay: 5 }))).rejects.toEqual(usedUp);
+    later.isAway = true;
+    later.now = Date.UTC(2026, 11, 1);
+    await afterwards(key({ budgetPerDay: 5, budgetPerMonth: 5 }));
+  });
+
+  it("is what its rotated keys have spent together", async () => {
+    const { mustHaveLeft } = gatewayWith([row(5)]);
+    await expect(mustHaveLeft(key({ id: "prk-new", account, budgetPerDay: 5 }))).rejects.toEqual(usedUp);
+    await mustHaveLeft(key({ id: "prk-other", budgetPerDay: 5 }));
+  });
+});
+
+describe("what was spent", () => {
+  it("is known at once of this gateway's own answers, and counted once when they are recorded", async () => {
+    const rows = [row(1)];
+    const { mustHaveLeft, answered, later } = gatewayWith(rows);
+    const budget = { budgetPerDay: 3 };
+    await mustHaveLeft(key(budget));
+    answered(1, 101);
+    answered(0.9, 102);
+    answered(0.9, 102);
+    await mustHaveLeft(key(budget));
+    // Both are recorded; a third one is not yet.
+    rows.push(row(1.9, { offset: 102 }));
+    await later(budget);
+    await mustHaveLeft(key(budget));
+    answered(0.1, 103);
+    await expect(mustHaveLeft(key(budget))).rejects.toEqual(usedUp);
+    await expect(mustHaveLeft(key({ budgetPerDay: 3.01 }))).resolves.toBeUndefined();
+  });
+
+  it("is read once a second at most, and nobody waits for that", async () => {
+    const { state, mustHaveLeft } = gatewayWith([]);
+    for (let i = 0; i < 50; i++) await mustHaveLeft(key({ budgetPerDay: 1 }));
+    expect(state.reads).toHaveLength(1);
+    state.now += 1_000;
+    await Promise.all(Array.from({ length: 50 }, () => mustHaveLeft(key({ budgetPerDay: 1 }))));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(state.reads).toEqual([
+      { accounts: [account], since: dayOf(Date.UTC(2026, 10, 1)) },
+      { accounts: [account], since: day - 1 },
+    ]);
+  });
+
+  it("is read in one query for all that are due, and for the accounts used last alone", async () => {
+    const { state, mustHaveLeft } = gatewayWith([], 3);
+    const ask = (id: number) => mustHaveLeft(key({ id: `prk-${id}`, budgetPerDay: 1 }));
+    await Promise.all([0, 1, 2].map(ask));
+    expect(state.reads.map(({ accounts }) => accounts)).toEqual([["prk-0", "prk-1", "prk-2"]]);
+    await ask(3);
+    await ask(2);
+    expect(state.reads).toHaveLength(2);
+    await ask(0);
+    expect(state.reads).toHaveLength(3);
+  });
+
+  it("of keys without a budget is not looked at", async () => {
+    const { state, mustHaveLeft, answered } = gatewayWith([row(1e9)]);
+    state.isAway = true;
+    answered(1e9);
+    await mustHaveLeft(key({}));
+    expect(state.reads).toEqual([]);
+  });
+});
+
+describe("while ClickHouse is away", () => {
+  it("a gateway that never knew refuses for now, and asks again after a second", async () => {
+    const { state, mustHaveLeft } = gatewayWith([]);
+    state.isAway = true;
+    for (let i = 0; i < 3; i++) await expect(mustHaveLeft(key({ budgetPerDay: 1 }))).rejects.toEqual(unknown);
+    expect(state.reads).toHaveLength(1);
+    state.isAway = false;
+    state.now += 1_000;
+    await mustHaveLeft(key({ budgetPerDay: 1 }));
+  });
+
+  it("one that knows goes on with its share of what was left, which is no used-up budget", async () => {
+    const { state, mustHaveLeft, answered, later } = gatewayWith([row(2)]);
+    const budget = { budgetPerDay: 10 };
+    state.gateways = 4;
+    await mustHaveLeft(key(budget));
+    state.isAway = true;
+    await later(budget, 6_000);
+    answered(1.9);
+    await mustHaveLeft(key(budget));
+    answered(0.1);
+    await expect(mustHaveLeft(key(budget))).rejects.toEqual(unknown);
+    state.isAway = false;
+    await later(budget);
+    await mustHaveLeft(key(budget));
+    state.isAway = true;
+    answered(6);
+    await expect(mustHaveLeft(key(budget))).rejects.toEqual(usedUp);
+  });
+});

@@ -1,0 +1,141 @@
+// What accounts have spent: what ClickHouse has of it, read again about every second while an
+// account is in use, and the answers of this gateway that do not stand there yet. Nobody waits for
+// ClickHouse but the first request of an account. One query is under way at a time, for all
+// accounts that are due together.
+import { LRUCache } from "lru-cache";
+import type { Logger } from "pino";
+import { chargedCost, costIn, dayOf, windowAt, type Spent, type Window } from "../../algorithms/budget.ts";
+import { createUnrecorded, type Unrecorded } from "../../algorithms/unrecorded-costs.ts";
+import type { Response } from "../../schemas/types.ts";
+import type { AccountCost } from "../../serving/account-costs.ts";
+import { atMost } from "../../serving/at-most.ts";
+
+export interface SpendingDependencies {
+  /** From the day `since` on. Rejects while it can't be read. */
+  read: (accounts: readonly string[], since: number) => Promise<readonly AccountCost[]>;
+  /** How many gateways there are, which share what is left while it can't be read. */
+  gateways: () => number;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** Milliseconds that never go back. */
+  clock: () => number;
+  log: Pick<Logger, "warn" | "info">;
+  /** Accounts whose sums are held; the one that was longest not asked for goes. */
+  mostAccounts?: number;
+}
+
+export interface Spending {
+  /** Of an account; resolves to null where it was never read, and can't be. */
+  of(account: string): Promise<((window: Window) => Spent) | null>;
+  /** A response that came to this gateway, and where it stands. */
+  answered(response: Response, at: { partition: number; offset: number }): void;
+}
+
+const readEveryMs = 1_000;
+/** What was read longer ago says too little of the other gateways. */
+const staleAfterMs = 5_000;
+/** The days before yesterday are read again so often, for records that came late. */
+const wholeEveryMs = 600_000;
+const waitMs = 5_000;
+
+interface Account {
+  name: string;
+  /** By day, and what of them was not read yet. */
+  recorded: Map<number, number>;
+  unrecorded: Unrecorded;
+  /** When that began, by `clock`; absent: never. */
+  triedAt?: number;
+  readAt?: number;
+  wholeAt?: number;
+  reading?: Promise<void> | undefined;
+}
+
+export function createSpending(dependencies: SpendingDependencies): Spending {
+  const { read, gateways, now, clock, log, mostAccounts = 10_000 } = dependencies;
+  const accounts = new LRUCache<string, Account>({ max: mostAccounts });
+  let isAway = false;
+  let turn: Promise<void> = Promise.resolve();
+  let due: Account[] = [];
+
+  const accountOf = (name: string): Account => {
+    const known = accounts.get(name) ?? { name, recorded: new Map<number, number>(), unrecorded: createUnrecorded() };
+    accounts.set(name, known);
+    return known;
+  };
+  const passed = (since: number | undefined): number => clock() - (since ?? -Infinity);
+
+  /** Those that are due, in the query after the one under way. */
+  function refresh(account: Account): Promise<void> {
+    account.triedAt = clock();
+    due.push(account);
+    if (due.length === 1)
+      turn = turn.then(() => {
+        const some = due;
+        due = [];
+        return readAll(some);
+      });
+    account.reading = turn.finally(() => (account.reading = undefined));
+    return account.reading;
+  }
+
+  async function readAll(some: readonly Account[]): Promise<void> {
+    const began = clock();
+    const isWhole = some.some(({ wholeAt }) => passed(wholeAt) >= wholeEveryMs);
+    const { first } = windowAt("month", now());
+    const since = isWhole ? first : Math.max(first, dayOf(now()) - 1);
+    try {
+      const names = some.map(({ name }) => name);
+      const rows = await atMost(waitMs, read(names, since));
+      if (rows === undefined) throw new Error(`no answer within ${waitMs} ms`);
+      for (const account of some) {
+        forget(account, since);
+        account.readAt = began;
+        if (isWhole) account.wholeAt = began;
+      }
+      const byName = new Map(some.map((account) => [account.name, account]));
+      for (const row of rows) add(byName.get(row.account), row);
+      if (isAway) log.info("ClickHouse is back: what keys have spent is read again");
+      isAway = false;
+    } catch (error) {
+      if (!isAway) log.warn({ err: error }, "ClickHouse is away: budgets of keys go on with what was read last");
+      isAway = true;
+    }
+  }
+
+  /** What is read again, and what no budget counts any more. */
+  function forget({ recorded }: Account, since: number): void {
+    const month = windowAt("month", now()).first;
+    for (const day of recorded.keys()) if (day >= since || day < month) recorded.delete(day);
+  }
+  function add(account: Account | undefined, { day, cost, partition, offset }: AccountCost): void {
+    account?.recorded.set(day, (account.recorded.get(day) ?? 0) + cost);
+    account?.unrecorded.recorded(partition, offset);
+  }
+
+  function spent({ recorded, unrecorded, readAt }: Account, window: Window): Spent {
+    return {
+      recorded: costIn(
+        window,
+        [...recorded].map(([day, cost]) => ({ day, cost })),
+      ),
+      own: unrecorded.costIn(window),
+      sharers: passed(readAt) < staleAfterMs ? 1 : gateways(),
+    };
+  }
+
+  return {
+    async of(name) {
+      const account = accountOf(name);
+      if (account.reading === undefined && passed(account.triedAt) >= readEveryMs) void refresh(account);
+      if (account.readAt === undefined && account.reading !== undefined) await atMost(waitMs, account.reading);
+      return account.readAt === undefined ? null : (window) => spent(account, window);
+    },
+    answered(response, { partition, offset }) {
+      const charged = chargedCost(response);
+      if (charged === null) return;
+      // Of an account without a budget nobody asks.
+      const account = accounts.peek(charged.account);
+      account?.unrecorded.add(partition, offset, { day: dayOf(response.createdAt), cost: charged.cost });
+    },
+  };
+}
