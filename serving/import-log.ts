@@ -133,7 +133,8 @@ function responseOf({ request }: LogRow, answer: NonNullable<LogRow["answer"]>):
     ...{ finishReason: answer.finishReason, arm: answer.arm, model: answer.model, failedArms: [], source: "imported" },
     ...{ asked: false, alternative: null },
     ...{ exampleIds: [], usage: { prompt, linked: 0, recomputed: 0, prefilled: prompt, completion } },
-    ...{ duplicate: false, cost: answer.cost, savedCost: 0, account: null, error: null, passthrough: null, degraded: [] },
+    ...{ duplicate: false, cost: answer.cost, savedCost: 0, account: null },
+    ...{ error: null, passthrough: null, degraded: [] },
     timings: { plan: 0, queue: 0, firstToken, total: serviceMs ?? 0 },
     createdAt: request.createdAt + (serviceMs ?? 0),
   };
