@@ -57,7 +57,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
   let turn: Promise<void> = Promise.resolve();
   let due: Account[] = [];
 
-  const accountOf = (name: string): Account => {
+  const held = (name: string): Account => {
     const known = accounts.get(name) ?? { name, recorded: new Map<number, number>(), unrecorded: createUnrecorded() };
     accounts.set(name, known);
     return known;
@@ -88,7 +88,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
       const rows = await atMost(waitMs, read(names, since));
       if (rows === undefined) throw new Error(`no answer within ${waitMs} ms`);
       for (const account of some) {
-        forget(account, since);
+        drop(account, since);
         account.readAt = began;
         if (isWhole) account.wholeAt = began;
       }
@@ -103,7 +103,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
   }
 
   /** What is read again, and what no budget counts any more. */
-  function forget({ recorded }: Account, since: number): void {
+  function drop({ recorded }: Account, since: number): void {
     const month = windowAt("month", now()).first;
     for (const day of recorded.keys()) if (day >= since || day < month) recorded.delete(day);
   }
@@ -125,7 +125,7 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
 
   return {
     async of(name) {
-      const account = accountOf(name);
+      const account = held(name);
       if (account.reading === undefined && passed(account.triedAt) >= readEveryMs) void refresh(account);
       if (account.readAt === undefined && account.reading !== undefined) await atMost(waitMs, account.reading);
       return account.readAt === undefined ? null : (window) => spent(account, window);
