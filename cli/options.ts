@@ -46,7 +46,7 @@ export function parseNames<Name extends string>(known?: readonly Name[]) {
 const mostAmount = 1e12;
 
 export function parseAmount(text: string): number {
-  const value = /^\d*\.?\d+$/.test(text) ? Number(text) : NaN;
+  const value = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : NaN;
   if (!(value > 0 && value <= mostAmount)) throw new InvalidArgumentError("An amount above 0, such as 2.50.");
   return value;
 }
