@@ -1,12 +1,13 @@
 // What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
 // the writer of policies beside the learner, for the way back.
+import { tenantsOf } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { createDashboard } from "../dashboard/dashboard.ts";
 import type { StageGroup } from "../dashboard/health.ts";
 import type { Dashboard } from "../dashboard/port.ts";
 import type { gateway } from "../pipelines/gateway.ts";
-import { topology } from "../pipelines/topology.ts";
-import type { Topic, TopicName } from "../schemas/records.ts";
+import { stagesOf, topology } from "../pipelines/topology.ts";
+import { isTenantTopic, type Topic, type TopicName } from "../schemas/records.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, stageName } from "../serving/stage.ts";
 import { policiesOf } from "./policies.ts";
@@ -22,13 +23,14 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
     ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
   });
   const { prefix } = config.kafka;
+  const tenants = tenantsOf(config);
   const stages = (): StageGroup[] =>
-    topology.flatMap(({ name, sources }) => {
+    stagesOf(topology, { arms: arms.configured().map((arm) => arm.name), tenants }).flatMap(({ name, sources }) => {
       const topics = sources.filter((source): source is TopicName => source !== "ClickHouse");
       const of = (arm?: string): StageGroup => ({
         stage: stageName(name, arm),
         group: groupName(prefix, name, arm),
-        topics: topics.map((one) => topic(one, arm)),
+        topics: topics.flatMap((one) => (isTenantTopic(one) ? tenants : [arm]).map((owner) => topic(one, owner))),
       });
       if (topics.length === 0 || name === "gateway" || name === "replay") return [];
       if (!topics.includes("work")) return [of()];

@@ -1,13 +1,13 @@
 // Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the
 // instance.
-import { tenantWeight } from "../config/tenants.ts";
-import type { Kafka, TopicPartition } from "../connections/kafka/port.ts";
+import { tenantsOf, tenantWeight } from "../config/tenants.ts";
+import type { Kafka, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
 import type { PlaceLimits } from "../runtime/places.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
-import type { TopicName } from "../schemas/records.ts";
+import { isTenantTopic, ownersOf, type TopicName } from "../schemas/records.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, stageName } from "../serving/stage.ts";
 import { createStageTracing } from "../serving/tracing/stage.ts";
@@ -27,9 +27,11 @@ export interface StageAssembly<N extends TopicName> {
 /** With the least that a declaration may say, so with any. */
 type Assembling = SessionOf<object>;
 
-/** Full names: work has a topic an arm. */
-const topicsOf = ({ arms, topic }: Assembling, output: TopicName): string[] =>
-  output === "work" ? arms.configured().map(({ name }) => topic(output, name)) : [topic(output)];
+/** Full names: some have a topic an arm or a tenant. */
+const topicsOf = ({ arms, config, topic }: Assembling, name: TopicName): string[] =>
+  ownersOf(name, { arms: arms.configured().map((arm) => arm.name), tenants: tenantsOf(config) }).map((owner) =>
+    topic(name, owner),
+  );
 
 export function assembleStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Stage {
   const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;
@@ -37,6 +39,7 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
   // The operators' types hold the pipeline to its declaration already.
   const kafka = session.kafka as Kafka;
   const { description } = pipeline;
+  const [source] = description.sources;
   const name = stageName(description.name, arm);
   const group = groupName(config.kafka.prefix, description.name, arm);
   const log = session.log.child({ stage: name });
@@ -51,13 +54,16 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
   return createStage({
     name,
     group,
-    topics: [session.topic(description.sources[0], arm)],
+    topics: arm === undefined ? topicsOf(session, source) : [session.topic(source, arm)],
     transactionalId: `${group}.${instance}`,
     outputs: () => description.outputs.flatMap((output) => topicsOf(session, output)),
     instance,
     sessionTimeoutMs: config.kafka.sessionTimeoutMs,
     limits: { ...config.limits, ...limits },
-    flowOf: ({ value }) => (value === null ? "" : codec.tenantOf(description.sources[0], value)),
+    // In a tenant's own topic a record is the tenant's, whatever it says; partitions take turns there.
+    ...(isTenantTopic(source)
+      ? {}
+      : { flowOf: ({ value }: RawRecord) => (value === null ? "" : codec.tenantOf(source, value)) }),
     weightOf: tenantWeight(config.limits),
     // A request may say how long it may take, up to maxDeadlineMs.
     health: { stalledAfterMs: config.health.stalledAfterMs, slowestMs: config.limits.maxDeadlineMs },

@@ -4,11 +4,13 @@ import { shareBreakers, type BreakersOf, type SharedBreakers } from "../serving/
 import { shareCancels, type CancelsOf, type SharedCancels } from "../serving/cancels.ts";
 import { acquireInstance } from "../stack/instance.ts";
 import type { StageHealth } from "../runtime/stage-health.ts";
-import type { ArmConfig } from "../config/schema.ts";
+import type { ArmConfig, Config } from "../config/schema.ts";
+import { tenantsOf } from "../config/tenants.ts";
 import { startCurate } from "./curate.ts";
 import type { RunningGateway } from "./gateway.ts";
 import { startGenerators, type Generators } from "../serving/generators.ts";
 import { startGenerate } from "./generate.ts";
+import { startIntakeFeedback, startIntakeRequests } from "./intake.ts";
 import { startLearn } from "./learn.ts";
 import { startPlan, type RunningPlan } from "./plan.ts";
 import { startRecord } from "./record.ts";
@@ -17,9 +19,17 @@ import { scheduleOf } from "../serving/replay-schedule.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "../serving/stage.ts";
 
-/** Stages that may be named. */
+/** Stages that may be named, and those that are only where tenants have topics of their own. */
 export const stageNames = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
-export type StageName = (typeof stageNames)[number];
+export const tenantStageNames = ["intake"] as const;
+export const allStageNames = [...stageNames, ...tenantStageNames] as const;
+export type StageName = (typeof allStageNames)[number];
+
+const isTenantStage = (stage: StageName): boolean => tenantStageNames.some((one) => one === stage);
+
+/** All that there are by this configuration. */
+export const stagesOf = (config: Pick<Config, "tenants">): readonly StageName[] =>
+  tenantsOf(config).length === 0 ? stageNames : allStageNames;
 
 export interface StartOptions {
   stages?: readonly StageName[];
@@ -47,9 +57,12 @@ export interface RunningStages {
  */
 export async function startStages(
   session: Session,
-  { stages = stageNames, arms }: StartOptions = {},
+  { stages = stagesOf(session.config), arms }: StartOptions = {},
 ): Promise<RunningStages> {
   const { config } = session;
+  const idle = stages.find((stage) => isTenantStage(stage) && !stagesOf(config).includes(stage));
+  if (idle !== undefined)
+    throw new Error(`no tenant has topics of its own, so there is nothing for ${idle} to do: name some in tenants`);
   void warnOfBrokers(session);
   const folder = config.stack.folder;
   const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
@@ -70,7 +83,10 @@ export async function startStages(
   const start = async (stage: StageName): Promise<void> => {
     if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf, cancelsOf)));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
-    else if (stage === "learn") running.push(await startLearn(session, instance.id));
+    else if (stage === "intake") {
+      running.push(await startIntakeRequests(session, instance.id));
+      running.push(await startIntakeFeedback(session, instance.id));
+    } else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") {
       running.push(await startCurate(session, instance.id));
       const schedule = scheduleOf(config);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../algorithms/errors.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
+import { tenantsOf } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { readMigrations } from "../connections/clickhouse/migrate.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
@@ -14,7 +15,7 @@ import { createRegistry, subjectsOf } from "../connections/registry/client.ts";
 import { createCodec } from "../connections/registry/codec.ts";
 import { remedyOf } from "../connections/security/errors.ts";
 import { createLog } from "../runtime/log.ts";
-import { schemaOf, type TopicName } from "../schemas/records.ts";
+import { ownersOf, schemaOf, type TopicName } from "../schemas/records.ts";
 import { stackStatus } from "../stack/attach.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import type { Check } from "./doctor-check.ts";
@@ -125,9 +126,9 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
 /** Every topic that this configuration uses, full names. */
 const topicsOf = (config: Config): string[] =>
   ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic): string[] =>
-    topic === "work"
-      ? armsOf(config).map((arm) => topicName(config.kafka.prefix, topic, arm))
-      : [topicName(config.kafka.prefix, topic)],
+    ownersOf(topic, { arms: armsOf(config), tenants: tenantsOf(config) }).map((owner) =>
+      topicName(config.kafka.prefix, topic, owner),
+    ),
   );
 
 const counted = (have: number, all: number, what: string): Omit<Check, "name"> =>

@@ -2,6 +2,7 @@
 // from. Inline arms have no work topic in it; where all are inline it has no stage generate. With
 // --acls: what each stage's principal must be allowed, from the same declarations.
 import type { Command } from "commander";
+import { tenantsOf } from "../config/tenants.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { aclCommands, aclsOf } from "../pipelines/acls.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
@@ -9,9 +10,14 @@ import { groupName } from "../serving/stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/** Scheduled replays run in the processes of curate. */
-export const principalOf = (stage: string, prefix = "precedent-"): string =>
-  prefix + (stage === "replay" ? "curate" : stage);
+/** What runs in the processes of another stage: scheduled replays, the two halves of intake. */
+const processOf: Readonly<Record<string, string>> = {
+  replay: "curate",
+  "intake-requests": "intake",
+  "intake-feedback": "intake",
+};
+
+export const principalOf = (stage: string, prefix = "precedent-"): string => prefix + (processOf[stage] ?? stage);
 
 export function addTopology(program: Command, io: Io): void {
   program
@@ -20,15 +26,17 @@ export function addTopology(program: Command, io: Io): void {
     .option("--acls", "print kafka-acls.sh commands instead: the least that each stage needs")
     .option("--principals <prefix>", "with --acls: what the principals' names begin with", "precedent-")
     .action((options: { acls?: boolean; principals: string }, command: Command) => {
-      const { arms, kafka } = configOf(command, io).config;
+      const { config } = configOf(command, io);
+      const { arms, kafka } = config;
       const queued = arms.flatMap(({ name, dispatch }) => (dispatch === "queued" ? [name] : []));
       if (options.acls !== true) {
-        io.out(toMermaid(topology, queued));
+        io.out(toMermaid(topology, { arms: queued, tenants: tenantsOf(config) }));
         return;
       }
       const acls = aclsOf(topology, {
         ...{ prefix: kafka.prefix, arms: queued },
-        topic: (name, arm) => topicName(kafka.prefix, name, arm),
+        tenants: Object.entries(config.tenants).map(([name, { principal }]) => ({ name, principal })),
+        topic: (name, owner) => topicName(kafka.prefix, name, owner),
         group: (stage, arm) => groupName(kafka.prefix, stage, arm),
         principal: (stage) => principalOf(stage, options.principals),
       });

@@ -7,7 +7,7 @@ import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { configOf, parseNames } from "./options.ts";
 import { openSession } from "../assembly/session.ts";
-import { stageNames, startStages, type StageName } from "../assembly/up.ts";
+import { allStageNames, stagesOf, startStages, type StageName } from "../assembly/up.ts";
 
 interface Options {
   stage?: StageName[];
@@ -18,13 +18,17 @@ export function addUp(program: Command, io: Io): void {
   program
     .command("up")
     .description("run the stages; the embedded stack is started if no servers are configured and none runs")
-    .option("-s, --stage <names>", `only these, separated by commas: ${stageNames.join(", ")}`, parseNames(stageNames))
+    .option(
+      "-s, --stage <names>",
+      `only these, separated by commas: ${allStageNames.join(", ")}`,
+      parseNames(allStageNames),
+    )
     .option("-i, --instance <id>", "stable id of this process; the first free one by default")
     .action(async (options: Options, command: Command) => {
       const { config } = configOf(command, io);
       await runUntilStopped(
         { ...config, instance: options.instance ?? config.instance },
-        options.stage ?? stageNames,
+        options.stage ?? stagesOf(config),
         io,
         () => configOf(command, io).config,
       );

@@ -14,7 +14,9 @@ import { memory } from "./sections/memory.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
 import { sharing } from "./sections/sharing.ts";
+import { tenants } from "./sections/tenants.ts";
 import { tracing } from "./sections/tracing.ts";
+import { refuseTenants } from "./tenants.ts";
 
 export { armSchema };
 export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
@@ -102,6 +104,11 @@ export const configSchema = z
      * each other what they asked and were answered: only for tenants that agreed to it.
      */
     sharing: sharing.default({}),
+    /**
+     * Tenants that write to Kafka themselves, by name, each to topics of its own (docs/security.md):
+     * letters, digits, dashes and underscores. At most 1,000.
+     */
+    tenants: tenants.default({}),
     /** OpenTelemetry traces (docs/tracing.md). */
     tracing: tracing.prefault({}),
     /** The OpenAI-compatible HTTP front end. */
@@ -132,6 +139,7 @@ export const configSchema = z
     if (reusing.length > 0 && reusing.length === config.arms.length)
       refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
     refuseJudges(config, refuse);
+    refuseTenants(config, refuse);
     const fallback = config.routing.defaultArm;
     if (config.arms.some((arm) => arm.type === "reuse" && arm.name === fallback))
       refuse(["routing", "defaultArm"], `"${fallback}" reuses answers and can't answer every request`);

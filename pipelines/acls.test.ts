@@ -1,16 +1,18 @@
 import { expect, it } from "vitest";
-import { aclCommands, aclsOf, type Acl } from "./acls.ts";
+import { shortTopicName } from "../schemas/records.ts";
+import { aclCommands, aclsOf, type Acl, type AclNames } from "./acls.ts";
 import { topology } from "./topology.ts";
 
-const acls = (arms: readonly string[]): Acl[] =>
+const acls = (arms: readonly string[], tenants: AclNames["tenants"] = []): Acl[] =>
   aclsOf(topology, {
-    ...{ prefix: "p.", arms, principal: (stage) => `user-${stage}` },
-    topic: (name, arm) => `p.${name}${arm === undefined ? "" : `.${arm}`}`,
+    ...{ prefix: "p.", arms, tenants, principal: (stage) => `user-${stage}` },
+    topic: (name, owner) => `p.${shortTopicName(name, owner)}`,
     group: (stage, arm) => `p.${stage}${arm === undefined ? "" : `.${arm}`}`,
   });
-const of = (stage: string, arms = ["small", "large"]): string[] =>
-  acls(arms)
-    .filter(({ principal }) => principal === `user-${stage}`)
+const of = (stage: string, arms = ["small", "large"], tenants: AclNames["tenants"] = []): string[] =>
+  texts(acls(arms, tenants).filter(({ principal }) => principal === `user-${stage}`));
+const texts = (all: readonly Acl[]): string[] =>
+  all
     .map(
       ({ resource, name, pattern, operations }) =>
         `${operations.join("+")} ${resource} ${name}${pattern === "prefixed" ? "*" : ""}`,
@@ -43,8 +45,29 @@ it("has a topic and a group for each queued arm, and no generate where there is 
   expect(of("plan", []).join()).not.toContain("work");
 });
 
+it("lets a tenant's principal write the topics of that tenant alone", () => {
+  const tenants = [{ name: "acme", principal: "User:acme-client" }, { name: "beta" }];
+  const ofTenants = acls(["small"], tenants).filter(({ principal }) => !principal.startsWith("user-"));
+  expect(new Set(ofTenants.map(({ principal }) => principal))).toEqual(new Set(["acme-client"]));
+  expect(texts(ofTenants)).toEqual(["Write topic p.requests.acme", "Write topic p.feedback.acme"]);
+});
+
+it("has intake where tenants have topics, and it reads those of all", () => {
+  const tenants = [{ name: "acme" }];
+  expect(of("intake-requests", ["small"], tenants)).toEqual(
+    expect.arrayContaining([
+      "Read topic p.requests.*",
+      "Write topic p.requests",
+      "Write topic p.responses",
+      "Write transactional-id p.intake-requests.*",
+    ]),
+  );
+  expect(of("intake-feedback", ["small"], tenants)).toContain("Read topic p.feedback.*");
+  expect(of("intake-requests", ["small"])).toEqual([]);
+});
+
 it("never lets a stage's principal make, change or delete a topic", () => {
-  const stages = acls(["small"]).filter(({ principal }) => principal !== "user-operator");
+  const stages = acls(["small"], [{ name: "acme" }]).filter(({ principal }) => principal !== "user-operator");
   expect(new Set(stages.flatMap(({ operations }) => operations))).toEqual(new Set(["Describe", "Read", "Write"]));
 });
 

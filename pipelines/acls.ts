@@ -2,7 +2,8 @@
 // Whoever makes the topics and does what people do from time to time is the operator, who may do
 // everything below the prefix.
 import type { StageDescription } from "../runtime/declaration.ts";
-import type { TopicName } from "../schemas/records.ts";
+import { isTenantTopic, type TopicName } from "../schemas/records.ts";
+import { stagesOf } from "./topology.ts";
 
 export type AclOperation = "All" | "Read" | "Write" | "Describe";
 
@@ -17,19 +18,36 @@ export interface Acl {
 
 export interface AclNames {
   prefix: string;
-  /** Full names; of a queued arm where one is given. */
-  topic: (name: TopicName | "locks", arm?: string) => string;
+  /**
+   * Full names; of a queued arm or a tenant where one is given. What the names of all tenants'
+   * topics begin with where none is.
+   */
+  topic: (name: TopicName | "locks", owner?: string) => string;
   group: (stage: string, arm?: string) => string;
   principal: (stage: string) => string;
   /** Arms that are queued: each has its work topic and its group. */
   arms: readonly string[];
+  /** Those that have topics of their own; principal: with "User:". */
+  tenants: readonly { name: string; principal?: string | undefined }[];
 }
 
 const operator = "operator";
 
 export function aclsOf(stages: readonly StageDescription[], names: AclNames): Acl[] {
-  const shown = stages.filter(({ sources }) => names.arms.length > 0 || !sources.includes("work"));
-  return [...operatorAcls(names), ...shown.flatMap((stage) => stageAcls(stage, names))];
+  const tenants = names.tenants.map(({ name }) => name);
+  const shown = stagesOf(stages, { arms: names.arms, tenants });
+  return [...operatorAcls(names), ...shown.flatMap((stage) => stageAcls(stage, names)), ...tenantAcls(names)];
+}
+
+/** A tenant may write its own topics, and nothing else: that is what makes it that tenant. */
+function tenantAcls({ topic, tenants }: AclNames): Acl[] {
+  return tenants.flatMap(({ name, principal }) => {
+    if (principal === undefined) return [];
+    const may = { principal: principal.replace(/^User:/, ""), resource: "topic", pattern: "literal" } as const;
+    return (["tenant-requests", "tenant-feedback"] as const).map(
+      (one): Acl => ({ ...may, name: topic(one, name), operations: ["Write"] }),
+    );
+  });
 }
 
 function operatorAcls({ prefix, principal }: AclNames): Acl[] {
@@ -58,6 +76,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
   allow("Read", [...(alone ? [topic("locks")] : sources.flatMap(full)), ...tables.flatMap(full)]);
   allow("Write", [...outputs, ...beside].flatMap(full));
   const followed = tables.flatMap(full);
+  const ofTenants = new Set([...sources, ...outputs].filter(isTenantTopic).flatMap(full));
   const ofArms = sources.includes("work");
   const own = group(name);
   const reverts = stage.serves !== undefined && outputs.includes("policies");
@@ -75,7 +94,8 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
       ...may,
       resource: "topic",
       name: at,
-      pattern: "literal",
+      // Of all tenants, those to come as well.
+      pattern: ofTenants.has(at) ? "prefixed" : "literal",
       operations: [...operations],
     })),
     ...(ofArms ? [] : [{ ...may, resource: "group", name: own, pattern: "literal", operations: ["Read"] } as const]),

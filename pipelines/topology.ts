@@ -1,28 +1,55 @@
 // All stages as they declare themselves, and their picture: what `precedent topology` draws.
 import type { StageDescription } from "../runtime/declaration.ts";
+import { isTenantTopic, tenantTopics, type TopicOwners } from "../schemas/records.ts";
 import { curate } from "./curate.ts";
 import { gateway } from "./gateway.ts";
 import { generate } from "./generate.ts";
+import { intakeFeedback } from "./intake-feedback.ts";
+import { intakeRequests } from "./intake-requests.ts";
 import { learn } from "./learn.ts";
 import { plan } from "./plan.ts";
 import { record } from "./record.ts";
 import { replay } from "./replay.ts";
 
-export const topology: readonly StageDescription[] = [gateway, plan, generate, record, learn, curate, replay];
+export const topology: readonly StageDescription[] = [
+  gateway,
+  intakeRequests,
+  intakeFeedback,
+  plan,
+  generate,
+  record,
+  learn,
+  curate,
+  replay,
+];
+
+/** Those that have something to do: some do the work of queued arms, some that of tenants' topics. */
+export const stagesOf = (
+  stages: readonly StageDescription[],
+  { arms, tenants }: TopicOwners,
+): readonly StageDescription[] =>
+  stages.filter(({ sources, outputs }) => {
+    if (sources.includes("work")) return arms.length > 0;
+    return tenants.length > 0 || ![...sources, ...outputs].some(isTenantTopic);
+  });
 
 /**
  * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
- * drawn once a queued arm, and without any the stage that reads it is not drawn. What no stage
- * writes but those that speak for clients comes from clients, too. Dotted: what a stage looks
+ * drawn once a queued arm, and without any the stage that reads it is not drawn; tenants' topics are
+ * drawn once for all of them, where there are any. What no stage writes but those that speak for
+ * clients comes from clients, too. Dotted: what a stage looks
  * things up in, and what it writes outside of its transactions.
  */
-export function toMermaid(stages: readonly StageDescription[], arms: readonly string[]): string {
-  const drawn = (store: string): string[] => (store === "work" ? arms.map((arm) => `work.${arm}`) : [store]);
+export function toMermaid(stages: readonly StageDescription[], owners: TopicOwners): string {
+  const drawn = (store: string): string[] => {
+    if (store === "work") return owners.arms.map((arm) => `work.${arm}`);
+    return [isTenantTopic(store) ? `${tenantTopics[store]}TENANT` : store];
+  };
   const id = (name: string): string => name.replace(/[^A-Za-z0-9]/g, "_");
+  const shown = stagesOf(stages, owners);
   const written = new Set<string>(
-    stages.flatMap(({ outputs, beside = [], serves }) => (serves === undefined ? [...outputs, ...beside] : [])),
+    shown.flatMap(({ outputs, beside = [], serves }) => (serves === undefined ? [...outputs, ...beside] : [])),
   );
-  const shown = stages.filter(({ sources }) => sources.flatMap(drawn).length > 0);
   const read = new Set<string>(shown.flatMap(({ sources, tables }) => [...sources, ...tables]));
   const stores = shown.flatMap(({ outputs, beside = [] }) => [...outputs, ...beside]);
   const ofClients = [...read].filter((store) => !written.has(store));

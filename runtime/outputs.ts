@@ -7,7 +7,7 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { deadLetterRecord, type Reason } from "./dead-letter.ts";
 import type { StageMetrics } from "./metrics.ts";
 import type { BoundPipeline, Emitting, Problem } from "./pipeline.ts";
-import type { Emit, Ending, Position, Received } from "./step.ts";
+import type { DeadLetter, Emit, Ending, Position, Received } from "./step.ts";
 import type { RecordTrace, StageTracing } from "./tracing.ts";
 
 export type InItsTime<N extends TopicName> = <T>(record: RecordOf[N], work: () => Promise<T>) => Promise<T>;
@@ -29,10 +29,13 @@ export interface OutputsOptions<N extends TopicName> {
   log: Logger;
 }
 
+/** How work can end in emits. */
+export type Concluded = Exclude<Ending<Emitting, TopicName>, DeadLetter>;
+
 export interface Outputs<N extends TopicName> {
   deadLetter(record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage;
   answer(received: Received<RecordOf[N]>, problem: Problem): Emit[];
-  conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): Emit[];
+  conclude(outcome: Concluded, received: Received<RecordOf[N]>): Emit[];
   encode(emits: readonly Emit[], trace?: RecordTrace): OutgoingMessage[];
 }
 
@@ -57,13 +60,14 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
   const deadLetter = (record: RawRecord, position: Position, why: Omit<Reason, "stage">): OutgoingMessage => {
     metrics.dropped(why.code);
     log.warn({ ...position, code: why.code, reason: why.reason }, "dead letter");
-    const letter = deadLetterRecord(record, position, { stage, ...why }, now());
+    const tenant = contract.tenantOf?.(position);
+    const letter = deadLetterRecord(record, position, { stage, ...why, ...(tenant !== undefined && { tenant }) }, now());
     return { topic: topicOf("dead-letters"), key: record.key, value: codec.encode("dead-letters", letter) };
   };
 
   const { answer } = contract;
 
-  function conclude(outcome: Ending<Emitting, TopicName>, received: Received<RecordOf[N]>): Emit[] {
+  function conclude(outcome: Concluded, received: Received<RecordOf[N]>): Emit[] {
     switch (outcome.kind) {
       case "ok":
         return outcome.value.emits;

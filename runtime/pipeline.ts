@@ -8,7 +8,7 @@
 //     .end()
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { Declaration, StageDescription } from "./declaration.ts";
-import type { Emit, Ending, Outcome, Received, Step, StepContext } from "./step.ts";
+import type { Emit, Ending, Outcome, Position, Received, Step, StepContext } from "./step.ts";
 
 /** What a source owes its readers when no operator produced the answer. */
 export interface SourceContract<N extends TopicName, O extends TopicName = TopicName> {
@@ -19,6 +19,8 @@ export interface SourceContract<N extends TopicName, O extends TopicName = Topic
   toleranceMs?: number;
   /** Milliseconds since the epoch after which nobody needs the result. */
   deadline(received: Received<RecordOf[N]>): number;
+  /** Whose a dead letter is, where the record's place says it; absent: nobody's. */
+  tenantOf?(position: Position): string | undefined;
   /** Identity for logs. */
   id(received: Received<RecordOf[N]>): string;
   /** The final response that is owed when the record is refused or fails. */

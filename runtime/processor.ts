@@ -128,6 +128,10 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
         limit.over,
       ]);
       if (lost.aborted) throw new Abandoned("the partition was lost");
+      if (outcome.kind === "deadLetter") {
+        trace?.deadLettered(outcome.code);
+        return [deadLetter(record, position, outcome)];
+      }
       return ended(conclude(outcome, received), context, trace);
     } catch (error) {
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");

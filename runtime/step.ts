@@ -72,6 +72,16 @@ export interface RetryLater {
   elseRefuse?: Refuse;
 }
 
+/**
+ * The record is not for us as it is: it goes to dead-letters whole, with a stable code, and its
+ * producer is told nothing.
+ */
+export interface DeadLetter {
+  kind: "deadLetter";
+  code: string;
+  reason: string;
+}
+
 /** What a record waits for without a place: the pool that bounds such waiting, what it holds. */
 export interface Waiting {
   /** Never empty. */
@@ -105,12 +115,13 @@ export interface Place {
   take(): Promise<void>;
 }
 /** How a step can end. */
-export type Ending<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | RetryLater;
+export type Ending<T, O extends TopicName = never> = Ok<T> | Finish<O> | Refuse | DeadLetter | RetryLater;
 export type Outcome<T, O extends TopicName = never> = Ending<T, O> | Elsewhere<T, O>;
 
 export const ok = <T>(value: T): Ok<T> => ({ kind: "ok", value });
 export const finish = <E extends Emit>(...emits: E[]) => ({ kind: "finish" as const, emits });
 export const refuse = (code: string, message: string): Refuse => ({ kind: "refuse", code, message });
+export const deadLetter = (code: string, reason: string): DeadLetter => ({ kind: "deadLetter", code, reason });
 export const retryLater = (cause: Error, elseRefuse?: Refuse): RetryLater => ({
   kind: "retryLater",
   cause,

@@ -16,6 +16,8 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   deltas: "request",
   cancels: "request",
   feedback: "request",
+  "tenant-requests": "request",
+  "tenant-feedback": "request",
   decisions: "request",
   work: "request",
   observations: "request",

@@ -24,14 +24,19 @@ import type {
   Work,
 } from "./types.ts";
 
-/** Topic (without prefix) to record. `work` stands for every `work.<arm>`. */
+/**
+ * Topic (without prefix) to record. `work` stands for every `work.<arm>`, those of tenants for every
+ * `requests.<tenant>` and so on.
+ */
 export interface RecordOf {
   requests: Request;
+  "tenant-requests": Request;
   responses: Response;
   alternatives: Response;
   deltas: Delta;
   cancels: Cancel;
   feedback: Feedback;
+  "tenant-feedback": Feedback;
   withdrawals: Withdrawal;
   erasures: Erasure;
   decisions: Decision;
@@ -59,11 +64,13 @@ export type Topic<N extends TopicName | "locks"> = string & { readonly [topic]: 
 /** File in schemas/avro, without extension, that every topic's records follow. */
 export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
+  "tenant-requests": "request",
   responses: "response",
   alternatives: "response",
   deltas: "delta",
   cancels: "cancel",
   feedback: "feedback",
+  "tenant-feedback": "feedback",
   withdrawals: "withdrawal",
   erasures: "erasure",
   decisions: "decision",
@@ -81,3 +88,36 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "prefill-samples": "prefill-sample",
   "dead-letters": "dead-letter",
 };
+
+/**
+ * Topics of which there is one a tenant that writes to Kafka itself: what their names begin with.
+ */
+export const tenantTopics = {
+  "tenant-requests": "requests.",
+  "tenant-feedback": "feedback.",
+} as const satisfies Partial<Record<TopicName, string>>;
+
+export type TenantTopic = keyof typeof tenantTopics;
+
+export const isTenantTopic = (topic: string): topic is TenantTopic => Object.hasOwn(tenantTopics, topic);
+
+/** Of whom there are topics of their own. */
+export interface TopicOwners {
+  arms: readonly string[];
+  tenants: readonly string[];
+}
+
+/** Whose topics stand for one name: [undefined] where it is one topic. */
+export function ownersOf(
+  topic: TopicName | "locks",
+  { arms, tenants }: TopicOwners,
+): readonly (string | undefined)[] {
+  if (topic === "work") return arms;
+  return isTenantTopic(topic) ? tenants : [undefined];
+}
+
+/** Name of a topic without prefix; `owner`: the arm, or the tenant, where there is one for each. */
+export function shortTopicName(topic: TopicName | "locks", owner?: string): string {
+  if (isTenantTopic(topic)) return tenantTopics[topic] + (owner ?? "");
+  return topic === "work" && owner !== undefined ? `work.${owner}` : topic;
+}

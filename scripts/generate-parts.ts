@@ -4,6 +4,7 @@
 // one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../config/load.ts";
+import { tenantsOf } from "../config/tenants.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
 import { modules, packages, ports, tests, type Module } from "./import-rules.mjs";
 
@@ -16,8 +17,10 @@ export interface GeneratedPart {
 const page = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
 /** Where there is no configuration file, as `precedent topology` draws it there. */
-const flow = (): string =>
-  toMermaid(topology, armsOf(loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) }).config));
+function flow(): string {
+  const { config } = loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) });
+  return toMermaid(topology, { arms: armsOf(config), tenants: tenantsOf(config) });
+}
 
 export const generatedParts: readonly GeneratedPart[] = [
   { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },

@@ -32,8 +32,8 @@ export interface Session {
   prepareArms(names: readonly string[]): Promise<void>;
   /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */
   replay?: ReplayedWorld | undefined;
-  /** Full name of a topic; work with its arm. */
-  topic<N extends TopicName | "locks">(name: N, arm?: string): Topic<N>;
+  /** Full name of a topic; work with its arm, those of tenants with their tenant. */
+  topic<N extends TopicName | "locks">(name: N, owner?: string): Topic<N>;
 }
 
 /**

@@ -107,7 +107,7 @@ const entries = (acls: readonly Acl[]): AclEntry[] =>
 
 const acls = (): Acl[] =>
   aclsOf(topology, {
-    ...{ prefix, arms: ["small"], principal: principalOf },
+    ...{ prefix, arms: ["small"], tenants: [], principal: principalOf },
     topic: (name, arm) => topicName(prefix, name, arm),
     group: (stage, arm) => groupName(prefix, stage, arm),
   });

@@ -1,6 +1,7 @@
 // What Kafka says of its topics, groups and transactions, and the little that is done about them.
 // All of it rejects while a broker that must answer is away.
 import type { Origin } from "../../algorithms/origin.ts";
+import type { TopicOwners } from "../../schemas/records.ts";
 import type { Reach } from "./producer-port.ts";
 
 export interface PartitionSpan {
@@ -90,7 +91,8 @@ export interface EndedTransaction {
 
 /** The topics, and the cluster that they lie in. */
 export interface KafkaTopics {
-  ensureTopics(arms: readonly string[]): Promise<void>;
+  /** Makes what is missing; arms and tenants have topics of their own. */
+  ensureTopics(owners: TopicOwners): Promise<void>;
   /** Names of all topics that the broker shows us. */
   topics(): Promise<string[]>;
   /** Of every partition of a topic, by partition. Rejects while the broker is away. */

@@ -89,12 +89,12 @@ export function createKafka({ brokers, clientId, config, holders, answersMs, log
     origins: (topics) => logs.origins(topics),
     clusterId: async () => (await (await admin()).describeCluster()).clusterId,
     tailTopic: (topic, onRecord) => tailTopic({ client, admin, topic, ends, watched, log }, onRecord),
-    async ensureTopics(arms) {
+    async ensureTopics(owners) {
       const connected = await admin();
       // A broker that is too old for exactly-once is refused here, not when the first partition is
       // to be adopted.
       await connected.fetchOffsets({ groupId: `${config.prefix}version-check`, topics: [] });
-      await ensureTopics(connected, { ...config, ...(answersMs !== undefined && { answersMs }) }, arms, log);
+      await ensureTopics(connected, { ...config, ...(answersMs !== undefined && { answersMs }) }, owners, log);
     },
     topics: async () => (await admin()).listTopics(),
     async durability(topics) {

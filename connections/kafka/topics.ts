@@ -2,7 +2,7 @@
 // legal record through.
 import type { Admin } from "kafkajs";
 import type { Logger } from "pino";
-import type { Topic, TopicName } from "../../schemas/records.ts";
+import { ownersOf, shortTopicName, type Topic, type TopicName, type TopicOwners } from "../../schemas/records.ts";
 import { durabilityOf, type DurabilitySettings } from "./durability.ts";
 import { untilReachable } from "./retry.ts";
 
@@ -39,6 +39,9 @@ const limit = (mebibytes: number) => ({ "max.message.bytes": String(mebibytes * 
 
 const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   requests: { config: limit(16) },
+  // What they take, and a tenant and an id beside it, fits into requests and feedback.
+  "tenant-requests": { config: limit(15) },
+  "tenant-feedback": { config: limit(15) },
   responses: { config: limit(16) },
   // For comparison alone; what lasts is in ClickHouse.
   alternatives: { config: { ...limit(16), "retention.ms": String(2 * day) } },
@@ -73,10 +76,9 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
 const brokerTime = ({ producerTime = false }: Shape): Record<string, string> =>
   producerTime ? {} : { [timestampType]: "LogAppendTime" };
 
-/** Full name of a topic; work has one topic an arm. */
-export function topicName<N extends TopicName | "locks">(prefix: string, topic: N, arm?: string): Topic<N> {
-  return (topic === "work" && arm !== undefined ? `${prefix}work.${arm}` : `${prefix}${topic}`) as Topic<N>;
-}
+/** Full name of a topic; `owner`: its arm or its tenant, where there is one for each. */
+export const topicName = <N extends TopicName | "locks">(prefix: string, topic: N, owner?: string): Topic<N> =>
+  (prefix + shortTopicName(topic, owner)) as Topic<N>;
 
 /**
  * Creates what is missing and leaves what exists as it is; resolves when every new partition has a
@@ -85,14 +87,12 @@ export function topicName<N extends TopicName | "locks">(prefix: string, topic: 
 export async function ensureTopics(
   admin: Admin,
   settings: TopicSettings,
-  arms: readonly string[],
+  owners: TopicOwners,
   log: Logger,
 ): Promise<void> {
-  const wanted = (Object.keys(shapes) as (keyof typeof shapes)[]).flatMap((topic) => {
-    const names =
-      topic === "work" ? arms.map((arm) => topicName(settings.prefix, topic, arm)) : [settings.prefix + topic];
-    return names.map((name) => ({ name, shape: shapes[topic] }));
-  });
+  const wanted = (Object.keys(shapes) as (keyof typeof shapes)[]).flatMap((topic) =>
+    ownersOf(topic, owners).map((owner) => ({ name: topicName(settings.prefix, topic, owner), shape: shapes[topic] })),
+  );
   const existing = new Set(await admin.listTopics());
   const missing = wanted.filter(({ name }) => !existing.has(name));
   if (missing.length === 0) return;

@@ -7,7 +7,7 @@ import avro, { type Schema, type Type } from "avsc";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
 import { messageOf } from "../../algorithms/errors.ts";
-import { schemaOf, type RecordOf, type TopicName } from "../../schemas/records.ts";
+import { ownersOf, schemaOf, shortTopicName, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";
 import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
@@ -24,7 +24,7 @@ export interface CodecOptions {
 const headerBytes = 5;
 const topicNames = Object.keys(schemaOf) as TopicName[];
 
-/** Topic without prefix (work.<arm> included) to subject. */
+/** Topic without prefix (work.<arm> and requests.<tenant> included) to subject. */
 export const subjectOf = (prefix: string, topic: string): string => `${prefix}${topic}-value`;
 
 /** The Avro schema of a file in schemas/avro, by name without extension. */
@@ -48,7 +48,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
   const unknown = new LRUCache<number, true>({ max: 10_000, ttl: unknownForMs });
 
   /** By writer's id and our schema. */
-  const tenants = new LRUCache<string, { read: TenantReader | null }>({ max: 1_000 });
+  const tenantReaders = new LRUCache<string, { read: TenantReader | null }>({ max: 1_000 });
 
   const typeOf = (topic: TopicName): Type => {
     const type = types.get(schemaOf[topic]);
@@ -114,7 +114,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       if (bytes.length < headerBytes || bytes[0] !== 0) return "";
       const id = bytes.readUInt32BE(1);
       const key = `${id}/${schemaOf[topic]}`;
-      let known = tenants.get(key);
+      let known = tenantReaders.get(key);
       if (known === undefined) {
         const reader = readers.get(key);
         if (reader === undefined) {
@@ -124,23 +124,23 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
           return "";
         }
         known = { read: "refusal" in reader ? null : createTenantReader(schemaOf[topic], reader.writer) };
-        tenants.set(key, known);
+        tenantReaders.set(key, known);
       }
       return known.read?.(bytes.subarray(headerBytes)) ?? "";
     },
 
-    async register(arms) {
+    async register(arms, tenants = []) {
       const limit = pLimit(4);
       const subjects = topicNames.flatMap((topic) =>
-        (topic === "work" ? arms.map((arm) => `work.${arm}`) : [topic]).map((name) => ({
+        ownersOf(topic, { arms, tenants }).map((owner) => ({
           topic,
-          subject: subjectOf(prefix, name),
+          subject: subjectOf(prefix, shortTopicName(topic, owner)),
         })),
       );
       await limit.map(subjects, async ({ topic, subject }) => {
         const id = await registry.register(subject, readSchema(schemaOf[topic]) as object);
         ids.set(topic, id);
-        tenants.set(`${id}/${schemaOf[topic]}`, { read: createTenantReader(schemaOf[topic], typeOf(topic)) });
+        tenantReaders.set(`${id}/${schemaOf[topic]}`, { read: createTenantReader(schemaOf[topic], typeOf(topic)) });
       });
     },
   };

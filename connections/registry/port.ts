@@ -15,10 +15,10 @@ export interface Codec {
    */
   decode<N extends TopicName>(topic: N, bytes: Buffer): Promise<Decoded<RecordOf[N]>>;
   /**
-   * Registers every subject (BACKWARD, set per subject) or finds it; arms name the work topics.
-   * Throws on an incompatible schema.
+   * Registers every subject (BACKWARD, set per subject) or finds it; arms and tenants name the
+   * topics that they have of their own. Throws on an incompatible schema.
    */
-  register(arms: readonly string[]): Promise<void>;
+  register(arms: readonly string[], tenants?: readonly string[]): Promise<void>;
 }
 
 /** Whose a record is, for the share of places that its tenant has. */

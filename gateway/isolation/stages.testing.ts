@@ -155,6 +155,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     else if (outcome.kind === "refuse")
       publish([refusedResponse(received, { ...outcome, status: "refused" }, now(), partitions())]);
     else if (outcome.kind === "retryLater") of(planned, askerOf(received.record)).push(received);
+    else if (outcome.kind === "deadLetter") throw new Error(outcome.reason);
     else {
       figures.followed++;
       void outcome.go().then((next) => (stopping.signal.aborted ? undefined : settle(received, next)));

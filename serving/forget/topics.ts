@@ -4,7 +4,7 @@ import { identify } from "../../algorithms/identity.ts";
 import type { RawRecord, TopicRetention } from "../../connections/kafka/port.ts";
 import { decodeWithRetries } from "../../runtime/decode.ts";
 import { personalTopics } from "../../schemas/personal-data.ts";
-import type { RecordOf, TopicName } from "../../schemas/records.ts";
+import { isTenantTopic, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { exampleMessages } from "../example-messages.ts";
 import type { Session } from "../session.ts";
 import { addRequest, isMeant, isOfMeant, letterMatcher, type Letter, type Subject } from "./subject.ts";
@@ -34,21 +34,27 @@ export interface TopicsFound {
 interface Reading {
   name: TopicName;
   topic: string;
+  /** Whose all of it is, whatever its records say. */
+  tenant?: string;
 }
 
 /** Requests and observations first: by what they say themselves the others are found. */
 async function topicsOf({ kafka, topic }: TopicsSession): Promise<Reading[]> {
   const there = new Set(await kafka.topics());
-  const work = topic("work");
+  /** Those of one arm or tenant each, of former ones as well. */
+  const severally = (name: TopicName, start: string): Reading[] =>
+    [...there]
+      .filter((one) => one.startsWith(start))
+      .map((one) => ({ name, topic: one, ...(isTenantTopic(name) && { tenant: one.slice(start.length) }) }));
   const named = (Object.keys(personalTopics) as TopicName[])
     .filter((name) => typeof personalTopics[name] === "string")
-    .flatMap((name): Reading[] =>
-      name === "work"
-        ? [...there].filter((one) => one.startsWith(`${work}.`)).map((one) => ({ name, topic: one }))
-        : [{ name, topic: topic(name) }],
-    )
+    .flatMap((name): Reading[] => {
+      if (name === "work") return severally(name, `${topic(name)}.`);
+      return isTenantTopic(name) ? severally(name, topic(name)) : [{ name, topic: topic(name) }];
+    })
     .filter((one) => there.has(one.topic));
-  const first = (name: TopicName): number => (name === "requests" || name === "observations" ? 0 : 1);
+  const first = (name: TopicName): number =>
+    name === "requests" || name === "tenant-requests" || name === "observations" ? 0 : 1;
   return named.sort((a, b) => first(a.name) - first(b.name));
 }
 
@@ -68,7 +74,7 @@ export function createForgetTopics(session: TopicsSession) {
       const found: TopicsFound = { topics: [], answers: [], documents: [], examples: new Map() };
       const topics = await topicsOf(session);
       const { found: safety } = await kafka.durability(topics.map(({ topic }) => topic));
-      for (const { name, topic } of topics) {
+      for (const { name, topic, tenant } of topics) {
         onTopic(topic);
         // Read after the requests, which it goes by.
         const isLetter = letterMatcher(subject);
@@ -77,7 +83,8 @@ export function createForgetTopics(session: TopicsSession) {
         const reader = kafka.readTopic(topic, async (records, partition) => {
           for (const raw of records) {
             const key = `${partition}/${raw.key?.toString("utf8") ?? ""}`;
-            const record = await decoded(name, raw);
+            const said = await decoded(name, raw);
+            const record = said !== null && tenant !== undefined ? { ...said, tenant } : said;
             const isIts =
               record !== null &&
               (name === "dead-letters"
@@ -152,9 +159,10 @@ function isAbout(
   const place = { topic, partition, offset: raw.offset };
   switch (name) {
     case "requests":
+    case "tenant-requests":
     case "observations": {
       const said =
-        name === "requests" ? (record as RecordOf["requests"]) : (record as RecordOf["observations"]).request;
+        name === "observations" ? (record as RecordOf["observations"]).request : (record as RecordOf["requests"]);
       const request = identify(said, place, at);
       const { tenant } = record as RecordOf["requests"] | RecordOf["observations"];
       if (isMeant(subject, { tenant, id: request.id, metadata: request.metadata, at }))

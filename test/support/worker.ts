@@ -4,14 +4,14 @@
 // a forwarder, and its parent's messages cut them.
 import { readFileSync } from "node:fs";
 import { openSession } from "../../assembly/session.ts";
-import { stageNames, startStages } from "../../assembly/up.ts";
+import { allStageNames, startStages } from "../../assembly/up.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createUnreliableNetwork, type Cut } from "./unreliable-network.ts";
 
 const [, , file = "", stage = "", instance = "", network] = process.argv;
-const name = stageNames.find((known) => known === stage);
-if (name === undefined) throw new Error(`"${stage}" is no stage: use one of ${stageNames.join(", ")}`);
+const name = allStageNames.find((known) => known === stage);
+if (name === undefined) throw new Error(`"${stage}" is no stage: use one of ${allStageNames.join(", ")}`);
 process.on("disconnect", () => process.exit(1));
 
 const config = { ...configSchema.parse(JSON.parse(readFileSync(file, "utf8"))), instance };

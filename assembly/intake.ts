@@ -1,0 +1,48 @@
+// What intake needs: which tenant's each topic is. Requests and feedback are groups of their own.
+import { tenantsOf } from "../config/tenants.ts";
+import { intakeFeedback } from "../pipelines/intake-feedback.ts";
+import { intakeRequests } from "../pipelines/intake-requests.ts";
+import type { TenantTopic } from "../schemas/records.ts";
+import { followPartitionCount } from "../serving/partition-count.ts";
+import type { SessionOf } from "../serving/session.ts";
+import type { RunningStage } from "../serving/stage.ts";
+import { assembleStage } from "./stage.ts";
+
+type Naming = Pick<SessionOf<object>, "config" | "topic">;
+
+/** The tenant of a topic by its full name. */
+function tenantsByTopic({ config, topic }: Naming, name: TenantTopic): (full: string) => string | undefined {
+  const tenants = new Map<string, string>(tenantsOf(config).map((tenant) => [topic(name, tenant), tenant]));
+  return (full) => tenants.get(full);
+}
+
+export async function startIntakeRequests(
+  session: SessionOf<typeof intakeRequests>,
+  instance: string,
+): Promise<RunningStage> {
+  const log = session.log.child({ stage: intakeRequests.name });
+  const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
+  const pipeline = intakeRequests.bind({
+    tenantOf: tenantsByTopic(session, "tenant-requests"),
+    ...{ limits: session.config.limits, partitions: replies.now, clock: Date.now },
+  });
+  const stage = assembleStage(session, { pipeline, instance });
+  await stage.start();
+  return {
+    ...stage,
+    async stop() {
+      replies.stop();
+      await stage.stop();
+    },
+  };
+}
+
+export async function startIntakeFeedback(
+  session: SessionOf<typeof intakeFeedback>,
+  instance: string,
+): Promise<RunningStage> {
+  const pipeline = intakeFeedback.bind({ tenantOf: tenantsByTopic(session, "tenant-feedback") });
+  const stage = assembleStage(session, { pipeline, instance });
+  await stage.start();
+  return stage;
+}
