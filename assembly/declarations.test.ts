@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const filesOf = (stage: string): string[] =>
   [
     `pipelines/${stage}.ts`,
-    `assembly/${stage}.ts`,
+    `assembly/${stage.replace(/^(intake|outlet)-.*/, "$1")}.ts`,
     ...(stage === "learn" ? ["assembly/learn-helpfulness.ts", "assembly/learn-judge.ts"] : []),
     ...(stage === "gateway" ? ["assembly/dashboard.ts"] : []),
     ...(stage === "replay" ? ["serving/replay.ts", "serving/replay-run.ts"] : []),

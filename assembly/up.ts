@@ -12,6 +12,7 @@ import { startGenerators, type Generators } from "../serving/generators.ts";
 import { startGenerate } from "./generate.ts";
 import { startIntakeFeedback, startIntakeRequests } from "./intake.ts";
 import { startLearn } from "./learn.ts";
+import { startOutletAlternatives, startOutletResponses } from "./outlet.ts";
 import { startPlan, type RunningPlan } from "./plan.ts";
 import { startRecord } from "./record.ts";
 import { startScheduledReplays } from "./scheduled-replay.ts";
@@ -21,7 +22,7 @@ import type { RunningStage } from "../serving/stage.ts";
 
 /** Stages that may be named, and those that are only where tenants have topics of their own. */
 export const stageNames = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
-export const tenantStageNames = ["intake"] as const;
+export const tenantStageNames = ["intake", "outlet"] as const;
 export const allStageNames = [...stageNames, ...tenantStageNames] as const;
 export type StageName = (typeof allStageNames)[number];
 
@@ -86,6 +87,9 @@ export async function startStages(
     else if (stage === "intake") {
       running.push(await startIntakeRequests(session, instance.id));
       running.push(await startIntakeFeedback(session, instance.id));
+    } else if (stage === "outlet") {
+      running.push(await startOutletResponses(session, instance.id));
+      running.push(await startOutletAlternatives(session, instance.id));
     } else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") {
       running.push(await startCurate(session, instance.id));

@@ -102,6 +102,28 @@ describe("command line", () => {
     expect(out).toContain("work_two --> stage_generate");
   });
 
+  it("draws tenants' topics, and prints what their principals need, where tenants have some", async () => {
+    const arms = "arms: [{ name: one, type: llama }]";
+    write("precedent.yaml", arms);
+    expect((await run("topology")).out).not.toMatch(/TENANT|intake|outlet/);
+    expect((await run("topology")).out).toContain("clients --> requests");
+    write("precedent.yaml", `tenants: { acme: { principal: "User:acme-client" }, beta: {} }\n${arms}`);
+    const drawn = (await run("topology")).out;
+    for (const edge of ["clients --> requests_TENANT", "requests_TENANT --> stage_intake_requests"])
+      expect(drawn).toContain(edge);
+    expect(drawn).toContain("stage_outlet_responses --> responses_TENANT");
+    const { out } = await run("topology", "--acls");
+    const ofAcme = out.split("\n").filter((line) => line.includes('"User:acme-client"'));
+    expect(ofAcme.map((line) => line.replace(/^.*acme-client" /, ""))).toEqual([
+      '--operation Write --topic "precedent.requests.acme" --resource-pattern-type literal',
+      '--operation Write --topic "precedent.feedback.acme" --resource-pattern-type literal',
+      '--operation Read --topic "precedent.responses.acme" --resource-pattern-type literal',
+      '--operation Read --topic "precedent.alternatives.acme" --resource-pattern-type literal',
+      '--operation Read --group "precedent.responses.acme." --resource-pattern-type prefixed',
+    ]);
+    expect(out).toContain('"User:precedent-intake" --operation Read --topic "precedent.requests."');
+  });
+
   it("draws no work for inline arms, and no generate where all are inline", async () => {
     const inline = "{ name: two, type: recorded, file: f, dispatch: inline }";
     write("precedent.yaml", `arms: [{ name: one, type: llama }, ${inline}]`);

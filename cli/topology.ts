@@ -10,11 +10,13 @@ import { groupName } from "../serving/stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/** What runs in the processes of another stage: scheduled replays, the two halves of intake. */
+/** What runs in the processes of another stage: scheduled replays, the halves of intake and outlet. */
 const processOf: Readonly<Record<string, string>> = {
   replay: "curate",
   "intake-requests": "intake",
   "intake-feedback": "intake",
+  "outlet-responses": "outlet",
+  "outlet-alternatives": "outlet",
 };
 
 export const principalOf = (stage: string, prefix = "precedent-"): string => prefix + (processOf[stage] ?? stage);

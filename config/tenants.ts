@@ -20,7 +20,7 @@ const legal = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** Kafka's. */
 const topicBytes = 249;
 /** What stands between the prefix and the tenant at most. */
-const longestBetween = "responses.".length;
+const longestBetween = "alternatives.".length;
 
 interface Tenants {
   kafka: Pick<Config["kafka"], "prefix">;
@@ -40,7 +40,10 @@ export function refuseTenants({ kafka, tenants }: Tenants, refuse: (path: string
       continue;
     }
     if (kafka.prefix.length + longestBetween + name.length > topicBytes)
-      refuse(at, `with kafka.prefix the names of its topics have more than ${topicBytes} characters: shorten one of them`);
+      refuse(
+        at,
+        `with kafka.prefix the names of its topics have more than ${topicBytes} characters: shorten one of them`,
+      );
     const other = spelled.get(name.toLowerCase());
     if (other !== undefined) refuse(at, `differs from "${other}" in capitals alone: people would confuse them`);
     spelled.set(name.toLowerCase(), name);

@@ -12,11 +12,10 @@ const acls = (arms: readonly string[], tenants: AclNames["tenants"] = []): Acl[]
 const of = (stage: string, arms = ["small", "large"], tenants: AclNames["tenants"] = []): string[] =>
   texts(acls(arms, tenants).filter(({ principal }) => principal === `user-${stage}`));
 const texts = (all: readonly Acl[]): string[] =>
-  all
-    .map(
-      ({ resource, name, pattern, operations }) =>
-        `${operations.join("+")} ${resource} ${name}${pattern === "prefixed" ? "*" : ""}`,
-    );
+  all.map(
+    ({ resource, name, pattern, operations }) =>
+      `${operations.join("+")} ${resource} ${name}${pattern === "prefixed" ? "*" : ""}`,
+  );
 
 it("lets a stage read its sources and tables, write its outputs, and no more", () => {
   expect(of("record")).toEqual(
@@ -45,14 +44,17 @@ it("has a topic and a group for each queued arm, and no generate where there is 
   expect(of("plan", []).join()).not.toContain("work");
 });
 
-it("lets a tenant's principal write the topics of that tenant alone", () => {
+it("lets a tenant's principal write and read the topics of that tenant alone", () => {
   const tenants = [{ name: "acme", principal: "User:acme-client" }, { name: "beta" }];
   const ofTenants = acls(["small"], tenants).filter(({ principal }) => !principal.startsWith("user-"));
   expect(new Set(ofTenants.map(({ principal }) => principal))).toEqual(new Set(["acme-client"]));
-  expect(texts(ofTenants)).toEqual(["Write topic p.requests.acme", "Write topic p.feedback.acme"]);
+  expect(texts(ofTenants)).toEqual([
+    ...["Write topic p.requests.acme", "Write topic p.feedback.acme"],
+    ...["Read topic p.responses.acme", "Read topic p.alternatives.acme", "Read group p.responses.acme.*"],
+  ]);
 });
 
-it("has intake where tenants have topics, and it reads those of all", () => {
+it("has intake and outlet where tenants have topics, for those of all", () => {
   const tenants = [{ name: "acme" }];
   expect(of("intake-requests", ["small"], tenants)).toEqual(
     expect.arrayContaining([
@@ -63,7 +65,10 @@ it("has intake where tenants have topics, and it reads those of all", () => {
     ]),
   );
   expect(of("intake-feedback", ["small"], tenants)).toContain("Read topic p.feedback.*");
-  expect(of("intake-requests", ["small"])).toEqual([]);
+  expect(of("outlet-responses", ["small"], tenants)).toEqual(
+    expect.arrayContaining(["Read topic p.responses", "Write topic p.responses.*", "Write topic p.dead-letters"]),
+  );
+  for (const stage of ["intake-requests", "outlet-responses"]) expect(of(stage, ["small"])).toEqual([]);
 });
 
 it("never lets a stage's principal make, change or delete a topic", () => {

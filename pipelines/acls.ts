@@ -39,14 +39,28 @@ export function aclsOf(stages: readonly StageDescription[], names: AclNames): Ac
   return [...operatorAcls(names), ...shown.flatMap((stage) => stageAcls(stage, names)), ...tenantAcls(names)];
 }
 
-/** A tenant may write its own topics, and nothing else: that is what makes it that tenant. */
+const ofTenants = {
+  Write: ["tenant-requests", "tenant-feedback"],
+  Read: ["tenant-responses", "tenant-alternatives"],
+} as const satisfies Partial<Record<AclOperation, readonly TopicName[]>>;
+
+/**
+ * A tenant may write and read its own topics, and no others: that is what makes it that tenant. Its
+ * groups begin with the name of its topic of responses and a dot, which no other tenant's can.
+ */
 function tenantAcls({ topic, tenants }: AclNames): Acl[] {
-  return tenants.flatMap(({ name, principal }) => {
+  return tenants.flatMap(({ name, principal }): Acl[] => {
     if (principal === undefined) return [];
-    const may = { principal: principal.replace(/^User:/, ""), resource: "topic", pattern: "literal" } as const;
-    return (["tenant-requests", "tenant-feedback"] as const).map(
-      (one): Acl => ({ ...may, name: topic(one, name), operations: ["Write"] }),
-    );
+    const may = { principal: principal.replace(/^User:/, ""), pattern: "literal" } as const;
+    const on = (operation: keyof typeof ofTenants): Acl[] =>
+      ofTenants[operation].map((one) => ({
+        ...{ ...may, resource: "topic", name: topic(one, name), operations: [operation] },
+      }));
+    const group = `${topic("tenant-responses", name)}.`;
+    return [
+      ...[...on("Write"), ...on("Read")],
+      { ...may, resource: "group", name: group, pattern: "prefixed", operations: ["Read"] },
+    ];
   });
 }
 
@@ -76,7 +90,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
   allow("Read", [...(alone ? [topic("locks")] : sources.flatMap(full)), ...tables.flatMap(full)]);
   allow("Write", [...outputs, ...beside].flatMap(full));
   const followed = tables.flatMap(full);
-  const ofTenants = new Set([...sources, ...outputs].filter(isTenantTopic).flatMap(full));
+  const ofAllTenants = new Set([...sources, ...outputs].filter(isTenantTopic).flatMap(full));
   const ofArms = sources.includes("work");
   const own = group(name);
   const reverts = stage.serves !== undefined && outputs.includes("policies");
@@ -95,7 +109,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
       resource: "topic",
       name: at,
       // Of all tenants, those to come as well.
-      pattern: ofTenants.has(at) ? "prefixed" : "literal",
+      pattern: ofAllTenants.has(at) ? "prefixed" : "literal",
       operations: [...operations],
     })),
     ...(ofArms ? [] : [{ ...may, resource: "group", name: own, pattern: "literal", operations: ["Read"] } as const]),

@@ -7,6 +7,8 @@ import { generate } from "./generate.ts";
 import { intakeFeedback } from "./intake-feedback.ts";
 import { intakeRequests } from "./intake-requests.ts";
 import { learn } from "./learn.ts";
+import { outletAlternatives } from "./outlet-alternatives.ts";
+import { outletResponses } from "./outlet-responses.ts";
 import { plan } from "./plan.ts";
 import { record } from "./record.ts";
 import { replay } from "./replay.ts";
@@ -17,6 +19,8 @@ export const topology: readonly StageDescription[] = [
   intakeFeedback,
   plan,
   generate,
+  outletResponses,
+  outletAlternatives,
   record,
   learn,
   curate,
@@ -36,11 +40,15 @@ export const stagesOf = (
 /**
  * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
  * drawn once a queued arm, and without any the stage that reads it is not drawn; tenants' topics are
- * drawn once for all of them, where there are any. What no stage writes but those that speak for
- * clients comes from clients, too. Dotted: what a stage looks
- * things up in, and what it writes outside of its transactions.
+ * drawn once for all of them, where there are any. What no stage of the `whole` writes but those
+ * that speak for clients comes from clients, too. Dotted: what a stage looks things up in, and what
+ * it writes outside of its transactions.
  */
-export function toMermaid(stages: readonly StageDescription[], owners: TopicOwners): string {
+export function toMermaid(
+  stages: readonly StageDescription[],
+  owners: TopicOwners,
+  whole: readonly StageDescription[] = stages,
+): string {
   const drawn = (store: string): string[] => {
     if (store === "work") return owners.arms.map((arm) => `work.${arm}`);
     return [isTenantTopic(store) ? `${tenantTopics[store]}TENANT` : store];
@@ -48,7 +56,9 @@ export function toMermaid(stages: readonly StageDescription[], owners: TopicOwne
   const id = (name: string): string => name.replace(/[^A-Za-z0-9]/g, "_");
   const shown = stagesOf(stages, owners);
   const written = new Set<string>(
-    shown.flatMap(({ outputs, beside = [], serves }) => (serves === undefined ? [...outputs, ...beside] : [])),
+    stagesOf(whole, owners).flatMap(({ outputs, beside = [], serves }) =>
+      serves === undefined ? [...outputs, ...beside] : [],
+    ),
   );
   const read = new Set<string>(shown.flatMap(({ sources, tables }) => [...sources, ...tables]));
   const stores = shown.flatMap(({ outputs, beside = [] }) => [...outputs, ...beside]);

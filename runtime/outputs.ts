@@ -16,7 +16,7 @@ export interface OutputsOptions<N extends TopicName> {
   pipeline: BoundPipeline<N>;
   codec: Codec;
   /** Full topic name of an output. */
-  topicOf: (output: TopicName, arm?: string) => string;
+  topicOf: (output: TopicName, owner?: string) => string;
   now: () => number;
   /**
    * Does the work on one record in a time of its own, as `now` then says it (a replay of a log);
@@ -48,7 +48,7 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
     emits.map((emit) => {
       metrics.sent(emit.arm === undefined ? emit.output : `${emit.output}.${emit.arm}`, 1);
       const message: OutgoingMessage = {
-        topic: topicOf(emit.output, emit.arm),
+        topic: topicOf(emit.output, emit.arm ?? emit.tenant),
         key: emit.key,
         value: codec.encode(emit.output, emit.record),
       };
@@ -61,7 +61,12 @@ export function createOutputs<N extends TopicName>(options: OutputsOptions<N>): 
     metrics.dropped(why.code);
     log.warn({ ...position, code: why.code, reason: why.reason }, "dead letter");
     const tenant = contract.tenantOf?.(position);
-    const letter = deadLetterRecord(record, position, { stage, ...why, ...(tenant !== undefined && { tenant }) }, now());
+    const letter = deadLetterRecord(
+      record,
+      position,
+      { stage, ...why, ...(tenant !== undefined && { tenant }) },
+      now(),
+    );
     return { topic: topicOf("dead-letters"), key: record.key, value: codec.encode("dead-letters", letter) };
   };
 

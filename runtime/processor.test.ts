@@ -8,6 +8,7 @@ import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { createProcessor } from "./processor.ts";
 import { Abandoned } from "./retrying.ts";
 import {
+  deadLetter,
   elsewhere,
   finish,
   ok,
@@ -95,6 +96,18 @@ describe("processor", () => {
     expect([letter?.topic, record.offset, record.stage]).toEqual(["dead-letters", 7, "test"]);
     expect(Buffer.from(record.value.data).toString()).toBe(JSON.stringify(document("q")));
     expect(String(response?.value)).toContain("failed: internal_error");
+  });
+
+  test("what a step sends there goes to dead-letters whole, with the step's code, and is not answered", async () => {
+    const contract = { tenantOf: ({ topic }: { topic: string }) => `of ${topic}` };
+    const processor = setUp({ step: () => deadLetter("not_ours", "it is another's"), contract });
+    const messages = await processor.process(rawRecord(7, JSON.stringify(document("q"))), position, never());
+    expect(messages.map(({ topic }) => topic)).toEqual(["dead-letters"]);
+    const letter = JSON.parse(String(messages[0]?.value)) as { value: { data: number[] } };
+    expect(letter).toMatchObject({ code: "not_ours", reason: "it is another's", tenant: "of in", offset: 7 });
+    expect(Buffer.from(letter.value.data).toString()).toBe(JSON.stringify(document("q")));
+    const [broken] = await processor.process(rawRecord(7, "broken"), position, never());
+    expect(JSON.parse(String(broken?.value))).toMatchObject({ code: "undecodable", tenant: "of in" });
   });
 
   test("what is undecodable, or has no value, goes to dead-letters; there is nobody to answer", async () => {

@@ -33,6 +33,8 @@ export type Emit<O extends TopicName = TopicName> = {
     record: RecordOf[N];
     /** The arm whose work topic is meant; only with output "work". */
     arm?: string;
+    /** The tenant whose topic is meant, where each has its own. */
+    tenant?: string;
     /** Explicit partition; by key when absent. */
     partition?: number;
   };

@@ -18,6 +18,8 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   feedback: "request",
   "tenant-requests": "request",
   "tenant-feedback": "request",
+  "tenant-responses": "request",
+  "tenant-alternatives": "request",
   decisions: "request",
   work: "request",
   observations: "request",

@@ -32,7 +32,9 @@ export interface RecordOf {
   requests: Request;
   "tenant-requests": Request;
   responses: Response;
+  "tenant-responses": Response;
   alternatives: Response;
+  "tenant-alternatives": Response;
   deltas: Delta;
   cancels: Cancel;
   feedback: Feedback;
@@ -66,7 +68,9 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   requests: "request",
   "tenant-requests": "request",
   responses: "response",
+  "tenant-responses": "response",
   alternatives: "response",
+  "tenant-alternatives": "response",
   deltas: "delta",
   cancels: "cancel",
   feedback: "feedback",
@@ -95,6 +99,8 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
 export const tenantTopics = {
   "tenant-requests": "requests.",
   "tenant-feedback": "feedback.",
+  "tenant-responses": "responses.",
+  "tenant-alternatives": "alternatives.",
 } as const satisfies Partial<Record<TopicName, string>>;
 
 export type TenantTopic = keyof typeof tenantTopics;
@@ -108,10 +114,7 @@ export interface TopicOwners {
 }
 
 /** Whose topics stand for one name: [undefined] where it is one topic. */
-export function ownersOf(
-  topic: TopicName | "locks",
-  { arms, tenants }: TopicOwners,
-): readonly (string | undefined)[] {
+export function ownersOf(topic: TopicName | "locks", { arms, tenants }: TopicOwners): readonly (string | undefined)[] {
   if (topic === "work") return arms;
   return isTenantTopic(topic) ? tenants : [undefined];
 }

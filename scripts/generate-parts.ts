@@ -1,11 +1,12 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them:
-// the flow in README.md, from what the stages declare; the import rules in CONTRIBUTING.md, from
+// the flow in README.md and that of tenants' own topics, from what the stages declare; the import rules in CONTRIBUTING.md, from
 // what the linter enforces. `npm run reference` writes them; the test beside this file fails when
 // one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../config/load.ts";
 import { tenantsOf } from "../config/tenants.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
+import { isTenantTopic } from "../schemas/records.ts";
 import { modules, packages, ports, tests, type Module } from "./import-rules.mjs";
 
 export interface GeneratedPart {
@@ -22,8 +23,20 @@ function flow(): string {
   return toMermaid(topology, { arms: armsOf(config), tenants: tenantsOf(config) });
 }
 
+/** What is added to the flow where tenants have topics of their own. */
+const tenantFlow = (): string =>
+  toMermaid(
+    topology.filter(({ sources, outputs }) => [...sources, ...outputs].some(isTenantTopic)),
+    { arms: ["ARM"], tenants: ["TENANT"] },
+    topology,
+  );
+
 export const generatedParts: readonly GeneratedPart[] = [
   { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+  {
+    file: page("docs/security.md"),
+    whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
+  },
   { file: page("CONTRIBUTING.md"), whole: (text) => replacePart(text, "import rules", importRules()) },
 ];
 

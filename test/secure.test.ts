@@ -4,7 +4,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AclEntry, Admin } from "kafkajs";
+import type { Admin } from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openSession, type Session } from "../assembly/session.ts";
 import { startStages, type RunningStages, type StageName } from "../assembly/up.ts";
@@ -19,9 +19,10 @@ import { createLog } from "../runtime/log.ts";
 import type { TopicName } from "../schemas/records.ts";
 import type { Response } from "../schemas/types.ts";
 import { groupName } from "../serving/stage.ts";
+import { entries, numbers } from "./support/acls.ts";
 import { makeAuthority, makeCertificate } from "./support/certificates.ts";
 import { follow } from "./support/follow.ts";
-import { startSecureBroker, type SecureBroker } from "./support/secure-broker.ts";
+import { answersAs, startSecureBroker, type SecureBroker } from "./support/secure-broker.ts";
 import { databaseName, testStack, uniquePrefix } from "./support/stack.ts";
 import { eventually, requestOf } from "./support/system.ts";
 import { startTlsFront, type TlsFront } from "./support/tls-front.ts";
@@ -87,24 +88,6 @@ const clientOf = (sasl: Sasl, more: { broker?: string; ca?: string } = {}) =>
 const openAs = (config: Config): Promise<Session> =>
   openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });
 
-/** Numbers of Kafka's protocol. */
-const numbers = {
-  ...{ topic: 2, group: 3, "transactional-id": 5, literal: 3, prefixed: 4 },
-  ...{ All: 2, Read: 3, Write: 4, Describe: 8 },
-} as const;
-
-/** kafkajs exports the enumerations' types, and this project no values of them. */
-const code = (value: number): never => value as never;
-
-const entries = (acls: readonly Acl[]): AclEntry[] =>
-  acls.flatMap(({ principal, resource, name, pattern, operations }) =>
-    operations.map((operation) => ({
-      ...{ principal: `User:${principal}`, host: "*", permissionType: code(3) },
-      ...{ resourceType: code(numbers[resource]), resourceName: name, resourcePatternType: code(numbers[pattern]) },
-      operation: code(numbers[operation]),
-    })),
-  );
-
 const acls = (): Acl[] =>
   aclsOf(topology, {
     ...{ prefix, arms: ["small"], tenants: [], principal: principalOf },
@@ -124,23 +107,7 @@ beforeAll(async () => {
   await writeFile(join(folder, "log.jsonl"), lines.join("\n"));
   for (const name of [...names, "registrar"]) await writeFile(join(folder, name), `${users[name] ?? "filed"}\n`);
   provider = await startIdentityProvider(users, tokenSeconds);
-  secure = await startSecureBroker({
-    ...{ users, jwks: provider.jwks },
-    async answers(broker, ca) {
-      const config = configSchema.shape.kafka.parse({ brokers: [broker], tls: { ca }, sasl: scram("admin") });
-      const made = createKafkaClient({
-        ...{ brokers: [broker], clientId: "probe", config },
-        log: createLog({ level: "silent" }),
-      }).admin({ retry: { retries: 0 } });
-      try {
-        await made.connect();
-        // Makes the topic of the groups, and waits for whoever coordinates them.
-        await made.fetchOffsets({ groupId: "probe", topics: [] });
-      } finally {
-        await made.disconnect();
-      }
-    },
-  });
+  secure = await startSecureBroker({ users, jwks: provider.jwks, answers: answersAs(scram("admin")) });
   const certificate = await makeCertificate(secure.folder, secure.ca, "front");
   const basic = `Basic ${Buffer.from("registrar:filed").toString("base64")}`;
   fronts = {

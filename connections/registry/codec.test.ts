@@ -77,7 +77,7 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
 async function ready(options: { unknownForMs?: number } = {}) {
   const registry = createMemoryRegistry();
   const codec = createCodec({ prefix: "p.", registry, ...options });
-  await codec.register(["small", "large"]);
+  await codec.register(["small", "large"], ["acme"]);
   return { registry, codec };
 }
 
@@ -129,11 +129,14 @@ describe("codec", () => {
     );
   });
 
-  it("registers one subject a topic and one a work topic of an arm", async () => {
+  it("registers one subject a topic, and one for each topic of an arm or a tenant", async () => {
     const { registry } = await ready();
     expect(registry.subjects()).toHaveLength(topics.length + 1);
     expect(registry.subjects()).toEqual(
-      expect.arrayContaining(["p.requests-value", "p.work.small-value", "p.work.large-value", "p.dead-letters-value"]),
+      expect.arrayContaining([
+        ...["p.requests-value", "p.work.small-value", "p.work.large-value", "p.dead-letters-value"],
+        ...["requests", "feedback", "responses", "alternatives"].map((name) => `p.${name}.acme-value`),
+      ]),
     );
   });
 

@@ -7,6 +7,9 @@ import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from "node:fs/promi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { configSchema } from "../../config/schema.ts";
+import { createKafkaClient } from "../../connections/kafka/client.ts";
+import { createLog } from "../../runtime/log.ts";
 import { newClusterId } from "../../stack/cluster-id.ts";
 import { ensureServers, kafkaClassPath } from "../../stack/install.ts";
 import { freePort } from "../../stack/ports.ts";
@@ -40,6 +43,24 @@ const logging = [
   "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
   "-Dorg.slf4j.simpleLogger.log.kafka.authorizer.logger=debug",
 ];
+
+/** Whether the broker serves clients and their groups, as one of its users sees it. */
+export const answersAs =
+  (sasl: Readonly<Record<string, unknown>>): SecureBrokerOptions["answers"] =>
+  async (broker, ca) => {
+    const config = configSchema.shape.kafka.parse({ brokers: [broker], tls: { ca }, sasl });
+    const made = createKafkaClient({
+      ...{ brokers: [broker], clientId: "probe", config },
+      log: createLog({ level: "silent" }),
+    }).admin({ retry: { retries: 0 } });
+    try {
+      await made.connect();
+      // Makes the topic of the groups, and waits for whoever coordinates them.
+      await made.fetchOffsets({ groupId: "probe", topics: [] });
+    } finally {
+      await made.disconnect();
+    }
+  };
 
 export async function startSecureBroker({ users, jwks, answers }: SecureBrokerOptions): Promise<SecureBroker> {
   const folder = await mkdtemp(join(tmpdir(), "precedent-secure-"));

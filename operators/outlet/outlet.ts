@@ -1,0 +1,31 @@
+// Copies what a tenant was answered to the tenant's own topic, which nobody else may read; what
+// belongs to a tenant without one stays where it is. The copy lies on the same partition, so that
+// who asked for one finds it there. Needs nothing before it. Delivery: exactly one copy.
+import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
+import { ok, type Received, type Step } from "../../runtime/step.ts";
+import type { Response } from "../../schemas/types.ts";
+
+/** Where copies go. */
+type Copies = "tenant-responses" | "tenant-alternatives";
+
+export interface OutletDependencies {
+  /** Whether a tenant has topics of its own. */
+  hasTopics: (tenant: string) => boolean;
+}
+
+export const createOutlet =
+  <O extends Copies>(output: O) =>
+  ({ hasTopics }: OutletDependencies): Step<Received<Response>, Emitting<O>> =>
+    function outlet(received) {
+      const { record, position } = received;
+      const { tenant, requestId: key } = record;
+      const copy = { output, key, record, tenant, partition: position.partition } as Emitting<O>["emits"][number];
+      return ok({ ...received, emits: hasTopics(tenant) ? [copy] : [] });
+    };
+
+/** A copy is never too late, and nobody is owed more. */
+export const outletContract = (): SourceContract<"responses" | "alternatives", "dead-letters"> => ({
+  deadline: () => Infinity,
+  id: ({ record }) => record.requestId,
+  answer: () => [],
+});
