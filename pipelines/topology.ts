@@ -27,15 +27,18 @@ export const topology: readonly StageDescription[] = [
   replay,
 ];
 
+/** Whether a stage is there for tenants that have topics of their own. */
+export const isForTenants = ({ sources, outputs }: StageDescription): boolean =>
+  [...sources, ...outputs].some(isTenantTopic);
+
 /** Those that have something to do: some do the work of queued arms, some that of tenants' topics. */
 export const stagesOf = (
   stages: readonly StageDescription[],
   { arms, tenants }: TopicOwners,
 ): readonly StageDescription[] =>
-  stages.filter(({ sources, outputs }) => {
-    if (sources.includes("work")) return arms.length > 0;
-    return tenants.length > 0 || ![...sources, ...outputs].some(isTenantTopic);
-  });
+  stages.filter((stage) =>
+    stage.sources.includes("work") ? arms.length > 0 : tenants.length > 0 || !isForTenants(stage),
+  );
 
 /**
  * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
@@ -55,10 +58,9 @@ export function toMermaid(
   };
   const id = (name: string): string => name.replace(/[^A-Za-z0-9]/g, "_");
   const shown = stagesOf(stages, owners);
+  const writers = whole.filter((stage) => owners.tenants.length > 0 || !isForTenants(stage));
   const written = new Set<string>(
-    stagesOf(whole, owners).flatMap(({ outputs, beside = [], serves }) =>
-      serves === undefined ? [...outputs, ...beside] : [],
-    ),
+    writers.flatMap(({ outputs, beside = [], serves }) => (serves === undefined ? [...outputs, ...beside] : [])),
   );
   const read = new Set<string>(shown.flatMap(({ sources, tables }) => [...sources, ...tables]));
   const stores = shown.flatMap(({ outputs, beside = [] }) => [...outputs, ...beside]);

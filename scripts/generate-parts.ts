@@ -5,8 +5,7 @@
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../config/load.ts";
 import { tenantsOf } from "../config/tenants.ts";
-import { toMermaid, topology } from "../pipelines/topology.ts";
-import { isTenantTopic } from "../schemas/records.ts";
+import { isForTenants, toMermaid, topology } from "../pipelines/topology.ts";
 import { modules, packages, ports, tests, type Module } from "./import-rules.mjs";
 
 export interface GeneratedPart {
@@ -24,12 +23,7 @@ function flow(): string {
 }
 
 /** What is added to the flow where tenants have topics of their own. */
-const tenantFlow = (): string =>
-  toMermaid(
-    topology.filter(({ sources, outputs }) => [...sources, ...outputs].some(isTenantTopic)),
-    { arms: ["ARM"], tenants: ["TENANT"] },
-    topology,
-  );
+const tenantFlow = (): string => toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"] }, topology);
 
 export const generatedParts: readonly GeneratedPart[] = [
   { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
