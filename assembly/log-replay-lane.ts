@@ -127,6 +127,8 @@ function laneConfig(
 ): Config {
   return {
     ...config,
+    // What tenants put into topics of their own lies in the log as intake took it over.
+    tenants: {},
     kafka: {
       ...config.kafka,
       ...kafka,

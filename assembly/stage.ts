@@ -60,7 +60,7 @@ export function assembleStage<N extends TopicName>(session: Assembling, assembly
     instance,
     sessionTimeoutMs: config.kafka.sessionTimeoutMs,
     limits: { ...config.limits, ...limits },
-    // In a tenant's own topic a record is the tenant's, whatever it says; partitions take turns there.
+    // In a tenant's own topic a record is the tenant's, whatever it says: partitions take turns.
     ...(isTenantTopic(source)
       ? {}
       : { flowOf: ({ value }: RawRecord) => (value === null ? "" : codec.tenantOf(source, value)) }),

@@ -22,7 +22,7 @@ import type { RunningStage } from "../serving/stage.ts";
 
 /** Stages that may be named, and those that are only where tenants have topics of their own. */
 export const stageNames = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
-export const tenantStageNames = ["intake", "outlet"] as const;
+const tenantStageNames = ["intake", "outlet"] as const;
 export const allStageNames = [...stageNames, ...tenantStageNames] as const;
 export type StageName = (typeof allStageNames)[number];
 

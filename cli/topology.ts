@@ -10,7 +10,9 @@ import { groupName } from "../serving/stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 
-/** What runs in the processes of another stage: scheduled replays, the halves of intake and outlet. */
+/**
+ * What runs in the processes of another stage: scheduled replays, the halves of intake and outlet.
+ */
 const processOf: Readonly<Record<string, string>> = {
   replay: "curate",
   "intake-requests": "intake",

@@ -105,8 +105,8 @@ export const configSchema = z
      */
     sharing: sharing.default({}),
     /**
-     * Tenants that write to Kafka themselves, by name, each to topics of its own (docs/security.md):
-     * letters, digits, dashes and underscores. At most 1,000.
+     * Tenants that write to Kafka themselves, by name, each to topics of its own
+     * (docs/security.md): letters, digits, dashes and underscores. At most 1,000.
      */
     tenants: tenants.default({}),
     /** OpenTelemetry traces (docs/tracing.md). */

@@ -31,7 +31,9 @@ export const topology: readonly StageDescription[] = [
 export const isForTenants = ({ sources, outputs }: StageDescription): boolean =>
   [...sources, ...outputs].some(isTenantTopic);
 
-/** Those that have something to do: some do the work of queued arms, some that of tenants' topics. */
+/**
+ * Those that have something to do: some do the work of queued arms, some that of tenants' topics.
+ */
 export const stagesOf = (
   stages: readonly StageDescription[],
   { arms, tenants }: TopicOwners,
@@ -42,8 +44,8 @@ export const stagesOf = (
 
 /**
  * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
- * drawn once a queued arm, and without any the stage that reads it is not drawn; tenants' topics are
- * drawn once for all of them, where there are any. What no stage of the `whole` writes but those
+ * drawn once a queued arm, and without any the stage that reads it is not drawn; tenants' topics
+ * are drawn once for all of them, where there are any. What no stage of the `whole` writes but those
  * that speak for clients comes from clients, too. Dotted: what a stage looks things up in, and what
  * it writes outside of its transactions.
  */

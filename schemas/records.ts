@@ -25,8 +25,8 @@ import type {
 } from "./types.ts";
 
 /**
- * Topic (without prefix) to record. `work` stands for every `work.<arm>`, those of tenants for every
- * `requests.<tenant>` and so on.
+ * Topic (without prefix) to record. `work` stands for every `work.<arm>`, those of tenants for
+ * every `requests.<tenant>` and so on.
  */
 export interface RecordOf {
   requests: Request;

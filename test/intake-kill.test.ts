@@ -47,7 +47,7 @@ afterAll(async () => {
 async function recordsOf<N extends "requests" | "responses">(name: N, topic: string): Promise<RecordOf[N][]> {
   const { kafka, codec } = system.session;
   const values: Buffer[] = [];
-  const reader = kafka.readTopic(topic as never, (records) => {
+  const reader = kafka.readTopic(topic, (records) => {
     for (const { value } of records) if (value !== null) values.push(value);
   });
   await reader.caughtUp;

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Kafka's, whoever it is: a wildcard of its ACLs. */
 const anybody = "User:*";
 
-/** Kafka creates 24 partitions and more for each. */
+/** Each has four topics. */
 export const mostTenants = 1_000;
 
 /** By name; which names there may be: config/tenants.ts. */

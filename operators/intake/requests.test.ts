@@ -55,7 +55,9 @@ describe("intake of requests", () => {
   it("keeps an id that is too long, which plan refuses", async () => {
     const id = "i".repeat(300);
     expect(await copyOf(take({ id }))).toMatchObject({ id });
-    expect(await take({ id })).toMatchObject({ value: { emits: [{ key: expect.stringMatching(/^sha256:/) as string }] } });
+    expect(await take({ id })).toMatchObject({
+      value: { emits: [{ key: expect.stringMatching(/^sha256:/) as string }] },
+    });
   });
 
   it("leaves of the deadline what is left where it has waited long", async () => {
