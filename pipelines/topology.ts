@@ -45,9 +45,9 @@ export const stagesOf = (
 /**
  * The flow as a Mermaid flowchart: topics round, stages with their operators in order; work is
  * drawn once a queued arm, and without any the stage that reads it is not drawn; tenants' topics
- * are drawn once for all of them, where there are any. What no stage of the `whole` writes but those
- * that speak for clients comes from clients, too. Dotted: what a stage looks things up in, and what
- * it writes outside of its transactions.
+ * are drawn once for all of them, where there are any. What no stage of the `whole` writes but
+ * those that speak for clients comes from clients, too. Dotted: what a stage looks things up in,
+ * and what it writes outside of its transactions.
  */
 export function toMermaid(
   stages: readonly StageDescription[],
