@@ -34,6 +34,10 @@ describe("intake of requests", () => {
     expect(await copyOf(take({ tenant }))).toEqual({ ...given, tenant: "acme" });
   });
 
+  it("counts against the budget of no key, whatever the record says", async () => {
+    expect(await copyOf(take({ account: "key-of-beta" }))).toMatchObject({ account: null });
+  });
+
   it.each(["beta", "Acme", "acme "])("goes to dead-letters where the record says %j", async (tenant) => {
     expect(await take({ tenant })).toEqual({
       ...{ kind: "deadLetter", code: "wrong_tenant" },

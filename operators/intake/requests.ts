@@ -20,7 +20,8 @@ export function createIntakeRequest(owners: IntakeDependencies): Step<Received<R
     const { id: key, createdAt } = identify(record, position, timestamp);
     // What is too long stays so: plan refuses it, and says why.
     const id = record.id === null || record.id === "" ? key : record.id;
-    const request: Request = { ...record, tenant, id, createdAt };
+    // Whose budget a request counts against is the gateway's to say.
+    const request: Request = { ...record, tenant, id, account: null, createdAt };
     // plan counts a deadline from the copy.
     if (receivedAt - timestamp > skewMs) {
       const left = deadline - receivedAt;
