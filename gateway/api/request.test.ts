@@ -61,7 +61,8 @@ describe("the body of a chat completion", () => {
       params: { maxTokens: 7, temperature: 0.5, topP: 0.9, seed: 3, stop: ["\n"] },
       allow: { arms: ["small"], maxCost: 0.1, deadlineMs: 1_000, costWeight: 2 },
       privacy: { cache: false, share: false, fresh: true },
-      ...{ mayAsk: false, mayCompare: true, metadata: { user: "u1", a: "b" }, passthrough: null, requires: [] },
+      ...{ mayAsk: false, mayCompare: true, metadata: { user: "u1", a: "b" } },
+      ...{ passthrough: null, requires: [], account: null },
     });
   });
 
