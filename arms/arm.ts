@@ -1,7 +1,7 @@
 // The port of everything that can answer a request: a model behind an endpoint, a model in this
 // process, a log. An arm never throws for what the outside does: it returns a failure with a stable
 // code.
-import type { Params, Piece, Usage } from "../schemas/types.ts";
+import type { CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
   requestId: string;
@@ -123,6 +123,9 @@ export interface ExampleCaches {
   forget(examples: readonly string[]): Promise<number>;
 }
 
+/** `calls`: pieces of calls of tools that came with the text, which may be "" then. */
+export type OnText = (text: string, attempt: number, calls?: readonly CallPiece[]) => void;
+
 export interface Arm {
   readonly name: string;
   readonly model: string;
@@ -132,11 +135,7 @@ export interface Arm {
    * Each text as it comes, where the arm streams; a new attempt, from 1, starts over. Rejects only
    * for bugs.
    */
-  answer(
-    request: ArmRequest,
-    signal: AbortSignal,
-    onText?: (text: string, attempt: number) => void,
-  ): Promise<ArmResult>;
+  answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult>;
   /**
    * Only of arms that keep caches; null while nothing can be said. Rejects when the arm's process
    * dies meanwhile.

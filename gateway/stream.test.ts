@@ -11,7 +11,7 @@ import { aResponse } from "./responses.testing.ts";
 import { openStream, type Stream } from "./stream.ts";
 
 const chunks: Chunks = {
-  ...{ begin: () => "(", text: (content) => content, end: () => ")", error: () => "!", heartbeat: "" },
+  ...{ begin: () => "(", text: (content) => content, calls: () => "", end: () => ")", error: () => "!", heartbeat: "" },
 };
 /** More than the sockets of both sides hold, in characters of two bytes. */
 const long = "é".repeat(12 * 1_048_576);
@@ -32,7 +32,7 @@ async function open(slowReaderMs: number): Promise<Opened> {
     server.get("/", (_request, reply) => {
       gone = once(reply.raw, "close").then(() => reply.raw.writableFinished);
       const opened = openStream(reply, { chunks, heartbeatMs: 60_000, slowReaderMs });
-      opened.delta({ attempt: 1, index: 0, text: "é" } as Parameters<Stream["delta"]>[0]);
+      opened.delta({ attempt: 1, index: 0, text: "é", calls: [] } as unknown as Parameters<Stream["delta"]>[0]);
       resolve(opened);
     });
   });

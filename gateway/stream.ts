@@ -7,7 +7,7 @@ import type { Delta, Response } from "../schemas/types.ts";
 import type { Chunks } from "./api/chunks.ts";
 import { responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
-import { createStreamText } from "./stream-text.ts";
+import { createStreamParts } from "./stream-parts.ts";
 
 export interface StreamOptions {
   chunks: Chunks;
@@ -30,7 +30,7 @@ const pieceBytes = 16_384;
 
 export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chunks }: StreamOptions): Stream {
   const { raw } = reply;
-  const text = createStreamText();
+  const parts = createStreamParts();
   let begun = false;
   let blocked = false;
   let ended = false;
@@ -69,8 +69,11 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     if (!blocked) flush();
   };
   const pump = (): void => {
-    const ready = blocked ? "" : text.next();
-    if (ready !== "") write(chunks.text(ready));
+    if (blocked) return;
+    const { text, calls } = parts.next();
+    if (text === "" && calls.length === 0) return;
+    begin();
+    write((text === "" ? "" : chunks.text(text)) + (calls.length === 0 ? "" : chunks.calls(calls)));
   };
   const drained = (): void => {
     blocked = false;
@@ -96,18 +99,14 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
   return {
     hasBegun: () => begun,
     delta(delta) {
-      text.take(delta);
-      if (blocked) return;
-      const ready = text.next();
-      if (ready === "") return;
-      begin();
-      write(chunks.text(ready));
+      parts.take(delta);
+      pump();
     },
     finish(response) {
-      const rest = text.rest(response.text);
+      const rest = parts.rest(response);
       begin(responseHeaders(response));
       if (rest === null) end(chunks.error(changed));
-      else end((rest === "" ? "" : chunks.text(rest)) + chunks.end(response));
+      else end((rest.text === "" ? "" : chunks.text(rest.text)) + chunks.end(response, rest.calls));
     },
     fail: (error) => end(chunks.error(error)),
     close,

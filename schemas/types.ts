@@ -264,7 +264,18 @@ export interface Delta {
   /** Counts from 0 within the attempt. */
   index: number;
   text: string;
+  calls: CallPiece[];
   createdAt: number;
+}
+
+/** A piece of a call of a tool: the first one of a call has its id and its name. */
+export interface CallPiece {
+  /** Of the call within the answer, from 0. */
+  index: number;
+  id: string | null;
+  type: string | null;
+  name: string | null;
+  arguments: string;
 }
 
 /** Put once, named by requests, linked ever after. */

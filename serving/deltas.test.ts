@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import type { Delta } from "../schemas/types.ts";
 import { coalesce } from "./deltas.ts";
 
 const target = (requestId: string) => ({ requestId, tenant: "acme", partition: 2 });
@@ -68,6 +69,37 @@ describe("pieces of answers", () => {
     a.text("anew", 2);
     await vi.advanceTimersByTimeAsync(30);
     expect(sent[1]).toEqual(["a/2/0:anew"]);
+    vi.useRealTimers();
+  });
+
+  it("of calls go together by call, and count for what may wait", async () => {
+    vi.useFakeTimers();
+    const sent: Delta[] = [];
+    const send = (deltas: readonly Delta[]) => Promise.resolve(void sent.push(...deltas));
+    const pieces = coalesce({ clock: () => 7, mostWaiting: 10, send });
+    const a = pieces.open(target("a"));
+    const none = { id: null, type: null, name: null };
+    const head = { index: 0, id: "c", type: "function", name: "f", arguments: "" };
+    a.text("", 1, [head]);
+    a.text("", 1, [
+      { index: 0, ...none, arguments: "{" },
+      { ...head, index: 1, id: "d" },
+    ]);
+    a.text("x", 1, [{ index: 0, ...none, arguments: "}" }]);
+    await vi.advanceTimersByTimeAsync(30);
+    expect(sent).toMatchObject([
+      {
+        index: 0,
+        text: "x",
+        calls: [
+          { ...head, arguments: "{}" },
+          { ...head, index: 1, id: "d" },
+        ],
+      },
+    ]);
+    a.text("", 1, [{ index: 0, ...none, arguments: "12345678901" }]);
+    await vi.advanceTimersByTimeAsync(30);
+    expect(sent).toHaveLength(1);
     vi.useRealTimers();
   });
 });

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "../operators/call/call.ts";
 import type { Topic } from "../schemas/records.ts";
-import type { Delta } from "../schemas/types.ts";
+import type { CallPiece, Delta } from "../schemas/types.ts";
 import { followPartitionCount } from "./partition-count.ts";
 import type { SessionOf } from "./session.ts";
 
@@ -24,8 +24,15 @@ interface OpenAnswer extends DeltaTarget {
   attempt: number;
   index: number;
   text: string;
+  /** By their index. */
+  calls: Map<number, CallPiece>;
+  /** Characters of both. */
+  length: number;
   lost: boolean;
 }
+
+/** Nothing of an answer waits. */
+const empty = () => ({ text: "", calls: new Map<number, CallPiece>(), length: 0 });
 
 /** Gathers pieces over everyMs, and sends them while no other send is under way. */
 export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: CoalescedOptions) {
@@ -38,13 +45,10 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
     unschedule = undefined;
     if (sending || waiting.size === 0) return;
     const createdAt = clock();
-    const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text }) => ({
-      ...{ requestId, tenant, partition, attempt, index, text, createdAt },
+    const deltas = [...waiting].map(({ requestId, tenant, partition, attempt, index, text, calls }) => ({
+      ...{ requestId, tenant, partition, attempt, index, text, calls: [...calls.values()], createdAt },
     }));
-    for (const one of waiting) {
-      one.text = "";
-      one.index++;
-    }
+    for (const one of waiting) Object.assign(one, empty(), { index: one.index + 1 });
     waiting.clear();
     sending = true;
     sentAt = performance.now();
@@ -72,13 +76,20 @@ export function coalesce({ send, clock, everyMs = 25, mostWaiting = 65_536 }: Co
 
   return {
     open(target: DeltaTarget): DeltaSink {
-      const one: OpenAnswer = { ...target, attempt: 0, index: 0, text: "", lost: false };
+      const one: OpenAnswer = { ...target, attempt: 0, index: 0, ...empty(), lost: false };
       return {
-        text(text, attempt) {
-          if (attempt !== one.attempt) Object.assign(one, { attempt, index: 0, text: "", lost: false });
-          if (one.lost || text === "") return;
+        text(text, attempt, calls = []) {
+          if (attempt !== one.attempt) Object.assign(one, { attempt, index: 0, ...empty(), lost: false });
+          if (one.lost || (text === "" && calls.length === 0)) return;
           one.text += text;
-          one.lost = one.text.length > mostWaiting;
+          one.length += text.length;
+          for (const piece of calls) {
+            const before = one.calls.get(piece.index);
+            if (before === undefined) one.calls.set(piece.index, { ...piece });
+            else before.arguments += piece.arguments;
+            one.length += (piece.id?.length ?? 0) + (piece.name?.length ?? 0) + piece.arguments.length;
+          }
+          one.lost = one.length > mostWaiting;
           if (one.lost) waiting.delete(one);
           else waiting.add(one);
           schedule();

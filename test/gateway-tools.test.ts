@@ -89,6 +89,35 @@ describe("tools", () => {
     ).toEqual(calls(`Rome by ${arm}`));
   });
 
+  test("come while the model still speaks, and each piece once", async () => {
+    const city = "wait for Pisa";
+    const stream = client.chat.completions.stream({ model: "tools", tools, messages: user(city) });
+    const said = [0, 1].map(() => ({ id: "", name: "", arguments: "" }));
+    let whileHeld = 0;
+    let isHeld = true;
+    for await (const { choices } of stream)
+      for (const { index, id, function: called } of choices[0]?.delta.tool_calls ?? []) {
+        const call = said[index];
+        if (call === undefined) throw new Error(`there is no call ${index}`);
+        call.id += id ?? "";
+        call.name += called?.name ?? "";
+        call.arguments += called?.arguments ?? "";
+        if (!isHeld) continue;
+        whileHeld++;
+        if (said[1]?.arguments.startsWith('{"city"') !== true) continue;
+        isHeld = false;
+        model.goOn();
+      }
+    const whole = JSON.stringify({ city });
+    expect(said).toEqual([
+      { id: "call_0", name: "weather", arguments: whole },
+      { id: "call_1", name: "time", arguments: whole },
+    ]);
+    expect([isHeld, whileHeld > 0]).toEqual([false, true]);
+    const { choices } = await stream.finalChatCompletion();
+    expect(choices[0]?.message.tool_calls).toMatchObject(calls(city));
+  });
+
   test("are run by the client's own loop of calls and results", async () => {
     const runner = client.chat.completions.runTools({
       ...{ model: "auto", messages: user("Bonn") },

@@ -4,8 +4,10 @@ import type OpenAI from "openai";
 import type { ChatCompletionCreateParamsBase, ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { z } from "zod";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
+import type { CallPiece } from "../../schemas/types.ts";
 import type { ArmRequest } from "../arm.ts";
 import { chatMessages, type ChatMessage } from "../messages.ts";
+import { createCallPieces } from "./call-pieces.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
 import { createExtra } from "./extra.ts";
 
@@ -51,6 +53,9 @@ export interface CallOptions {
   extra: boolean;
 }
 
+/** A piece of the text, "" for none, and pieces of calls of tools. */
+type OnPiece = (text: string, calls: readonly CallPiece[]) => void;
+
 type Body = Omit<ChatCompletionCreateParamsBase, "stream" | "stream_options">;
 
 // No model writes this much; an endpoint that does would fill the memory.
@@ -93,15 +98,15 @@ export async function callOnce(
   client: OpenAI,
   body: Body,
   options: CallOptions & { stream: boolean },
-  onText?: (text: string) => void,
+  onPiece?: OnPiece,
 ): Promise<Completion> {
   const { stream, extra, ...sent } = options;
-  if (stream) return streamed(client, body, { ...sent, extra }, onText);
+  if (stream) return streamed(client, body, { ...sent, extra }, onPiece);
   const completion = parsed(await client.chat.completions.create({ ...body, stream: false }, sent));
   const choice = completion.choices[0];
   if (choice?.message === undefined) throw new NotACompletion();
   const text = choice.message.content ?? choice.message.refusal ?? "";
-  onText?.(text);
+  onPiece?.(text, []);
   const rest = createExtra();
   if (extra) rest.add(choice.message, choice.logprobs ?? null);
   return {
@@ -118,13 +123,14 @@ async function streamed(
   client: OpenAI,
   body: Body,
   { extra, ...options }: CallOptions,
-  onText?: (text: string) => void,
+  onPiece?: OnPiece,
 ): Promise<Completion> {
   const stream = await client.chat.completions.create(
     { ...body, stream: true, stream_options: { include_usage: true } },
     options,
   );
   const rest = createExtra();
+  const callPieces = createCallPieces();
   const answer: Completion = {
     text: "",
     extra: null,
@@ -145,8 +151,9 @@ async function streamed(
       if (text !== "") {
         answer.firstTokenAt ??= performance.now();
         answer.text += text;
-        onText?.(text);
       }
+      const calls = extra ? callPieces(choice?.delta?.["tool_calls"]) : [];
+      if (text !== "" || calls.length > 0) onPiece?.(text, calls);
       if (extra && choice !== undefined) rest.add(choice.delta ?? {}, choice.logprobs ?? null);
       answer.finishReason = choice?.finish_reason ?? answer.finishReason;
       if (answer.text.length + rest.length() > longestAnswer) throw new NotACompletion();

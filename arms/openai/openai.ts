@@ -5,15 +5,13 @@ import { setTimeout as sleepFor } from "node:timers/promises";
 import OpenAI from "openai";
 import type { Logger } from "pino";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
-import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
+import type { Arm, ArmAnswer, ArmFailure, ArmRequest, ArmResult, OnText } from "../arm.ts";
 import { backoffMs } from "./backoff.ts";
 import { createCalls, endedFailure } from "../calls.ts";
 import { answerCost, estimatedTokens } from "../cost.ts";
 import { callOnce, completionBody, type Completion } from "./call.ts";
 import { type Problem, problemOf } from "./errors.ts";
 import { createRateLimit } from "./rate.ts";
-
-type OnText = (text: string, attempt: number) => void;
 
 export interface OpenAiArmDependencies {
   log: Logger;
@@ -86,8 +84,8 @@ export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArm
       if (turn !== null) return turn;
       queueMs ??= performance.now() - started;
       const result = await timed(ending, (signal) =>
-        callOnce(client, body, { ...options, ...(headers && { headers: headers() }), signal }, (text) =>
-          onText?.(text, attempt),
+        callOnce(client, body, { ...options, ...(headers && { headers: headers() }), signal }, (text, pieces) =>
+          onText?.(text, attempt, pieces),
         ),
       );
       if ("text" in result) return answerOf(request, result, { attempts: attempt, queueMs, started });

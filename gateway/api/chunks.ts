@@ -1,5 +1,5 @@
 // A chat completion in chunks, as OpenAI streams it: server-sent events.
-import type { Response } from "../../schemas/types.ts";
+import type { CallPiece, Response } from "../../schemas/types.ts";
 import { errorBody, type ApiError } from "../errors.ts";
 import { completionId, extraOf, finishReasonOf, ownFields, usageOf } from "./response.ts";
 
@@ -16,7 +16,10 @@ export interface ChunksOf {
 export interface Chunks {
   begin(): string;
   text(content: string): string;
-  end(response: Response): string;
+  /** Pieces of calls of tools; "" where the format has none. */
+  calls(pieces: readonly CallPiece[]): string;
+  /** `calls`: what is left of them to send, as chunks have it. */
+  end(response: Response, calls: readonly object[]): string;
   error(error: ApiError): string;
   heartbeat: string;
 }
@@ -31,9 +34,10 @@ export function createChunks({ requestId, model, created, includeUsage }: Chunks
   return {
     begin: (): string => chunk({ role: "assistant", content: "", refusal: null }, null),
     text: (content: string): string => chunk({ content }, null),
-    end: (response: Response): string =>
+    calls: (pieces) => chunk({ tool_calls: pieces.map(callDelta) }, null),
+    end: (response, calls): string =>
       [
-        ...extraChunks(response).map(({ delta, logprobs }) =>
+        ...extraChunks(response, calls).map(({ delta, logprobs }) =>
           event({ ...base, choices: [{ index: 0, delta, logprobs, finish_reason: null }], ...usage }),
         ),
         chunk({}, finishReasonOf(response), { precedent: ownFields(response) }),
@@ -45,13 +49,18 @@ export function createChunks({ requestId, model, created, includeUsage }: Chunks
   };
 }
 
-/** Calls of tools and the like come whole, when the answer is final. */
-function extraChunks(response: Response): { delta: object; logprobs: unknown }[] {
+/** As OpenAI has it: what is said of a call once, then its arguments alone. */
+const callDelta = ({ index, id, type, name, arguments: piece }: CallPiece): object => ({
+  index,
+  ...(id !== null && { id }),
+  ...(type !== null && { type }),
+  function: { ...(name !== null && { name }), arguments: piece },
+});
+
+/** What is left of the calls of tools, and what comes whole, when the answer is final. */
+function extraChunks(response: Response, calls: readonly object[]): { delta: object; logprobs: unknown }[] {
   const { message, logprobs } = extraOf(response);
-  if (Object.keys(message).length === 0 && logprobs === null) return [];
-  const calls = message["tool_calls"];
-  const indexed = Array.isArray(calls)
-    ? { tool_calls: calls.map((call: unknown, index) => ({ index, ...(call as object) })) }
-    : {};
-  return [{ delta: { ...message, ...indexed }, logprobs }];
+  const { tool_calls: _sent, ...others } = message;
+  const delta = { ...others, ...(calls.length > 0 && { tool_calls: calls }) };
+  return Object.keys(delta).length === 0 && logprobs === null ? [] : [{ delta, logprobs }];
 }

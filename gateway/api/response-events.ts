@@ -18,6 +18,8 @@ export function createResponseEvents(of: ResponseOf): Chunks {
         event("response.content_part.added", { ...place, part: textPart("") }),
       ].join(""),
     text: (delta) => event("response.output_text.delta", { ...place, delta, logprobs: [] }),
+    // Tools are refused at this address (responses.ts).
+    calls: () => "",
     end(response: Response) {
       const finished = finishedResponse(response, of);
       const item = messageItem(of.requestId, finished.status, [textPart(response.text)]);

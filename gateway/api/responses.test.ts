@@ -62,7 +62,7 @@ describe("a response", () => {
 
   it("is streamed in numbered events whose deltas are its text", () => {
     const events = createResponseEvents(of);
-    const text = events.begin() + events.text("ls ") + events.text("-a") + events.end(aResponse());
+    const text = events.begin() + events.text("ls ") + events.text("-a") + events.end(aResponse(), []);
     const read = [...text.matchAll(/^event: (.*)\ndata: (.*)\n\n/gm)].map(([, name, data = ""]) => ({
       name,
       ...(JSON.parse(data) as { type: string; sequence_number: number; delta?: string }),

@@ -87,7 +87,15 @@ describe("tokens a minute", () => {
     const gone = new ApiError({ status: 499, code: "client_closed", message: "x" });
     const read: string[] = [];
     const stream = limits.within((_request, { onDelta }) => {
-      onDelta?.({ requestId: "r", tenant: "default", attempt: 1, index: 0, text: "word ".repeat(1_400), createdAt: 0 });
+      onDelta?.({
+        requestId: "r",
+        tenant: "default",
+        attempt: 1,
+        index: 0,
+        text: "word ".repeat(1_400),
+        calls: [],
+        createdAt: 0,
+      });
       return Promise.reject(gone);
     });
     await expect(stream(request, { ...options, onDelta: ({ text }) => read.push(text) })).rejects.toBe(gone);

@@ -59,6 +59,7 @@ export function createKeyLimits(
         let read = 0;
         const counted = (delta: Delta): void => {
           read += estimateTokens(delta.text);
+          for (const call of delta.calls) read += estimateTokens(call.arguments);
           onDelta?.(delta);
         };
         try {

@@ -5,6 +5,7 @@
 // commits it with the work that was taken. It never retries: that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
+import type { CallPiece } from "../../schemas/types.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
@@ -28,7 +29,7 @@ export interface DeltaTarget {
 }
 /** Takes the pieces of one answer as the arm gives them. Best effort; never throws. */
 export interface DeltaSink {
-  text(text: string, attempt: number): void;
+  text(text: string, attempt: number, calls?: readonly CallPiece[]): void;
   /** The call is over: its response says all. */
   end(): void;
 }
@@ -78,7 +79,9 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       isAnswer && request.deltas && partition !== undefined ? deltas?.({ requestId, tenant, partition }) : undefined;
     // A reader starts over with every attempt: those of arms that failed before count, too.
     const before = failedArms(work).reduce((sum, { attempts }) => sum + attempts, 0);
-    const onText = sink && ((text: string, attempt: number) => sink.text(text, attempt + before));
+    const onText =
+      sink &&
+      ((text: string, attempt: number, calls?: readonly CallPiece[]) => sink.text(text, attempt + before, calls));
     const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, signal);
     const result = await (
       watch?.isCancelled() === true

@@ -1,6 +1,7 @@
 // A model behind an OpenAI endpoint on the loopback that knows tools, formats, images and log
 // probabilities, for tests: it calls the tool that it is given, answers its result, and says what
-// else it was asked. It streams calls in pieces, as OpenAI does.
+// else it was asked. It streams calls in pieces, as OpenAI does; asked to wait, it holds back the
+// last of them until it is let go on.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -8,6 +9,8 @@ export interface ToolsModel {
   baseUrl: string;
   /** Bodies of all calls so far. */
   received(): readonly Call[];
+  /** Ends the streams that wait. */
+  goOn(): void;
   stop(): Promise<void>;
 }
 
@@ -24,6 +27,7 @@ const base = { id: "x", object: "chat.completion", created: 1, model: "tools-1" 
 
 export async function startToolsModel(): Promise<ToolsModel> {
   const received: Call[] = [];
+  const held: (() => void)[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
@@ -39,10 +43,17 @@ export async function startToolsModel(): Promise<ToolsModel> {
       }
       response.writeHead(200, { "content-type": "text/event-stream" });
       const event = (value: object): void => void response.write(`data: ${JSON.stringify({ ...base, ...value })}\n\n`);
-      for (const delta of deltasOf(message)) event({ choices: [{ index: 0, delta, logprobs, finish_reason: null }] });
-      event({ choices: [{ index: 0, delta: {}, finish_reason }] });
-      event({ choices: [], usage });
-      response.end("data: [DONE]\n\n");
+      const deltas = deltasOf(message);
+      const say = (delta?: object): void => event({ choices: [{ index: 0, delta, logprobs, finish_reason: null }] });
+      for (const delta of deltas.slice(0, -1)) say(delta);
+      const end = (): void => {
+        say(deltas.at(-1));
+        event({ choices: [{ index: 0, delta: {}, finish_reason }] });
+        event({ choices: [], usage });
+        response.end("data: [DONE]\n\n");
+      };
+      if (String(call.messages.at(-1)?.content).startsWith("wait")) held.push(end);
+      else end();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -50,6 +61,9 @@ export async function startToolsModel(): Promise<ToolsModel> {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     received: () => received,
+    goOn() {
+      for (const end of held.splice(0)) end();
+    },
     async stop() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

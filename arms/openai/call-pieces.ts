@@ -1,0 +1,50 @@
+// The calls of tools in a stream, for readers who want them as they come. Only what comes in the
+// form that OpenAI uses is passed on: calls numbered from 0 without a gap, each with its id and its
+// name at first and pieces of its arguments behind. From the first piece in another form on nothing
+// more is; the complete answer has it all (extra.ts). Linear in what comes.
+import { z } from "zod";
+import type { CallPiece } from "../../schemas/types.ts";
+
+const pieceSchema = z.object({
+  index: z.number().int().nonnegative(),
+  id: z.string().nullish(),
+  type: z.string().nullish(),
+  function: z.object({ name: z.string().nullish(), arguments: z.string().nullish() }),
+});
+
+/** Takes tool_calls of a chunk, and gives what of it is passed on. */
+export function createCallPieces(): (toolCalls: unknown) => CallPiece[] {
+  const heads: { id: string; type: string | null; name: string }[] = [];
+  let usual = true;
+
+  const take = (value: unknown): CallPiece | null => {
+    const read = pieceSchema.safeParse(value);
+    if (!read.success || read.data.index > heads.length) return null;
+    const { index, id, type, function: called } = read.data;
+    const text = called.arguments ?? "";
+    const head = heads[index];
+    if (head === undefined) {
+      if (!id || !called.name) return null;
+      const first = { id, type: type ?? null, name: called.name };
+      heads.push(first);
+      return { index, ...first, arguments: text };
+    }
+    // Some endpoints say them again with every piece.
+    const isSame = [
+      [id, head.id],
+      [type, head.type],
+      [called.name, head.name],
+    ].every(([again, said]) => !again || again === said);
+    return isSame ? { index, id: null, type: null, name: null, arguments: text } : null;
+  };
+
+  return (toolCalls) => {
+    const pieces: CallPiece[] = [];
+    for (const one of Array.isArray(toolCalls) ? (toolCalls as unknown[]) : []) {
+      const piece = usual ? take(one) : null;
+      if (piece === null) usual = false;
+      else if (piece.id !== null || piece.arguments !== "") pieces.push(piece);
+    }
+    return pieces;
+  };
+}
