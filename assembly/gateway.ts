@@ -32,6 +32,7 @@ import { addResponses } from "../gateway/routes/responses.ts";
 import { createSend } from "../gateway/send.ts";
 import { createServer, listen } from "../gateway/server.ts";
 import { addTracing } from "../gateway/tracing.ts";
+import { createUnsent } from "../gateway/unsent.ts";
 import { createWaiting } from "../gateway/waiting.ts";
 import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { gateway } from "../pipelines/gateway.ts";
@@ -57,7 +58,7 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
-  const { maxBodyBytes, maxOpen, acceptMs, slowReaderMs } = config.gateway;
+  const { maxBodyBytes, maxOpen, acceptMs, slowReaderMs, heartbeatMs, maxUnsentBytes } = config.gateway;
   const log = session.log.child({ stage: gateway.name });
   const clock = Date.now;
   const waiting = createWaiting();
@@ -98,7 +99,15 @@ export async function startGateway(
     ...{ waiting, places, send, codec, topic: topic("requests"), limits: config.limits, cancel, clock },
     replyPartition: replies.next,
   });
-  const server = createServer({ maxBodyBytes, slowReaderMs, log });
+  const metrics = createGatewayMetrics(session.metrics);
+  const unsent = createUnsent({
+    maxBytes: maxUnsentBytes,
+    onCut(bytes) {
+      metrics.cut();
+      log.warn({ bytes, maxUnsentBytes }, "a slow reader is disconnected: all together have left too much unread");
+    },
+  });
+  const server = createServer({ maxBodyBytes, slowReaderMs, unsent, log });
   const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
   const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: clock });
   const access = createAccess(keys);
@@ -106,13 +115,12 @@ export async function startGateway(
   const callerOf = addAccess(server, {
     ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) },
   });
-  const metrics = createGatewayMetrics(session.metrics);
-  metrics.holds(places.open);
+  metrics.holds(places.open, unsent.total);
   addMetrics(server, metrics);
   const spanOf = addTracing(server, session.tracing);
   // Slow readers of answered streams hold connections, too.
   server.server.maxConnections = 2 * maxOpen + 64;
-  const answering = { callerOf, spanOf, ask, arms, streams: config.gateway, clock, tokens };
+  const answering = { callerOf, spanOf, ask, arms, clock, tokens, streams: { heartbeatMs, slowReaderMs, unsent } };
   addChat(server, answering);
   addResponses(server, answering);
   addEmbeddings(server, { callerOf, embedder: embedder.open, places });

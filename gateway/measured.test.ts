@@ -15,7 +15,10 @@ test("answers, refusals and clients that leave are counted by route, and are spa
   const registry = new Registry();
   const server = createServer({ maxBodyBytes: 100, slowReaderMs: 1_000, log: pino({ level: "silent" }) });
   const metrics = createGatewayMetrics(registry);
-  metrics.holds(() => 3);
+  metrics.holds(
+    () => 3,
+    () => 5,
+  );
   addMetrics(server, metrics);
   const tracing = testTracing();
   addTracing(server, tracing);
@@ -54,6 +57,7 @@ test("answers, refusals and clients that leave are counted by route, and are spa
   ]);
   expect(lines).toContain('precedent_gateway_seconds_count{route="/v1/models/:id"} 2');
   expect(lines).toContain("precedent_gateway_open 3");
+  expect(lines).toContain("precedent_gateway_unsent_bytes 5");
 
   const outcomes = (await tracing.ended()).map(({ name, attributes }) => [
     name,

@@ -5,11 +5,14 @@ import fastify, { type FastifyError, type FastifyInstance, type FastifyReply } f
 import type { Logger } from "pino";
 import { ApiError, errorBody, errorHeaders } from "./errors.ts";
 import { parseJson } from "./json.ts";
+import type { Unsent } from "./unsent.ts";
 
 export interface ServerOptions {
   maxBodyBytes: number;
   /** A client that takes nothing of its answer for so long is disconnected. */
   slowReaderMs: number;
+  /** Absent: what all answers hold together has no bound. */
+  unsent?: Unsent;
   log: Logger;
 }
 
@@ -23,7 +26,7 @@ const idleMs = 75_000;
  */
 const backlog = 4_096;
 
-export function createServer({ maxBodyBytes, slowReaderMs, log }: ServerOptions): FastifyInstance {
+export function createServer({ maxBodyBytes, slowReaderMs, unsent, log }: ServerOptions): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: maxBodyBytes,
@@ -50,6 +53,7 @@ export function createServer({ maxBodyBytes, slowReaderMs, log }: ServerOptions)
   // Before fastify's own listener, which may answer at once.
   server.server.prependListener("request", (_request, response) => {
     disconnectWhenStuck(response, slowReaderMs);
+    if (unsent !== undefined) countUnsent(response, unsent);
   });
   server.setErrorHandler((error: FastifyError | ApiError, { method, routeOptions }, reply) => {
     sendError(
@@ -82,6 +86,12 @@ function disconnectWhenStuck(response: ServerResponse, slowReaderMs: number): vo
   response.once("prefinish", () => response.setTimeout(slowReaderMs));
   // Before Node's own listener, which sets the time that a connection may be idle.
   response.prependOnceListener("finish", () => response.setTimeout(0));
+}
+
+/** Of an answer that is sent at once; a stream counts for itself until its end (stream.ts). */
+function countUnsent(response: ServerResponse, unsent: Unsent): void {
+  response.once("prefinish", () => unsent.holds(response, response.writableLength));
+  for (const over of ["finish", "close"]) response.once(over, () => unsent.holds(response, 0));
 }
 
 function sendError(reply: FastifyReply, error: ApiError): void {

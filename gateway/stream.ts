@@ -8,11 +8,14 @@ import type { Chunks } from "./api/chunks.ts";
 import { responseHeaders } from "./api/response.ts";
 import { ApiError } from "./errors.ts";
 import { createStreamParts } from "./stream-parts.ts";
+import type { Unsent } from "./unsent.ts";
 
 export interface StreamOptions {
   chunks: Chunks;
   heartbeatMs: number;
   slowReaderMs: number;
+  /** Absent: what all streams hold together has no bound. */
+  unsent?: Unsent;
 }
 
 export interface Stream {
@@ -28,7 +31,10 @@ export interface Stream {
 /** Written at a time, so that a slow reader's progress shows. */
 const pieceBytes = 16_384;
 
-export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chunks }: StreamOptions): Stream {
+export function openStream(
+  reply: FastifyReply,
+  { heartbeatMs, slowReaderMs, chunks, unsent: all }: StreamOptions,
+): Stream {
   const { raw } = reply;
   const parts = createStreamParts();
   let begun = false;
@@ -36,6 +42,10 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
   let ended = false;
   let unsent = Buffer.alloc(0);
   let slow: NodeJS.Timeout | undefined;
+  /** Characters that came while the socket was full. */
+  let behind = 0;
+  /** What a socket takes that is not full counts for nothing: no event tells when it has gone. */
+  const hold = (): void => all?.holds(raw, blocked || ended ? unsent.length + raw.writableLength + behind : 0);
 
   const begin = (headers: Record<string, string> = {}): void => {
     if (begun) return;
@@ -67,9 +77,11 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     const bytes = Buffer.from(data);
     unsent = unsent.length === 0 ? bytes : Buffer.concat([unsent, bytes]);
     if (!blocked) flush();
+    hold();
   };
   const pump = (): void => {
     if (blocked) return;
+    behind = 0;
     const { text, calls } = parts.next();
     if (text === "" && calls.length === 0) return;
     begin();
@@ -81,6 +93,7 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     slow = undefined;
     flush();
     if (!ended) pump();
+    hold();
   };
   const heartbeat = setInterval(() => {
     begin();
@@ -100,11 +113,16 @@ export function openStream(reply: FastifyReply, { heartbeatMs, slowReaderMs, chu
     hasBegun: () => begun,
     delta(delta) {
       parts.take(delta);
-      pump();
+      if (blocked) {
+        for (const { arguments: piece } of delta.calls) behind += piece.length;
+        behind += delta.text.length;
+        hold();
+      } else pump();
     },
     finish(response) {
       const rest = parts.rest(response);
       begin(responseHeaders(response));
+      behind = 0;
       if (rest === null) end(chunks.error(changed));
       else end((rest.text === "" ? "" : chunks.text(rest.text)) + chunks.end(response, rest.calls));
     },

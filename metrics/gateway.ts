@@ -4,8 +4,10 @@ import { Counter, Gauge, Histogram } from "prom-client";
 import { oncePerRegistry } from "./instruments.ts";
 
 export interface GatewayMetrics {
-  /** Says how many requests wait for their answer, from now on. */
-  holds(open: () => number): void;
+  /** Says how many requests wait for their answer, and what is unsent of others, from now on. */
+  holds(open: () => number, unsentBytes: () => number): void;
+  /** A slow reader was disconnected, for all of them together held too much. */
+  cut(): void;
   /** status: of HTTP, or "gone" for a client that left before its answer was whole. */
   answered(route: string, status: number | "gone", ms: number): void;
 }
@@ -17,6 +19,7 @@ const secondsBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics => {
   const registers = [registry];
   let waiting = (): number => 0;
+  let unsent = (): number => 0;
   const answers = new Counter({
     name: "precedent_gateway_answers_total",
     help: "Requests of the API by route and HTTP status; gone: the client left before its answer was whole.",
@@ -38,10 +41,25 @@ export const createGatewayMetrics = oncePerRegistry((registry): GatewayMetrics =
       this.set(waiting());
     },
   });
-  return {
-    holds(open) {
-      waiting = open;
+  new Gauge({
+    name: "precedent_gateway_unsent_bytes",
+    help: "Of answers that readers have not taken yet, of all connections together (gateway.maxUnsentBytes).",
+    registers,
+    collect() {
+      this.set(unsent());
     },
+  });
+  const cuts = new Counter({
+    name: "precedent_gateway_cut_readers_total",
+    help: "Slow readers disconnected because all together left more than gateway.maxUnsentBytes unread.",
+    registers,
+  });
+  return {
+    holds(open, unsentBytes) {
+      waiting = open;
+      unsent = unsentBytes;
+    },
+    cut: () => cuts.inc(),
     answered(route, status, ms) {
       answers.inc({ route, status: String(status) });
       seconds.observe({ route }, ms / 1_000);

@@ -23,6 +23,15 @@ export const gateway = z.strictObject({
   /** A client that takes nothing of its answer, streamed or not, for so long is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
   /**
+   * Of answers that clients have not taken, of all connections together; beyond it those that leave
+   * most are disconnected.
+   */
+  maxUnsentBytes: z
+    .number()
+    .int()
+    .min(16 * 1_048_576)
+    .default(256 * 1_048_576),
+  /**
    * Signs the tokens by which people without an API key give feedback on their answer. The same for
    * all gateways; write ${VARIABLE}. Absent: answers have no token.
    */

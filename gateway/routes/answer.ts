@@ -11,7 +11,7 @@ import { closed } from "../closed.ts";
 import { ApiError, errorOfResponse } from "../errors.ts";
 import type { FeedbackTokens } from "../feedback-token.ts";
 import { requestIdFor } from "../idempotency.ts";
-import { openStream } from "../stream.ts";
+import { openStream, type StreamOptions } from "../stream.ts";
 import type { SpanOf } from "../tracing.ts";
 
 export interface AnswerDependencies {
@@ -20,7 +20,7 @@ export interface AnswerDependencies {
   spanOf?: SpanOf;
   ask: Ask;
   arms: () => readonly NamedArm[];
-  streams: { heartbeatMs: number; slowReaderMs: number };
+  streams: Omit<StreamOptions, "chunks">;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Absent: answers come without a token for feedback. */
