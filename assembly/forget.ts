@@ -1,12 +1,13 @@
 // precedent forget, wired: the tables as they are named here, and the files beside topics and
-// tables: caches of keys and values, pools of examples, replays of logs.
+// tables: caches of keys and values, pools of examples, copies of documents, replays of logs.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { localTable, onCluster } from "../connections/clickhouse/render.ts";
+import { discardDocuments, holdDocumentsOf, isInUse } from "../connections/documents/left-behind.ts";
 import { formatsIn, openDisk } from "../connections/kv/disk.ts";
 import { discardPool, erasedFrom } from "../store/examples/erased.ts";
 import { forget, type ForgetOptions, type ForgetReport } from "../serving/forget/forget.ts";
-import type { ForgetFiles, Place } from "../serving/forget/files.ts";
+import type { ForgetFiles, HeldPlace } from "../serving/forget/files.ts";
 import { filesWith } from "../serving/forget/search-files.ts";
 import { databaseOf } from "../serving/log-replay/names.ts";
 import type { Scope } from "../serving/forget/subject.ts";
@@ -30,9 +31,12 @@ export async function runForget(
   });
 }
 
+const pagesOfPool = "free pages and vectors; until its process starts again after that time";
+const pagesOfDocuments = "free pages; until its process stops, or starts again where it is killed";
+
 function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
   const { folder } = config.stack;
-  const [caches, pools] = [join(folder, "kv"), join(folder, "pools")];
+  const [caches, pools, documents] = [join(folder, "kv"), join(folder, "pools"), join(folder, "documents")];
   let cachesRemoved = false;
 
   /** Which request a cache came from is not kept: all go, and are made again when needed. */
@@ -90,7 +94,7 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
   }
 
   return {
-    folders: [caches, pools, join(folder, "replays")],
+    folders: [caches, pools, documents, join(folder, "replays")],
     async remove(subject, poolsFrom, onProgress) {
       onProgress("removing caches, pools and replays");
       const removed = await removeCaches();
@@ -99,21 +103,33 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
       let gone = 0;
       for (const pool of await poolFolders())
         if ((await filesWith(pool, subject)).length > 0 && (await discardPool(pool, poolsFrom)) === "gone") gone++;
-      return { caches: removed, replays, pools: gone };
+      let leftBehind = 0;
+      for (const name of await namesIn(documents))
+        if ((await discardDocuments(join(documents, name))) === "gone") leftBehind++;
+      return { caches: removed, replays, pools: gone, leftBehind };
     },
     async search(subject) {
       const found = (await replaysWith((id, lane) => databaseOf(config, id, lane))).map((id) => ({
         place: `replay ${id}`,
         count: 1,
       }));
-      const marked: (Place & { from: number })[] = [];
+      const held: HeldPlace[] = [];
       for (const pool of await poolFolders()) {
         const place = { place: `pool ${pool}`, count: (await filesWith(pool, subject)).length };
         const from = await erasedFrom(pool);
-        if (from !== undefined) marked.push({ ...place, from });
+        if (from !== undefined) held.push({ ...place, until: from, why: pagesOfPool });
         else if (place.count > 0) found.push(place);
       }
-      return { found, pools: marked };
+      const { wholeTenant } = subject;
+      // A user's documents are not told apart: they go with their tenant alone.
+      for (const name of await namesIn(documents)) {
+        const copy = join(documents, name);
+        if (wholeTenant === null || !(await holdDocumentsOf(copy, wholeTenant))) continue;
+        const place = { place: `documents ${copy}`, count: 1 };
+        if (await isInUse(copy)) held.push({ ...place, until: null, why: pagesOfDocuments });
+        else found.push(place);
+      }
+      return { found, held };
     },
   };
 }

@@ -80,6 +80,7 @@ function describe({ erasure, requests, removed, searched, found, remains }: Forg
   const others = [
     ...[`${removed.examples} examples`, `${removed.answers} kept answers`, `${removed.documents} documents`],
     ...[`${removed.caches} caches of keys and values`, `${removed.pools} pools`],
+    `${removed.leftBehind} copies of documents that killed processes left behind`,
     ...removed.replays.map((id) => `replay ${id}`),
   ];
   const places = found.map(({ place, count }) => [place, count]);

@@ -27,7 +27,7 @@ export const modules = [
     name: "store",
     about: "the examples that a process holds (texts, ledger, snapshots) and their vector indexes (FAISS, exact)",
     imports: ["schemas", "algorithms", "connections"],
-    only: { connections: ["port", "errors", "process/identity", "process/lock", "worker/rpc"] },
+    only: { connections: ["port", "errors", "process/folder", "worker/rpc"] },
   },
   {
     name: "arms",

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -50,7 +50,8 @@ it("never gives a tenant another's document, however their names are put togethe
 it("begins empty, whatever lies there", async () => {
   const first = await openDocuments(join(folder, "a"));
   await first.apply([put(document("t", "one"))]);
-  const second = await openDocuments(join(folder, "a"));
+  await cp(join(folder, "a"), join(folder, "b"), { recursive: true });
+  const second = await openDocuments(join(folder, "b"));
   expect(second.get("t", "one")).toBeUndefined();
   await Promise.all([first.close(), second.close()]);
 });

@@ -2,18 +2,23 @@
 // of the topic: it is emptied at the start (a document whose tombstone was compacted away must not
 // come back) and may lose its last writes in a crash.
 import { createHash } from "node:crypto";
-import { mkdir, rm } from "node:fs/promises";
+import { rmdir } from "node:fs/promises";
 import { open } from "lmdb";
 import { commitFailure, withoutBatches } from "../lmdb/errors.ts";
+import { emptyFolder, takeFolder } from "../process/folder.ts";
 import { documentKey, type DocumentTable, type HeldDocument } from "./port.ts";
 
 /** LMDB's keys are short; ids need not be. */
 const short = (key: string): string => createHash("sha256").update(key).digest("base64");
 
-/** `folder` is this process's own, and emptied. */
+/** `folder` is this process's own, and emptied; throws when another living process has it. */
 export async function openDocuments(folder: string): Promise<DocumentTable> {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
+  const owner = await takeFolder(folder, "documents");
+  if (owner.heldBy !== undefined)
+    throw new Error(
+      `the documents in ${folder} are held by process ${owner.heldBy}: end it, or give this one another folder`,
+    );
+  await emptyFolder(folder);
   const database = open<HeldDocument, string>({ ...withoutBatches, path: folder, noSync: true });
   return {
     get(tenant, id) {
@@ -33,7 +38,10 @@ export async function openDocuments(folder: string): Promise<DocumentTable> {
     size: () => database.getCount(),
     async close() {
       await database.close();
-      await rm(folder, { recursive: true, force: true });
+      await emptyFolder(folder);
+      await owner.giveBack();
+      // Not where somebody has taken it since.
+      await rmdir(folder).catch(() => undefined);
     },
   };
 }

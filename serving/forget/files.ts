@@ -9,6 +9,8 @@ export interface FilesFound {
   replays: string[];
   /** Pools of examples of no running process. */
   pools: number;
+  /** Folders of documents that killed processes left behind. */
+  leftBehind: number;
 }
 
 export interface Place {
@@ -16,11 +18,17 @@ export interface Place {
   count: number;
 }
 
+/** What leaves with the process that has it open. */
+export interface HeldPlace extends Place {
+  /** Milliseconds since the epoch; null: nobody can say. */
+  until: number | null;
+  why: string;
+}
+
 export interface ForgetFiles {
   /** What is searched. */
   folders: string[];
   /** poolsFrom: when the topic of the examples holds nothing of it any more. */
   remove: (subject: Subject, poolsFrom: number, onProgress: (what: string) => void) => Promise<FilesFound>;
-  /** pools: marked; the first start after their time empties them. */
-  search: (subject: Subject) => Promise<{ found: Place[]; pools: (Place & { from: number })[] }>;
+  search: (subject: Subject) => Promise<{ found: Place[]; held: HeldPlace[] }>;
 }

@@ -13,7 +13,7 @@ import type { Session } from "../session.ts";
 import { createSubject, type Scope } from "./subject.ts";
 import { createForgetTables, searchedTables } from "./tables.ts";
 import { createForgetTopics, type TopicFinding } from "./topics.ts";
-import type { FilesFound, ForgetFiles } from "./files.ts";
+import type { FilesFound, ForgetFiles, HeldPlace } from "./files.ts";
 
 export interface ForgetDependencies {
   session: Pick<Session, "kafka" | "codec" | "topic" | "config"> & { clickhouse: ClickHouse };
@@ -85,12 +85,12 @@ export async function forget(
   const erasure = randomUUID();
   const report: ForgetReport = {
     ...{ scope, erasure: dryRun ? null : erasure, requests: subject.requests.size, underWay: 0 },
-    removed: { rows: {}, answers: 0, examples: 0, documents: 0, caches: 0, replays: [], pools: 0 },
+    removed: { rows: {}, answers: 0, examples: 0, documents: 0, caches: 0, replays: [], pools: 0, leftBehind: 0 },
     searched: { tables: searchedTables, topics: inTopics.topics.map(({ topic }) => topic), folders: files.folders },
     ...{ found: [], remains: [] },
   };
   const noted = new Set<string>();
-  let pools: Awaited<ReturnType<ForgetFiles["search"]>>["pools"] = [];
+  let held: HeldPlace[] = [];
   const removed = report.removed;
 
   async function note(hashes: readonly string[]): Promise<void> {
@@ -121,6 +121,7 @@ export async function forget(
     removed.caches += gone.caches;
     removed.replays.push(...gone.replays);
     removed.pools += gone.pools;
+    removed.leftBehind += gone.leftBehind;
     for (const [name, count] of Object.entries(await tables.count(subject)))
       if (count > 0) removed.rows[name] = (removed.rows[name] ?? 0) + count;
     await tables.delete(subject, (name) => onProgress(`deleting from ${name}`));
@@ -135,7 +136,7 @@ export async function forget(
 
   if (dryRun) {
     report.found = await everywhere(inTopics);
-    report.remains = remaining(inTopics.topics, began, true, pools);
+    report.remains = remaining(inTopics.topics, began, true, held);
     return report;
   }
   let found = report.underWay === 0 ? inTopics : await look();
@@ -148,7 +149,7 @@ export async function forget(
     clean = report.found.length === 0 ? clean + 1 : 0;
   }
   report.requests = subject.requests.size;
-  report.remains = remaining(found.topics, clock(), false, pools);
+  report.remains = remaining(found.topics, clock(), false, held);
   return report;
 
   /** What is still there, and what leaves with the process that has it open. */
@@ -160,7 +161,7 @@ export async function forget(
     }));
     const live = read.map(({ topic, live: count }) => ({ place: `topic ${topic}`, count }));
     const inFiles = await files.search(subject);
-    pools = inFiles.pools;
+    held = inFiles.held;
     return [...rows, ...live, ...inFiles.found].filter(({ count }) => count > 0);
   }
 }
@@ -170,7 +171,7 @@ function remaining(
   topics: readonly TopicFinding[],
   now: number,
   isDry: boolean,
-  pools: readonly { place: string; count: number; from: number }[],
+  places: readonly HeldPlace[],
 ): Remaining[] {
   const at = (ms: number): string => new Date(ms).toISOString();
   const logs = topics
@@ -199,10 +200,7 @@ function remaining(
     until: at(now + oldPartsMs),
     why: "ClickHouse removes them",
   };
-  const held = pools.map(({ place, count, from }): Remaining => {
-    const why = "free pages and vectors; until its process starts again after that time";
-    return { place, count, until: at(from), why };
-  });
+  const held = places.map((one): Remaining => ({ ...one, until: one.until === null ? null : at(one.until) }));
   return isDry ? logs : [...logs, ...held, parts];
 }
 

@@ -3,20 +3,16 @@
 // folder goes. That helps for good only when the topic is compacted: until then a pool that is
 // made anew reads what was removed again. A mark in the folder says from when on that is so; the
 // first start after that begins anew.
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Logger } from "pino";
+import { emptyFolder } from "../../connections/process/folder.ts";
 import { takeFolder } from "./owner.ts";
 import { PoolError } from "./port.ts";
 
 const mark = "erased";
-/** Who has the folder, and how often it was tried to be opened. */
-const stays = /^(owner|opening)/;
-
-async function empty(folder: string): Promise<void> {
-  const entries = (await readdir(folder)).filter((name) => !stays.test(name) && name !== mark);
-  for (const name of entries) await rm(join(folder, name), { recursive: true, force: true });
-}
+/** How often it was tried to be opened stays, too. */
+const empty = (folder: string): Promise<void> => emptyFolder(folder, (name) => name === "opening" || name === mark);
 
 /** By the folder's owner, before it opens anything there. now: milliseconds since the epoch. */
 export async function beginAnewIfErased(folder: string, now: number, log: Pick<Logger, "info">): Promise<void> {

@@ -1,0 +1,55 @@
+// Folders of documents as an erasure meets them: that of a process which was killed goes, for
+// nobody reads it any more; that of one which runs is looked through for a tenant's name, since LMDB
+// leaves bytes of removed documents in its free pages. Linear in the files' size.
+import { createReadStream } from "node:fs";
+import { readdir, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { emptyUnowned } from "../process/folder.ts";
+import { readHolder } from "../process/lock.ts";
+
+/** Removes the folder of a process that is dead; "in use": it lives, and nothing was done. */
+export async function discardDocuments(folder: string): Promise<"gone" | "in use"> {
+  const { heldBy } = await emptyUnowned(folder);
+  if (heldBy !== undefined) return "in use";
+  // Not where somebody has taken it since.
+  await rmdir(folder).catch(() => undefined);
+  return "gone";
+}
+
+/** By a living process. */
+export const isInUse = async (folder: string): Promise<boolean> =>
+  (await readHolder(join(folder, "owner"))) !== undefined;
+
+/** Whether files of the folder hold a document of the tenant, in pages that are free as well. */
+export async function holdDocumentsOf(folder: string, tenant: string): Promise<boolean> {
+  const needles = needlesOf(tenant);
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => []))
+    if (entry.isFile() && (await holds(join(folder, entry.name), needles))) return true;
+  return false;
+}
+
+/**
+ * A name as MessagePack writes it: its length is in the byte before it, so that a name that begins
+ * with this one is not taken for it.
+ */
+function needlesOf(tenant: string): Buffer[] {
+  const name = Buffer.from(tenant);
+  const before = [name.length % 256, ...(name.length < 32 ? [0xa0 + name.length] : [])];
+  return before.map((byte) => Buffer.concat([Buffer.from([byte]), name]));
+}
+
+/** A file that goes meanwhile holds nothing. */
+async function holds(file: string, needles: readonly Buffer[]): Promise<boolean> {
+  let before = Buffer.alloc(0);
+  const overlap = Math.max(...needles.map(({ length }) => length));
+  try {
+    for await (const piece of createReadStream(file, { highWaterMark: 1_048_576 }) as AsyncIterable<Buffer>) {
+      const bytes = Buffer.concat([before, piece]);
+      if (needles.some((needle) => bytes.includes(needle))) return true;
+      before = bytes.subarray(-overlap);
+    }
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
+  }
+  return false;
+}
