@@ -1,6 +1,6 @@
 // Folders of documents as an erasure meets them: that of a process which was killed goes, for
-// nobody reads it any more; that of one which runs is looked through for a tenant's name, since LMDB
-// leaves bytes of removed documents in its free pages. Linear in the files' size.
+// nobody reads it any more; that of one which runs is looked through for a tenant's name, since
+// LMDB leaves bytes of removed documents in its free pages. Linear in the files' size.
 import { createReadStream } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
