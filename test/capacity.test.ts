@@ -150,7 +150,9 @@ beforeAll(async () => {
   await clickhouse.insert(
     "responses",
     responses.flatMap((one, i) =>
-      rowsOf.responses(one, place("t.responses", i, one.createdAt)).flatMap(({ rows }) => rows),
+      rowsOf
+        .responses(one, place("t.responses", i, one.createdAt))
+        .flatMap(({ table, rows }) => (table === "responses" ? rows : [])),
     ),
   );
   const decisions = answers.map(({ arm, at }, i) =>
