@@ -3,7 +3,8 @@
 // judged twice when the process is killed.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Request } from "../schemas/types.ts";
+import { feedbackIdOf } from "../operators/judge/feedback-id.ts";
+import type { Feedback, Request } from "../schemas/types.ts";
 import { requestOf, startSystem, type TestSystem } from "./support/system.ts";
 import { startUpstream, type Upstream } from "./support/upstream.ts";
 import { createWorkers, type Workers } from "./support/workers.ts";
@@ -55,6 +56,25 @@ const asking = (more: Partial<Request> = {}): Partial<Request> => ({
 const judgedOf = async (): Promise<string[]> =>
   (await rows("SELECT request_id AS id FROM judgements FINAL ORDER BY id")).map(({ id }) => String(id));
 
+/** As a process does that is killed behind the feedback, before the judgement. */
+async function leaveBehind(requestId: string): Promise<void> {
+  const [pair] = await rows(`SELECT tenant, arm AS other_arm FROM alternatives WHERE request_id = '${requestId}'`);
+  const { tenant, other_arm } = pair as { tenant: string; other_arm: string };
+  const [judge, value] = ["judge@judge", other_arm === "second" ? -3 : 3];
+  const feedback: Feedback = {
+    id: feedbackIdOf({ request_id: requestId, tenant, other_arm, judge }),
+    ...{ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author: judge },
+    ...{ against: other_arm, text: null, withdraws: null, comment: null, createdAt: Date.now() },
+  };
+  const { kafka, codec, topic } = system.session;
+  const producer = kafka.plainProducer();
+  await producer.send([{ topic: topic("feedback"), key: requestId, value: codec.encode("feedback", feedback) }]);
+  await producer.close();
+  await system.eventually("its row", async () =>
+    (await rows("SELECT 1 FROM feedback")).length > 0 ? true : undefined,
+  );
+}
+
 test("without a word of a user the policy moves to the better arm, and nothing is judged twice", async () => {
   const wanted = Array.from({ length: 30 }, (_, i) => `pair-${String(i).padStart(2, "0")}`);
   await system.produce(wanted.map((id) => requestOf(`question ${id}`, { id, ...asking() })));
@@ -70,6 +90,7 @@ test("without a word of a user the policy moves to the better arm, and nothing i
     return row?.["n"] === wanted.length + 2 ? true : undefined;
   });
 
+  await leaveBehind(wanted[0]!);
   judge.behave("hold");
   await workers.start("learn", "one");
   await system.eventually("a verdict under way", () => Promise.resolve(judge.asked.length > 0 ? true : undefined));

@@ -2,12 +2,11 @@
 // compare both, and says what becomes of it: comparison feedback of the source judge, whose id
 // follows from the request and the judge, and the row by which it is not judged again. Rejects only
 // when the signal is aborted.
-import { createHash } from "node:crypto";
 import type { Arm } from "../../arms/arm.ts";
-import { requestKey } from "../../algorithms/identity.ts";
 import type { Compared, Comparison } from "../../algorithms/comparison.ts";
 import type { Feedback, Message } from "../../schemas/types.ts";
 import { templates, type TemplateName } from "../templates.ts";
+import { feedbackIdOf } from "./feedback-id.ts";
 import type { Judgement, Unrated } from "./unrated.ts";
 
 export interface ReferenceArm {
@@ -85,12 +84,12 @@ export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
   };
 }
 
-function feedbackOf({ request_id: requestId, tenant, other_arm: against, judge, judged_at }: Judgement, value: number) {
-  const key = `${requestKey(tenant, requestId)} ${judge} ${against}`;
+function feedbackOf(judgement: Judgement, value: number): Feedback {
+  const { request_id: requestId, tenant, other_arm: against, judge: author, judged_at: createdAt } = judgement;
   return {
-    id: `judge-${createHash("sha256").update(key).digest("hex").slice(0, 32)}`,
-    ...({ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author: judge } as const),
-    ...{ against, text: null, withdraws: null, comment: null, createdAt: judged_at },
+    id: feedbackIdOf(judgement),
+    ...{ requestId, tenant, kind: "comparison", value, range: null, source: "judge", author },
+    ...{ against, text: null, withdraws: null, comment: null, createdAt },
   };
 }
 

@@ -6,6 +6,7 @@ import { fairAgenda } from "../../algorithms/fair-agenda.ts";
 import { erasedRequestSql } from "../../algorithms/erasure.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
+import { ofJudge } from "./feedback-id.ts";
 
 export interface Unrated {
   requestId: string;
@@ -62,7 +63,10 @@ const longest = { answer: 16_000, conversation: 32_000 };
 
 const same = (one: string, other: string): string =>
   `${one}.request_id = ${other}.request_id AND ${one}.tenant = ${other}.tenant`;
-const unjudged = `(request_id, tenant) NOT IN (SELECT request_id, tenant FROM feedback)
+// The judge's own feedback without its judgement is of a process that was killed between the two.
+const unjudged = `(request_id, tenant) NOT IN (
+      SELECT request_id, tenant FROM feedback WHERE NOT (source = 'judge' AND startsWith(feedback_id, '${ofJudge}'))
+    )
     AND (request_id, tenant) NOT IN (SELECT request_id, tenant FROM judgements)`;
 const drawn = `
   created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
