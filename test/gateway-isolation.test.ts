@@ -82,7 +82,7 @@ interface Tenant {
   key: string;
   /** Newest last. */
   ids: string[];
-  tokens: string[];
+  tokens: { token: string; id: string }[];
 }
 const all: Tenant[] = [];
 
@@ -146,7 +146,7 @@ test(`${steps} steps of ${tenants.length} tenants: nothing crosses`, { timeout: 
     });
     const [id, token] = [headers.get("x-precedent-request-id"), headers.get("x-precedent-feedback-token")];
     if (id !== null) ids.push(id);
-    if (token !== null) tokens.push(token);
+    if (id !== null && token !== null) tokens.push({ token, id });
   }
 
   async function step(): Promise<void> {
@@ -162,8 +162,10 @@ test(`${steps} steps of ${tenants.length} tenants: nothing crosses`, { timeout: 
       if (status === 200 && !isOwn) throw new Error(`${tenants[who]} reads ${id}`);
     } else if (kind === "feedback") await send(who, kind, { method: "POST", path: "/v1/feedback", key, body: said });
     else if (kind === "byToken") {
-      const token = own.tokens.at(-1 - pick(4)) ?? "pft-none.none";
-      await send(who, kind, { method: "POST", path: "/v1/feedback", key: token, body: said });
+      // Half of them of the token's own response: of any other it says nothing.
+      const { token, id: of } = own.tokens.at(-1 - pick(4)) ?? { token: "pft-none.none", id };
+      const body = pick(2) === 0 ? { ...said, request_id: of } : said;
+      await send(who, kind, { method: "POST", path: "/v1/feedback", key: token, body });
     } else if (kind === "cancel") await send(who, kind, { method: "POST", path: `/v1/requests/${id}/cancel`, key });
     else if (kind === "embed") {
       const body = { model: "auto", input: [markOf(who)] };
