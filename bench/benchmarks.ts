@@ -4,6 +4,7 @@
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  budget: async () => (await import("./budget/budget.ts")).budget,
   cache: async () => (await import("./cache/cache.ts")).cache,
   eviction: async () => (await import("./eviction/eviction.ts")).eviction,
   faults: async () => (await import("./faults/faults.ts")).faults,

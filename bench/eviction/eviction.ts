@@ -15,7 +15,8 @@ import { dataFolder } from "../support/data-file.ts";
 import { readLines, shuffled } from "../support/samples.ts";
 import { mean, median, significant } from "../support/statistics.ts";
 import { drawHours, sizesOf } from "./pool.ts";
-import { policies, type Candidate, type PolicyName } from "./policies.ts";
+import type { Candidate } from "../support/simulated-pool.ts";
+import { policies, type PolicyName } from "./policies.ts";
 import { play } from "./play.ts";
 
 export const eviction: Benchmark = { name: "eviction", about: "which examples are worth their bytes", run };

@@ -4,15 +4,7 @@ import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
 import { knapsack } from "../../algorithms/knapsack.ts";
 import type { Random } from "../../algorithms/random.ts";
 import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
-
-export interface Candidate {
-  bytes: number;
-  /** As curate values it: faded credit, and quality as a prior that fades likewise. */
-  value: number;
-  /** Requests, since it came. */
-  lastUse: number;
-  uses: number;
-}
+import type { Candidate } from "../support/simulated-pool.ts";
 
 /** Indexes of those that stay. */
 export type Policy = (candidates: readonly Candidate[], capacity: number, random: Random) => number[];

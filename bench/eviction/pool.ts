@@ -3,13 +3,7 @@
 // the same hours.
 import { exampleBytes } from "../../algorithms/example-bytes.ts";
 import type { Random } from "../../algorithms/random.ts";
-
-/** What an example is without what happens to it. */
-export interface Item {
-  bytes: number;
-  /** Its own, [0.5, 1]: the prior, and how often a use of it succeeds. */
-  quality: number;
-}
+import type { Item } from "../support/simulated-pool.ts";
 
 /** A request that the example fits best. */
 export interface Use {
