@@ -1,7 +1,7 @@
 // The pass of learn over the split of bytes, where the configuration wants it learnt.
 import { createMemoryWorth } from "../operators/aggregate/memory.ts";
 import { createPublishBudget, splitInForce } from "../operators/publish/publish-budget.ts";
-import { stepOf } from "../operators/solve/budget.ts";
+import { measuredMs, stepOf } from "../operators/solve/budget.ts";
 import { fixedSplit } from "../config/sections/memory.ts";
 import { learnBudget } from "../pipelines/learn.ts";
 import { BUDGET } from "../policies/budget.ts";
@@ -16,6 +16,7 @@ export function budgetPass({ session, policies: all, metrics, log }: Learning): 
     clickhouse: session.clickhouse,
     costs: () => new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
     offloadQuality: curate.evict.offloadQuality,
+    windowMs: measuredMs(memory.everyMs),
     clock,
   });
   const pass = learnBudget.bind({

@@ -60,7 +60,7 @@ function run(context: BenchContext): Promise<Measured> {
 
 async function measure(context: BenchContext, clickhouse: ClickHouse): Promise<Measured> {
   const { quick, signal, checkpoints } = context;
-  const size = quick ? { pairs: 300, hours: 30, seeds: 1 } : { pairs: 1_300, hours: 96, seeds: 3 };
+  const size = quick ? { pairs: 300, hours: 30, seeds: 1 } : { pairs: 500, hours: 72, seeds: 2 };
   const pairs = (await realPairs()).slice(0, size.pairs);
   const settings = Object.entries(mixes).flatMap(([mix, of]) =>
     Object.entries(totals).map(([total, share]) => ({ name: `${mix} ${total}`, mix: of, share })),

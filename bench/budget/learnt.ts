@@ -1,7 +1,7 @@
-// The learnt split: every simulated hour stands in ClickHouse as record would have written it, the
-// worth of bytes is asked of it by the statements that learn uses, and the split moves by its rules.
+// The learnt split: every simulated hour stands in ClickHouse as record would have written it. The
+// worth of bytes is asked of it by the statements of learn, and the split moves by its rules.
 import { createMemoryWorth } from "../../operators/aggregate/memory.ts";
-import { createSplit, stepOf, type SplitRules } from "../../operators/solve/budget.ts";
+import { createSplit, measuredMs, stepOf, type SplitRules } from "../../operators/solve/budget.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
 import { costs, type Answered, type Ended } from "./play.ts";
@@ -26,7 +26,10 @@ export async function createLearntSplit(
   for (const table of tables) await clickhouse.command(`TRUNCATE TABLE ${table}`);
   let now = began;
   const clock = (): number => now;
-  const worthOf = createMemoryWorth({ clickhouse, costs: () => new Map(Object.entries(costs)), offloadQuality, clock });
+  const worthOf = createMemoryWorth({
+    ...{ clickhouse, costs: () => new Map(Object.entries(costs)), offloadQuality, clock },
+    windowMs: measuredMs(hourMs),
+  });
   const move = createSplit({ rules });
 
   return async function next(hour, ended, split) {
@@ -40,7 +43,10 @@ export async function createLearntSplit(
       if (some.length > 0) await clickhouse.insert(table, some);
     }
     const examples = [
-      ...ended.came.map((item) => ({ ...example(item), bytes: questions[item]!.bytes, kafka_timestamp: iso(from) })),
+      ...ended.came.map((item) => ({
+        ...{ ...example(item), bytes: questions[item]!.bytes, quality: questions[item]!.quality },
+        ...{ created_at: iso(from), kafka_timestamp: iso(from) },
+      })),
       ...ended.left.map((item) => ({ ...example(item), deleted: true, kafka_timestamp: iso(now) })),
     ];
     if (examples.length > 0) await clickhouse.insert("examples", examples);
@@ -57,7 +63,7 @@ export async function createLearntSplit(
       requests: [{ ...common, domain, messages: [{ role: "user", content: pair.request }] }],
       decisions: [{ ...common, domain, arm: arm ?? "", source, cache_key: key }],
       responses: [{ ...common, status: "ok", text: pair.response, source, arm }],
-      // An example that did not help was shown to the small arm, whose bad answer was then replaced.
+      // One that did not help was shown to the small arm, whose bad answer was then replaced.
       example_uses: shown ? [{ ...used, arm: "small" }] : [],
       rewards: shown ? [{ request_id: id, tenant, reward: asked.succeeds ? 1 : 0, weight: 1, newest_at: at }] : [],
     };

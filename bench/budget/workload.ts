@@ -34,7 +34,7 @@ export interface Workload {
   hours: Asked[][];
 }
 
-/** Shares of repeats at the beginning and at the end; they change over, hour by hour, in the middle third. */
+/** Shares of repeats, first and last; in the middle third they change over, hour by hour. */
 export interface Mix {
   from: number;
   to: number;

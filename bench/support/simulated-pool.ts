@@ -1,5 +1,5 @@
-// A simulated pool of examples as curate keeps it: offload credit that fades by the hour, quality as
-// a prior that fades likewise, and eviction for room by a policy, which leaves examples in their
+// A simulated pool of examples as curate keeps it: offload credit that fades by the hour, quality
+// as a prior that fades likewise, and eviction for room by a policy, which leaves examples in their
 // hour of grace alone. Nothing here asks a clock; hours are passed in.
 import { creditRetention } from "../../algorithms/gain.ts";
 
@@ -80,7 +80,9 @@ export function createSimulatedPool({ items, choose, onChoice }: SimulatedPoolOp
   return {
     has: (item) => held.has(item),
     bytes: () => bytes,
-    arrive: () => void requests++,
+    arrive() {
+      requests++;
+    },
     admit(item, hour) {
       const { bytes: weight, quality } = items[item]!;
       held.set(item, { item, bytes: weight, value: quality, lastUse: requests, uses: 0, cameAt: hour, credit: 0 });

@@ -1,12 +1,15 @@
 // What the bytes for kept answers and for examples are worth at the margin: what a step more would
 // have saved lately, and what a step less would have cost, both in costs of answers (1: one of the
-// most expensive arm), faded by the hour as credit is. Aggregated by ClickHouse; rejects as the
-// port does.
+// most expensive arm). Aggregated by ClickHouse; rejects as the port does.
+//
+// Out of sample: what has its place by what was known before a cut is worth what it did after it.
+// Ranked by what it is then measured by, the margin would always seem worthless.
 //
 // Answers: whoever asks again asks for an answer that could have been kept, whether it was or not.
-// The best set of so many bytes holds the keys of most repeats and cost for their bytes. Examples:
-// offloads that each made possible, by what they saved; of those that were evicted nothing is
-// known, so a full pool gains by a step what it would lose by one.
+// A kept answer is one less that examples are needed for: where both could have served, their bytes
+// are free for other examples. Examples: offloads that each made possible, by what they saved; of
+// those that were evicted nothing is known, so a full pool gains by a step what it would lose by
+// one.
 import { creditRetention } from "../../algorithms/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
@@ -19,6 +22,8 @@ export interface MemoryDependencies {
   costs: () => ReadonlyMap<string, number>;
   /** A use by a cheaper arm counts as an offload from this quality on. */
   offloadQuality: number;
+  /** From the cut to now; less than a day. */
+  windowMs: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -28,28 +33,38 @@ const dayMs = 86_400_000;
 const overheadBytes = 1_024;
 /** A pool is kept a little below its budget (operators/evict). */
 const fullFrom = 0.9;
+/** What a key asked once is worth beside its repeats: most are never asked again. */
+const onceCounts = 0.05;
 
 const age = "toUnixTimestamp64Milli(created_at)";
 
-/** Of (id, bytes, value): what lies just beyond, and within, the most valuable so many bytes. */
+/**
+ * Of (id, bytes, value, worth): in order of the value before the cut for their bytes, what those
+ * just beyond, and just within, so many bytes were worth after it.
+ */
 const margins = (items: string): string => `
   SELECT
-    sumIf(value, upto > {budget:UInt64} AND upto <= {budget:UInt64} + {step:UInt64}) AS gain,
-    sumIf(value, upto > {edge:UInt64} - {step:UInt64} AND upto <= {edge:UInt64}) AS loss
+    sumIf(worth, upto > {budget:UInt64} AND upto <= {budget:UInt64} + {step:UInt64}) AS gain,
+    sumIf(worth, upto > {edge:UInt64} - {step:UInt64} AND upto <= {edge:UInt64}) AS loss
   FROM (
-    SELECT value, sum(bytes) OVER (ORDER BY value / bytes DESC, id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS upto
+    SELECT worth, sum(bytes) OVER (ORDER BY value / bytes DESC, id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS upto
     FROM (${items})
   )`;
 
+const before = (at = "created_at"): string => `${at} < fromUnixTimestamp64Milli({cut:Int64}, 'UTC')`;
+
 const answers = `
-  SELECT concat(asked.domain, '/', asked.key) AS id, asked.repeats * asked.cost AS value,
+  SELECT concat(asked.domain, '/', asked.key) AS id, asked.value * asked.cost AS value, asked.after * asked.cost AS worth,
     toUInt64(${overheadBytes} + response.bytes + request.bytes) AS bytes
   FROM (
-    SELECT domain, cache_key AS key, sum(${faded(age)}) - min(${faded(age)}) AS repeats,
-      avgIf(${costOfArm("arm")}, source != 'cache') AS cost, anyIf((request_id, tenant), source != 'cache') AS made
+    SELECT domain, cache_key AS key, avgIf(${costOfArm("arm")}, source != 'cache') AS cost,
+      sumIf(${faded(age)}, ${before()}) AS asks,
+      asks - minIf(${faded(age)}, ${before()}) + ${onceCounts} * asks AS value,
+      countIf(NOT ${before()}) AS after,
+      anyIf((request_id, tenant), source != 'cache') AS made
     FROM decisions FINAL
     WHERE cache_key != '' AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-    GROUP BY domain, cache_key HAVING count() > 1 AND countIf(source != 'cache') > 0
+    GROUP BY domain, cache_key HAVING countIf(${before()}) > 0 AND countIf(source != 'cache') > 0
   ) AS asked
   GLOBAL INNER JOIN (
     SELECT (request_id, tenant) AS made, max(length(text)) AS bytes FROM responses
@@ -60,17 +75,45 @@ const answers = `
     WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') GROUP BY request_id, tenant
   ) AS request ON request.made = asked.made`;
 
-const examples = `
-  SELECT example.id AS id, ifNull(offload.sum, 0) AS value, greatest(example.bytes, 1) AS bytes
-  FROM (SELECT example_id AS id, bytes FROM examples FINAL WHERE NOT deleted) AS example
-  GLOBAL LEFT JOIN (${offloads(`(${costOfArm("source.source_arm")} - used.arm_cost)`)}
-  ) AS offload ON offload.id = example.id`;
+const saved = `(${costOfArm("source.source_arm")} - used.arm_cost)`;
 
-export function createMemoryWorth({ clickhouse, costs, offloadQuality, clock }: MemoryDependencies) {
+const examples = `
+  SELECT example.id AS id, ifNull(past.sum, 0) + ${faded("toUnixTimestamp64Milli(example.created_at)")} * example.quality AS value,
+    ifNull(recent.sum, 0) AS worth, greatest(example.bytes, 1) AS bytes
+  FROM (SELECT example_id AS id, bytes, quality, created_at FROM examples FINAL WHERE NOT deleted) AS example
+  GLOBAL LEFT JOIN (${offloads(`${saved} * (${before("used.created_at")})`)}
+  ) AS past ON past.id = example.id
+  GLOBAL LEFT JOIN (${offloads(`${saved} * (NOT ${before("used.created_at")}) / ${faded("toUnixTimestamp64Milli(used.created_at)")}`)}
+  ) AS recent ON recent.id = example.id`;
+
+/**
+ * Of the answers after the cut that examples were shown for, the share that could have been kept:
+ * all of a key but its first.
+ */
+const overlap = `
+  SELECT sum(shown - first) / greatest(sum(shown), 1) AS share
+  FROM (
+    SELECT countIf(with_examples) AS shown, argMin(with_examples, created_at) AS first
+    FROM (
+      SELECT domain, cache_key, created_at, source != 'cache' AND NOT ${before()} AND (request_id, tenant) GLOBAL IN (
+        SELECT request_id, tenant FROM example_uses WHERE NOT ${before()}) AS with_examples
+      FROM decisions FINAL WHERE cache_key != '' AND created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+    )
+    GROUP BY domain, cache_key
+  )`;
+
+export function createMemoryWorth({ clickhouse, costs, offloadQuality, windowMs, clock }: MemoryDependencies) {
   /** step: bytes more or less. */
   return async function memoryWorth(split: BudgetBody, step: number): Promise<MemoryWorth> {
     const now = clock();
-    const common = { now, since: now - dayMs, retention: creditRetention, costs: new Map(costs()), step };
+    const common = {
+      now,
+      cut: now - windowMs,
+      since: now - dayMs,
+      retention: creditRetention,
+      costs: new Map(costs()),
+      step,
+    };
     const ask = async (sql: string, budget: number, edge: number): Promise<MarginalWorth> => {
       const parameters = { ...common, budget, edge: Math.max(edge, step), offloadQuality };
       const [row] = await clickhouse.query<MarginalWorth>(margins(sql), parameters);
@@ -79,10 +122,14 @@ export function createMemoryWorth({ clickhouse, costs, offloadQuality, clock }: 
     const [weight] = await clickhouse.query<{ bytes: number }>(selectPoolBytes);
     const held = Number(weight?.bytes ?? 0);
     const isFull = held >= fullFrom * split.examples;
+    // Or was so before the last step, which it has not filled yet.
+    const fills = held >= fullFrom * (split.examples - step);
     const responses = await ask(answers, split.responses, split.responses);
-    const pool = await ask(examples, split.examples, isFull ? Math.min(held, split.examples) : split.examples);
+    const pool = await ask(examples, split.examples, fills ? Math.min(held, split.examples) : split.examples);
+    const [shared] = await clickhouse.query<{ share: number }>(overlap, common);
+    const freed = pool.loss * (shared?.share ?? 0);
     return {
-      responses,
+      responses: { gain: responses.gain + freed, loss: responses.loss + freed },
       examples: { gain: isFull ? Math.max(pool.gain, pool.loss) : 0, loss: pool.loss },
     };
   };

@@ -13,6 +13,12 @@ export interface SplitRules {
 /** A gain must be so many times the loss: what is measured is noisy. */
 const margin = 1.2;
 
+/** What bytes are worth is measured over so many looks at the split, half a day at most. */
+const looks = 4;
+const mostMs = 43_200_000;
+
+export const measuredMs = (everyMs: number): number => Math.min(looks * everyMs, mostMs);
+
 /** Bytes that move at once. */
 export const stepOf = (split: BudgetBody, rules: SplitRules): number => Math.floor(bytesOfAll(split) * rules.step);
 
