@@ -30,6 +30,7 @@ beforeEach(async () => {
     await sleep(3 * slowReaderMs);
     return "late";
   });
+  server.post("/body", ({ body }) => ({ body: body === undefined ? "none" : body }));
   await server.listen({ port: 0, host: "127.0.0.1" });
   ({ port } = server.server.address() as AddressInfo);
 });
@@ -65,4 +66,12 @@ test("one that waits for its answer is not cut off, also behind another on its c
   const answers = ["/late", "/late", "/long", "/late"].map((path) => asked(path, agent).then((one) => textOf(one)));
   expect((await Promise.all(answers)).map(({ length }) => length)).toEqual([4, 4, long.length, 4]);
   agent.destroy();
+});
+
+test("a body that is named and not sent is none; one that is no JSON is refused", async () => {
+  const post = (payload = "") =>
+    server.inject({ method: "POST", url: "/body", headers: { "content-type": "application/json" }, payload });
+  expect((await post()).json()).toEqual({ body: "none" });
+  expect((await post('{"a":1}')).json()).toEqual({ body: { a: 1 } });
+  expect((await post(" ")).statusCode).toBe(400);
 });
