@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
-import { tenantsOf } from "../config/tenants.ts";
+import { topicOwners } from "../config/tenants.ts";
 import { longestTtlMs } from "../config/sections/cache.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate } from "../connections/clickhouse/migrate.ts";
@@ -61,9 +61,9 @@ export async function openSession(
   const metrics = createMetricsRegistry({ defaults: true });
   // What a replay asks was traced when it was asked.
   const tracing = replay === undefined ? await openTracing(config, { metrics, log }) : undefined;
-  const tenants = tenantsOf(config);
   const prepareArms = async (names: readonly string[]): Promise<void> => {
-    await Promise.all([kafka.ensureTopics({ arms: names, tenants }), codec.register(names, tenants)]);
+    const owners = topicOwners(config, names);
+    await Promise.all([kafka.ensureTopics(owners), codec.register(names, owners)]);
   };
   const close = async (): Promise<void> => {
     await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);

@@ -1,6 +1,6 @@
 // Puts a pipeline on the runtime: group, transactional id and topics follow from its name and the
 // instance.
-import { tenantsOf, tenantWeight } from "../config/tenants.ts";
+import { tenantWeight, topicOwners } from "../config/tenants.ts";
 import type { Kafka, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { BoundPipeline } from "../runtime/pipeline.ts";
 import { createProcessor } from "../runtime/processor.ts";
@@ -29,9 +29,13 @@ type Assembling = SessionOf<object>;
 
 /** Full names: some have a topic an arm or a tenant. */
 const topicsOf = ({ arms, config, topic }: Assembling, name: TopicName): string[] =>
-  ownersOf(name, { arms: arms.configured().map((arm) => arm.name), tenants: tenantsOf(config) }).map((owner) =>
-    topic(name, owner),
-  );
+  ownersOf(
+    name,
+    topicOwners(
+      config,
+      arms.configured().map((arm) => arm.name),
+    ),
+  ).map((owner) => topic(name, owner));
 
 export function assembleStage<N extends TopicName>(session: Assembling, assembly: StageAssembly<N>): Stage {
   const { pipeline, instance, arm, limits, onAdopt, onDropped } = assembly;

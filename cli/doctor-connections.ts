@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../algorithms/errors.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
-import { tenantsOf } from "../config/tenants.ts";
+import { topicOwners } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { readMigrations } from "../connections/clickhouse/migrate.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
@@ -126,9 +126,7 @@ async function inTime(name: string, where: string, look: () => Promise<Omit<Chec
 /** Every topic that this configuration uses, full names. */
 const topicsOf = (config: Config): string[] =>
   ([...Object.keys(schemaOf), "locks"] as (TopicName | "locks")[]).flatMap((topic): string[] =>
-    ownersOf(topic, { arms: armsOf(config), tenants: tenantsOf(config) }).map((owner) =>
-      topicName(config.kafka.prefix, topic, owner),
-    ),
+    ownersOf(topic, topicOwners(config, armsOf(config))).map((owner) => topicName(config.kafka.prefix, topic, owner)),
   );
 
 const counted = (have: number, all: number, what: string): Omit<Check, "name"> =>

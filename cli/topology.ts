@@ -2,7 +2,7 @@
 // from. Inline arms have no work topic in it; where all are inline it has no stage generate. With
 // --acls: what each stage's principal must be allowed, from the same declarations.
 import type { Command } from "commander";
-import { tenantsOf } from "../config/tenants.ts";
+import { topicOwners } from "../config/tenants.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { aclCommands, aclsOf } from "../pipelines/acls.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
@@ -34,12 +34,12 @@ export function addTopology(program: Command, io: Io): void {
       const { arms, kafka } = config;
       const queued = arms.flatMap(({ name, dispatch }) => (dispatch === "queued" ? [name] : []));
       if (options.acls !== true) {
-        io.out(toMermaid(topology, { arms: queued, tenants: tenantsOf(config) }));
+        io.out(toMermaid(topology, topicOwners(config, queued)));
         return;
       }
       const acls = aclsOf(topology, {
         ...{ prefix: kafka.prefix, arms: queued },
-        tenants: Object.entries(config.tenants).map(([name, { principal }]) => ({ name, principal })),
+        tenants: Object.entries(config.tenants).map(([name, tenant]) => ({ name, ...tenant })),
         topic: (name, owner) => topicName(kafka.prefix, name, owner),
         group: (stage, arm) => groupName(kafka.prefix, stage, arm),
         principal: (stage) => principalOf(stage, options.principals),

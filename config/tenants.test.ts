@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigError, parseConfig } from "./load.ts";
-import { tenantsOf } from "./tenants.ts";
+import { streamingTenantsOf, tenantsOf } from "./tenants.ts";
 
 const arms = "arms: [{ name: small, type: llama }]";
 const parse = (text: string) => parseConfig(text, { source: "precedent.yaml", folder: "/etc", environment: {} });
@@ -17,8 +17,14 @@ function problemsIn(tenants: string, more = ""): string {
 describe("tenants", () => {
   it("are none by default, and need no principal", () => {
     expect(tenantsOf(parse(arms))).toEqual([]);
-    const { tenants } = parse(`tenants: { acme: { principal: "User:CN=acme,O=Acme Inc" }, beta_2: {} }\n${arms}`);
-    expect(tenants).toEqual({ acme: { principal: "User:CN=acme,O=Acme Inc" }, beta_2: {} });
+    const config = parse(
+      `tenants: { acme: { principal: "User:CN=acme,O=Acme Inc", deltas: true }, beta_2: {} }\n${arms}`,
+    );
+    expect(config.tenants).toEqual({
+      acme: { principal: "User:CN=acme,O=Acme Inc", deltas: true },
+      beta_2: { deltas: false },
+    });
+    expect([tenantsOf(config), streamingTenantsOf(config)]).toEqual([["acme", "beta_2"], ["acme"]]);
   });
 
   it.each(["a.b", "'a b'", "'-a'", "''", "'a/b'", "'*'", "é", "a".repeat(65)])(

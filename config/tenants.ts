@@ -12,6 +12,15 @@ export const tenantWeight =
 /** Those that have topics of their own. */
 export const tenantsOf = (config: Pick<Config, "tenants">): string[] => Object.keys(config.tenants);
 
+/** Those that have a topic of pieces of their answers. */
+export const streamingTenantsOf = ({ tenants }: Pick<Config, "tenants">): string[] =>
+  Object.keys(tenants).filter((name) => tenants[name]?.deltas === true);
+
+/** Of whom there are topics of their own: of these arms, and of the tenants that are configured. */
+export const topicOwners = (config: Pick<Config, "tenants">, arms: readonly string[]) => ({
+  ...{ arms, tenants: tenantsOf(config), streaming: streamingTenantsOf(config) },
+});
+
 /**
  * A part of names of topics and groups. No dot: where one ends and what follows begins must be
  * plain, and Kafka does not tell `a.b` from `a_b` in its metrics.

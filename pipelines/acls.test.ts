@@ -54,6 +54,21 @@ it("lets a tenant's principal write and read the topics of that tenant alone", (
   ]);
 });
 
+it("has pieces of answers for tenants that ask for them, and for no others", () => {
+  const tenants = [
+    { name: "acme", principal: "User:acme-client", deltas: true },
+    { name: "beta", principal: "User:b" },
+  ];
+  const reads = acls(["small"], tenants).filter(({ principal }) => !principal.startsWith("user-"));
+  expect(texts(reads).filter((acl) => acl.includes("deltas"))).toEqual(["Read topic p.deltas.acme"]);
+  for (const stage of ["plan", "generate"]) {
+    expect(of(stage, ["small"], tenants)).toContain("Write topic p.deltas.*");
+    expect(of(stage, ["small"], [{ name: "beta" }]).filter((acl) => acl.includes("deltas"))).toEqual([
+      "Write topic p.deltas",
+    ]);
+  }
+});
+
 it("has intake and outlet where tenants have topics, for those of all", () => {
   const tenants = [{ name: "acme" }];
   expect(of("intake-requests", ["small"], tenants)).toEqual(

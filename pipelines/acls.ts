@@ -27,8 +27,8 @@ export interface AclNames {
   principal: (stage: string) => string;
   /** Arms that are queued: each has its work topic and its group. */
   arms: readonly string[];
-  /** Those that have topics of their own; principal: with "User:". */
-  tenants: readonly { name: string; principal?: string | undefined }[];
+  /** Those that have topics of their own, with deltas one more; principal: with "User:". */
+  tenants: readonly { name: string; principal?: string | undefined; deltas?: boolean | undefined }[];
 }
 
 const operator = "operator";
@@ -49,16 +49,15 @@ const ofTenants = {
  * groups begin with the name of its topic of responses and a dot, which no other tenant's can.
  */
 function tenantAcls({ topic, tenants }: AclNames): Acl[] {
-  return tenants.flatMap(({ name, principal }): Acl[] => {
+  return tenants.flatMap(({ name, principal, deltas = false }): Acl[] => {
     if (principal === undefined) return [];
     const may = { principal: principal.replace(/^User:/, ""), pattern: "literal" } as const;
-    const on = (operation: keyof typeof ofTenants): Acl[] =>
-      ofTenants[operation].map((one) => ({
-        ...{ ...may, resource: "topic", name: topic(one, name), operations: [operation] },
-      }));
+    const on = (operation: AclOperation, names: readonly TopicName[]): Acl[] =>
+      names.map((one) => ({ ...may, resource: "topic", name: topic(one, name), operations: [operation] }));
     const group = `${topic("tenant-responses", name)}.`;
     return [
-      ...[...on("Write"), ...on("Read")],
+      ...[...on("Write", ofTenants.Write), ...on("Read", ofTenants.Read)],
+      ...(deltas ? on("Read", ["tenant-deltas"]) : []),
       { ...may, resource: "group", name: group, pattern: "prefixed", operations: ["Read"] },
     ];
   });
@@ -74,10 +73,11 @@ function operatorAcls({ prefix, principal }: AclNames): Acl[] {
   ];
 }
 
-function stageAcls(stage: StageDescription, { prefix, topic, group, principal, arms }: AclNames): Acl[] {
+function stageAcls(stage: StageDescription, { prefix, topic, group, principal, arms, tenants }: AclNames): Acl[] {
   const { name, sources, tables, outputs, beside = [] } = stage;
   const full = (store: string): string[] => {
     if (store === "ClickHouse") return [];
+    if (store === "tenant-deltas" && !tenants.some(({ deltas }) => deltas === true)) return [];
     return store === "work" ? arms.map((arm) => topic("work", arm)) : [topic(store as TopicName)];
   };
   const may = { principal: principal(name) };
@@ -90,7 +90,7 @@ function stageAcls(stage: StageDescription, { prefix, topic, group, principal, a
   allow("Read", [...(alone ? [topic("locks")] : sources.flatMap(full)), ...tables.flatMap(full)]);
   allow("Write", [...outputs, ...beside].flatMap(full));
   const followed = tables.flatMap(full);
-  const ofAllTenants = new Set([...sources, ...outputs].filter(isTenantTopic).flatMap(full));
+  const ofAllTenants = new Set([...sources, ...outputs, ...beside].filter(isTenantTopic).flatMap(full));
   const ofArms = sources.includes("work");
   const own = group(name);
   const reverts = stage.serves !== undefined && outputs.includes("policies");

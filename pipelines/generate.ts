@@ -18,7 +18,7 @@ export const generate = pipeline()
       outputs: ["responses", "alternatives", "answers", "work", "dead-letters"],
       // What the arm's caches hold; how its calls end; what linked prefill measured, and which of
       // its policies is chosen; what the arm has said so far.
-      beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas"],
+      beside: ["kv-inventory", "breakers", "prefill-samples", "policies", "deltas", "tenant-deltas"],
     },
     generateContract,
   )

@@ -30,7 +30,7 @@ export const plan = pipeline()
       outputs: ["work", "decisions", "responses", "answers", "dead-letters"],
       // How many calls of inline arms this process has under way, how they end, and what they have
       // said so far.
-      beside: ["inline-calls", "breakers", "deltas"],
+      beside: ["inline-calls", "breakers", "deltas", "tenant-deltas"],
     },
     planContract,
   )

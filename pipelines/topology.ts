@@ -36,7 +36,7 @@ export const isForTenants = ({ sources, outputs }: StageDescription): boolean =>
  */
 export const stagesOf = (
   stages: readonly StageDescription[],
-  { arms, tenants }: TopicOwners,
+  { arms, tenants }: Pick<TopicOwners, "arms" | "tenants">,
 ): readonly StageDescription[] =>
   stages.filter((stage) =>
     stage.sources.includes("work") ? arms.length > 0 : tenants.length > 0 || !isForTenants(stage),
@@ -56,6 +56,7 @@ export function toMermaid(
 ): string {
   const drawn = (store: string): string[] => {
     if (store === "work") return owners.arms.map((arm) => `work.${arm}`);
+    if (store === "tenant-deltas" && owners.streaming.length === 0) return [];
     return [isTenantTopic(store) ? `${tenantTopics[store]}TENANT` : store];
   };
   const id = (name: string): string => name.replace(/[^A-Za-z0-9]/g, "_");

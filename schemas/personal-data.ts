@@ -20,6 +20,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   "tenant-feedback": "request",
   "tenant-responses": "request",
   "tenant-alternatives": "request",
+  "tenant-deltas": "request",
   decisions: "request",
   work: "request",
   observations: "request",

@@ -36,6 +36,7 @@ export interface RecordOf {
   alternatives: Response;
   "tenant-alternatives": Response;
   deltas: Delta;
+  "tenant-deltas": Delta;
   cancels: Cancel;
   feedback: Feedback;
   "tenant-feedback": Feedback;
@@ -72,6 +73,7 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   alternatives: "response",
   "tenant-alternatives": "response",
   deltas: "delta",
+  "tenant-deltas": "delta",
   cancels: "cancel",
   feedback: "feedback",
   "tenant-feedback": "feedback",
@@ -101,6 +103,7 @@ export const tenantTopics = {
   "tenant-feedback": "feedback.",
   "tenant-responses": "responses.",
   "tenant-alternatives": "alternatives.",
+  "tenant-deltas": "deltas.",
 } as const satisfies Partial<Record<TopicName, string>>;
 
 export type TenantTopic = keyof typeof tenantTopics;
@@ -111,11 +114,17 @@ export const isTenantTopic = (topic: string): topic is TenantTopic => Object.has
 export interface TopicOwners {
   arms: readonly string[];
   tenants: readonly string[];
+  /** Those of them that have a topic of pieces of answers, too. */
+  streaming: readonly string[];
 }
 
 /** Whose topics stand for one name: [undefined] where it is one topic. */
-export function ownersOf(topic: TopicName | "locks", { arms, tenants }: TopicOwners): readonly (string | undefined)[] {
+export function ownersOf(
+  topic: TopicName | "locks",
+  { arms, tenants, streaming }: TopicOwners,
+): readonly (string | undefined)[] {
   if (topic === "work") return arms;
+  if (topic === "tenant-deltas") return streaming;
   return isTenantTopic(topic) ? tenants : [undefined];
 }
 

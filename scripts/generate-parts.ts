@@ -4,7 +4,7 @@
 // writes them; the test beside this file fails when one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../config/load.ts";
-import { tenantsOf } from "../config/tenants.ts";
+import { topicOwners } from "../config/tenants.ts";
 import { isForTenants, toMermaid, topology } from "../pipelines/topology.ts";
 import { modules, packages, ports, tests, type Module } from "./import-rules.mjs";
 
@@ -19,11 +19,12 @@ const page = (name: string): string => fileURLToPath(new URL(`../${name}`, impor
 /** Where there is no configuration file, as `precedent topology` draws it there. */
 function flow(): string {
   const { config } = loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) });
-  return toMermaid(topology, { arms: armsOf(config), tenants: tenantsOf(config) });
+  return toMermaid(topology, topicOwners(config, armsOf(config)));
 }
 
 /** What is added to the flow where tenants have topics of their own. */
-const tenantFlow = (): string => toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"] }, topology);
+const tenantFlow = (): string =>
+  toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"], streaming: [] }, topology);
 
 export const generatedParts: readonly GeneratedPart[] = [
   { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },

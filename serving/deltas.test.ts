@@ -1,6 +1,8 @@
+import pino from "pino";
 import { describe, expect, it, vi } from "vitest";
+import { configSchema } from "../config/schema.ts";
 import type { Delta } from "../schemas/types.ts";
-import { coalesce } from "./deltas.ts";
+import { coalesce, publishDeltas } from "./deltas.ts";
 
 const target = (requestId: string) => ({ requestId, tenant: "acme", partition: 2 });
 function setUp() {
@@ -101,5 +103,55 @@ describe("pieces of answers", () => {
     await vi.advanceTimersByTimeAsync(30);
     expect(sent).toHaveLength(1);
     vi.useRealTimers();
+  });
+});
+
+describe("published pieces", () => {
+  /** A topic that is `refused` takes nothing. */
+  async function publish(refused: readonly string[] = []) {
+    const sent: string[] = [];
+    const session = {
+      config: configSchema.parse({
+        arms: [{ name: "a", type: "llama" }],
+        tenants: { acme: { deltas: true }, beta: {} },
+      }),
+      codec: { encode: (_topic: string, { text }: Delta) => Buffer.from(text) },
+      topic: (name: string, owner = "") => `${name} ${owner}`,
+      kafka: {
+        spans: () => Promise.resolve([0, 1, 2, 3]),
+        plainProducer: () => ({
+          send(messages: readonly { topic: string; partition: number; value: Buffer }[]) {
+            for (const { topic, partition, value } of messages) sent.push(`${topic}/${partition}:${String(value)}`);
+            const isRefused = messages.some(({ topic }) => refused.includes(topic));
+            return isRefused ? Promise.reject(new Error("refused")) : Promise.resolve();
+          },
+          close: () => Promise.resolve(),
+        }),
+      },
+    } as unknown as Parameters<typeof publishDeltas>[0];
+    const deltas = await publishDeltas(session, pino({ level: "silent" }));
+    const say = async (tenant: string, text: string): Promise<void> => {
+      const sink = deltas.open({ requestId: text, tenant, partition: 2 });
+      sink.text(text, 1);
+      await vi.waitUntil(() => sent.some((one) => one.endsWith(`:${text}`)));
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    return { sent, say, stop: deltas.stop };
+  }
+
+  it("are copied for the tenant that asks for them, and for no other", async () => {
+    const { sent, say, stop } = await publish();
+    await say("acme", "one");
+    await say("beta", "two");
+    await say("gamma", "three");
+    expect(sent.sort()).toEqual(["deltas /2:one", "deltas /2:three", "deltas /2:two", "tenant-deltas acme/2:one"]);
+    await stop();
+  });
+
+  it("reach the gateways also where the copy is refused", async () => {
+    const { sent, say, stop } = await publish(["tenant-deltas acme"]);
+    for (const text of ["one", "two"]) await say("acme", text);
+    expect(sent.filter((one) => one.startsWith("deltas "))).toEqual(["deltas /2:one", "deltas /2:two"]);
+    await stop();
   });
 });

@@ -1,10 +1,12 @@
-// Publishes what arms have said so far, for readers of streams (topic deltas): the pieces of a
-// moment as one record a request, by a plain producer of its own. Best effort: while the brokers
-// take nothing pieces are dropped, never waited for; the response has them all.
+// Publishes what arms have said so far, for readers of streams (topic deltas, and a copy to the
+// tenant's own topic where it has one): the pieces of a moment as one record a request, by a plain
+// producer of its own. Best effort: while the brokers take nothing pieces are dropped, never waited
+// for; the response has them all.
 import type { Logger } from "pino";
+import { streamingTenantsOf } from "../config/tenants.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "../operators/call/call.ts";
-import type { Topic } from "../schemas/records.ts";
+import type { Topic, TopicName } from "../schemas/records.ts";
 import type { CallPiece, Delta } from "../schemas/types.ts";
 import { followPartitionCount } from "./partition-count.ts";
 import type { SessionOf } from "./session.ts";
@@ -111,29 +113,83 @@ export interface PublishedDeltas {
 
 const nobody: DeltaSink = { text: () => undefined, end: () => undefined };
 
-export async function publishDeltas(
-  { kafka, codec, topic }: Pick<SessionOf<{ outputs: ["deltas"] }>, "kafka" | "codec" | "topic">,
-  log: Logger,
-): Promise<PublishedDeltas> {
-  const partitions = await followPartitionCount(kafka, { topic: topic("deltas"), log });
-  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
-  const pieces = coalesce({
-    clock: Date.now,
-    async send(deltas) {
-      producer ??= kafka.plainProducer();
-      const messages = deltas.map(({ partition, ...delta }): OutgoingMessage<Topic<"deltas">> => ({
-        ...{ topic: topic("deltas"), key: delta.requestId, partition, value: codec.encode("deltas", delta) },
-      }));
-      await producer.send(messages).catch((error: unknown) => log.debug({ err: error }, "pieces are lost"));
-    },
-  });
+type Pieces = Extract<TopicName, "deltas" | "tenant-deltas">;
+type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "codec" | "topic" | "config">;
+
+/** How often the partitions of a tenant's topic are counted: there may be a thousand of them. */
+const countCopiesEveryMs = 60_000;
+
+export async function publishDeltas(session: DeltasSession, log: Logger): Promise<PublishedDeltas> {
+  // Of its own for copies: they hold up no stream of a gateway.
+  const [originals, copies] = [lazyProducer(session), lazyProducer(session)];
+  const all = await openLane(session, { name: "deltas", producer: originals.get, log });
+  const lanes = await Promise.all(
+    streamingTenantsOf(session.config).map(async (owner) => {
+      const more = { owner, everyMs: countCopiesEveryMs };
+      return [owner, await openLane(session, { name: "tenant-deltas", producer: copies.get, log, ...more })] as const;
+    }),
+  );
+  const ofTenants = new Map(lanes);
   return {
-    // Where deltas has fewer partitions than responses, readers wait for the response.
-    open: (target) => (target.partition < partitions.now() ? pieces.open(target) : nobody),
+    open(target) {
+      const sink = all.open(target);
+      const copy = ofTenants.get(target.tenant)?.open(target);
+      return copy === undefined ? sink : both(sink, copy);
+    },
     async stop() {
-      pieces.stop();
-      partitions.stop();
-      await producer?.close();
+      for (const lane of [all, ...ofTenants.values()]) lane.stop();
+      await Promise.all([originals.close(), copies.close()]);
     },
   };
 }
+
+interface LaneOptions {
+  name: Pieces;
+  /** The tenant whose topic it is. */
+  owner?: string;
+  producer: () => Pick<ReturnType<DeltasSession["kafka"]["plainProducer"]>, "send">;
+  everyMs?: number;
+  log: Logger;
+}
+
+/** The pieces of one topic: one that takes none costs the others nothing. */
+async function openLane({ kafka, codec, topic }: DeltasSession, { name, owner, producer, log, ...more }: LaneOptions) {
+  const full = topic(name, owner);
+  const partitions = await followPartitionCount(kafka, { topic: full, log, ...more });
+  const pieces = coalesce({
+    clock: Date.now,
+    async send(deltas) {
+      const messages = deltas.map(({ partition, ...delta }): OutgoingMessage<Topic<Pieces>> => ({
+        ...{ topic: full, key: delta.requestId, partition, value: codec.encode(name, delta) },
+      }));
+      await producer()
+        .send(messages)
+        .catch((error: unknown) => log.debug({ err: error, topic: full }, "pieces are lost"));
+    },
+  });
+  return {
+    // Where it has fewer partitions than responses, readers wait for the response.
+    open: (target: DeltaTarget) => (target.partition < partitions.now() ? pieces.open(target) : nobody),
+    stop(): void {
+      pieces.stop();
+      partitions.stop();
+    },
+  };
+}
+
+/** Connected when something is first sent. */
+function lazyProducer({ kafka }: DeltasSession) {
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  return { get: () => (producer ??= kafka.plainProducer()), close: async () => producer?.close() };
+}
+
+const both = (one: DeltaSink, other: DeltaSink): DeltaSink => ({
+  text(...piece) {
+    one.text(...piece);
+    other.text(...piece);
+  },
+  end() {
+    one.end();
+    other.end();
+  },
+});

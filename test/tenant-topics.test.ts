@@ -15,20 +15,25 @@ import { topicName } from "../connections/kafka/topics.ts";
 import { aclsOf } from "../pipelines/acls.ts";
 import { topology } from "../pipelines/topology.ts";
 import { createLog } from "../runtime/log.ts";
-import type { DeadLetter, Feedback, Request, Response } from "../schemas/types.ts";
+import type { DeadLetter, Delta, Feedback, Request, Response } from "../schemas/types.ts";
 import { groupName } from "../serving/stage.ts";
 import { entries } from "./support/acls.ts";
 import { follow } from "./support/follow.ts";
+import { startModel, type TestModel } from "./support/model.ts";
 import { answersAs, startSecureBroker, type SecureBroker } from "./support/secure-broker.ts";
 import { databaseName, testStack, uniquePrefix } from "./support/stack.ts";
 import { eventually, requestOf } from "./support/system.ts";
 import { startIdentityProvider, type IdentityProvider } from "./support/tokens.ts";
 
-const tenants = { acme: { principal: "User:acme-client" }, beta: { principal: "User:beta-client" } };
+/** beta does not ask for pieces of its answers. */
+const tenants = {
+  acme: { principal: "User:acme-client", deltas: true },
+  beta: { principal: "User:beta-client", deltas: false },
+};
 type Tenant = keyof typeof tenants;
 const userOf = (tenant: Tenant): string => tenants[tenant].principal.replace("User:", "");
-/** intake and outlet have principals of their own; all else is the operator's here. */
-const own = ["intake", "outlet"] as const satisfies readonly StageName[];
+/** These have principals of their own; all else is the operator's here. */
+const own = ["intake", "outlet", "generate"] as const satisfies readonly StageName[];
 const names = ["admin", ...["operator", ...own].map((stage) => principalOf(stage)), userOf("acme"), userOf("beta")];
 const users = Object.fromEntries(names.map((name) => [name, `secret-of-${name}`]));
 const prefix = uniquePrefix();
@@ -36,6 +41,7 @@ const database = databaseName();
 const log = createLog({ level: "silent" });
 
 let folder: string;
+let model: TestModel;
 let provider: IdentityProvider;
 let secure: SecureBroker;
 let admin: Admin;
@@ -43,7 +49,10 @@ let operator: Session;
 const running: { session: Session; stages: RunningStages }[] = [];
 const responses: Response[] = [];
 const letters: DeadLetter[] = [];
-const clients = {} as Record<Tenant, { client: KafkaClient; producer: Producer; admin: Admin; read: Response[] }>;
+const clients = {} as Record<
+  Tenant,
+  { client: KafkaClient; producer: Producer; admin: Admin; read: Response[]; pieces: Delta[] }
+>;
 const stops: (() => Promise<void>)[] = [];
 
 const scram = (name: string) => ({ mechanism: "scram-sha-512", username: name, password: users[name] });
@@ -51,7 +60,10 @@ const scram = (name: string) => ({ mechanism: "scram-sha-512", username: name, p
 const configOf = (name: string): Config =>
   configSchema.parse({
     tenants,
-    arms: [{ name: "small", type: "recorded", file: join(folder, "log.jsonl"), cost: 0.1 }],
+    arms: [
+      { name: "small", type: "recorded", file: join(folder, "log.jsonl"), cost: 0.1 },
+      { name: "words", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0 },
+    ],
     selection: { explore: { trials: 0, thresholds: 0 } },
     ...{ record: { batchMs: 200 }, cache: { enabled: false } },
     kafka: {
@@ -77,11 +89,18 @@ async function openClient(tenant: Tenant): Promise<void> {
   const [producer, asked] = [client.producer(), client.admin()];
   const groupId = `${topicName(prefix, "tenant-responses", tenant)}.reader`;
   const consumer = client.consumer({ groupId, allowAutoTopicCreation: false });
-  clients[tenant] = { client, producer, admin: asked, read: [] };
+  clients[tenant] = { client, producer, admin: asked, read: [], pieces: [] };
   await Promise.all([producer.connect(), asked.connect(), consumer.connect()]);
-  await consumer.subscribe({ topic: topicName(prefix, "tenant-responses", tenant), fromBeginning: true });
+  const ofPieces = topicName(prefix, "tenant-deltas", tenant);
+  const topics = [topicName(prefix, "tenant-responses", tenant), ...(tenants[tenant].deltas ? [ofPieces] : [])];
+  await consumer.subscribe({ topics, fromBeginning: true });
   await consumer.run({
-    async eachMessage({ message: { value } }) {
+    async eachMessage({ topic, message: { value } }) {
+      if (topic === ofPieces) {
+        const piece = await operator.codec.decode("tenant-deltas", value ?? Buffer.alloc(0));
+        if (piece.ok) clients[tenant].pieces.push(piece.value);
+        return;
+      }
       const decoded = await operator.codec.decode("responses", value ?? Buffer.alloc(0));
       if (decoded.ok) clients[tenant].read.push(decoded.value);
     },
@@ -94,13 +113,14 @@ async function openClient(tenant: Tenant): Promise<void> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-tenants-test-"));
   await writeFile(join(folder, "log.jsonl"), JSON.stringify({ request: "question", response: "answer" }));
+  model = await startModel();
   provider = await startIdentityProvider(users, 300);
   secure = await startSecureBroker({ users, jwks: provider.jwks, answers: answersAs(scram("admin")) });
   admin = clientOf("admin").admin();
   await admin.connect();
   const acls = aclsOf(topology, {
-    ...{ prefix, arms: ["small"], principal: principalOf },
-    tenants: Object.entries(tenants).map(([name, { principal }]) => ({ name, principal })),
+    ...{ prefix, arms: ["small", "words"], principal: principalOf },
+    tenants: Object.entries(tenants).map(([name, tenant]) => ({ name, ...tenant })),
     topic: (name, owner) => topicName(prefix, name, owner),
     group: (stage, arm) => groupName(prefix, stage, arm),
   });
@@ -108,7 +128,7 @@ beforeAll(async () => {
   operator = await openSession(configOf(principalOf("operator")), { log, clientId: "operator" });
   running.push({
     session: operator,
-    stages: await startStages(operator, { stages: ["plan", "generate", "record"] }),
+    stages: await startStages(operator, { stages: ["plan", "record"] }),
   });
   await follow(operator, "responses", (response) => void responses.push(response));
   await follow(operator, "dead-letters", (letter) => void letters.push(letter));
@@ -122,7 +142,7 @@ afterAll(async () => {
   await Promise.all(running.map(({ stages }) => stages.stop()));
   await operator?.clickhouse.command(`DROP DATABASE IF EXISTS ${database}`);
   await Promise.all([...running.map(({ session }) => session.close()), admin.disconnect()]);
-  await Promise.all([provider.close(), secure.stop()]);
+  await Promise.all([provider.close(), secure.stop(), model.stop()]);
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -130,8 +150,9 @@ const put = (tenant: Tenant, topic: string, key: string, value: Buffer) =>
   clients[tenant].producer.send({ topic: prefix + topic, messages: [{ key, value }] });
 
 /** A question as a tenant's principal puts it into a topic; resolves to its id. */
-async function ask(tenant: Tenant, topic: string, more: Partial<Request> = {}): Promise<string> {
-  const request = requestOf("question", more);
+async function ask(tenant: Tenant, topic: string, more: Partial<Request> = {}, question = "question"): Promise<string> {
+  const { allow, ...plain } = requestOf(question, more);
+  const request = { ...plain, allow: more.allow ?? { ...allow, arms: ["small"] } };
   await put(tenant, topic, request.id, operator.codec.encode("requests", request));
   return request.id;
 }
@@ -150,14 +171,55 @@ test("a tenant is answered in its own topic, as the tenant that it is", async ()
   expect(clients.beta.read.map(({ requestId }) => requestId)).toEqual([other]);
 });
 
+test("a tenant that asks for pieces of its answers has them in its own topic while the arm still speaks, in order", async () => {
+  const { allow } = requestOf("question");
+  const more: Partial<Request> = { deltas: true, replyPartition: 1, allow: { ...allow, arms: ["words"] } };
+  const question = "held one two three four";
+  const [mine, other] = [
+    await ask("acme", "requests.acme", more, question),
+    await ask("beta", "requests.beta", more, question),
+  ];
+  const saidOf = (id: string): Delta[] => clients.acme.pieces.filter(({ requestId }) => requestId === id);
+  await eventually("the first piece", () => Promise.resolve(saidOf(mine).length > 0 ? true : undefined));
+  expect(clients.acme.read.map(({ requestId }) => requestId)).not.toContain(mine);
+  model.release();
+  const { text } = await read("acme", mine);
+  expect(text).toBe(question);
+  // Those behind it may be lost: the response is what counts.
+  const said = saidOf(mine);
+  expect(said.map(({ index }) => index)).toEqual(said.map((_, index) => index));
+  expect(text.startsWith(said.map((piece) => piece.text).join(""))).toBe(true);
+  // Another tenant's are in no topic but the common one, where it did not ask for a copy.
+  expect(await read("beta", other)).toMatchObject({ tenant: "beta", text: question });
+  expect(new Set(clients.acme.pieces.map(({ tenant }) => tenant))).toEqual(new Set(["acme"]));
+  const topics = await admin.listTopics();
+  expect(topics.filter((topic) => topic.startsWith(`${prefix}deltas.`))).toEqual([`${prefix}deltas.acme`]);
+});
+
 test("the broker lets no tenant write as another, or past intake", async () => {
-  for (const topic of ["requests.beta", "feedback.beta", "requests", "feedback", "responses.acme", "dead-letters"])
+  for (const topic of [
+    "requests.beta",
+    "feedback.beta",
+    "requests",
+    "feedback",
+    "responses.acme",
+    "deltas.acme",
+    "dead-letters",
+  ])
     await expect(ask("acme", topic), topic).rejects.toMatchObject({ type: "TOPIC_AUTHORIZATION_FAILED" });
 });
 
 test("the broker lets no tenant read what another was answered, or what all were", async () => {
   const { client } = clients.beta;
-  for (const topic of ["responses.acme", "alternatives.acme", "requests.acme", "responses", "requests"]) {
+  for (const topic of [
+    "responses.acme",
+    "alternatives.acme",
+    "requests.acme",
+    "deltas.acme",
+    "deltas",
+    "responses",
+    "requests",
+  ]) {
     const consumer = client.consumer({ groupId: `${prefix}responses.beta.other`, allowAutoTopicCreation: false });
     await consumer.connect();
     const reading = consumer.subscribe({ topic: prefix + topic, fromBeginning: true });
@@ -215,16 +277,17 @@ test("precedent forget finds what a tenant put into its own topics, whatever it 
   const own = Object.fromEntries(
     report.remains.map(({ place, count }) => [place.replace(`topic ${prefix}`, ""), count]),
   );
-  expect(own).toMatchObject({ "requests.beta": 1, "responses.beta": 1, requests: 1, responses: 1 });
+  // It asked twice.
+  expect(own).toMatchObject({ "requests.beta": 2, "responses.beta": 2, requests: 2, responses: 2 });
   expect(Object.keys(own).filter((name) => name.endsWith(".acme"))).toEqual([]);
   expect(report.searched.topics).toEqual(
     expect.arrayContaining(
-      ["requests", "feedback", "responses", "alternatives"].map((name) => `${prefix}${name}.acme`),
+      ["requests", "feedback", "responses", "alternatives", "deltas"].map((name) => `${prefix}${name}.acme`),
     ),
   );
 });
 
-test("intake and outlet were denied nothing that they need", async () => {
+test("intake, outlet and generate were denied nothing that they need", async () => {
   for (const stage of own) {
     const denied = await secure.said(principalOf(stage), "Denied");
     // A producer looks whether a former one has left a transaction open in its outputs.

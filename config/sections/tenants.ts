@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Kafka's, whoever it is: a wildcard of its ACLs. */
 const anybody = "User:*";
 
-/** Each has four topics. */
+/** Each has four topics, or five. */
 export const mostTenants = 1_000;
 
 /** By name; which names there may be: config/tenants.ts. */
@@ -21,5 +21,10 @@ export const tenants = z.record(
       .regex(/^User:[^"'`$\\!\p{Cc}]{1,500}$/u, 'User:NAME, without quotes, "$", "!" and backslashes')
       .refine((principal) => principal !== anybody, `${anybody} is everybody: name one principal`)
       .optional(),
+    /**
+     * Whether pieces of its answers under way are copied to a topic of its own, deltas.TENANT, for
+     * requests that ask for them.
+     */
+    deltas: z.boolean().default(false),
   }),
 );

@@ -50,6 +50,7 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   "tenant-alternatives": { config: { ...limit(17), "retention.ms": String(2 * day) } },
   // Of no use once the response is there.
   deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
+  "tenant-deltas": { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   // Few records; whoever calls arms reads them all.
   cancels: { partitions: 1, config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },

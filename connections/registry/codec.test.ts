@@ -77,7 +77,7 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
 async function ready(options: { unknownForMs?: number } = {}) {
   const registry = createMemoryRegistry();
   const codec = createCodec({ prefix: "p.", registry, ...options });
-  await codec.register(["small", "large"], ["acme"]);
+  await codec.register(["small", "large"], { tenants: ["acme"], streaming: ["acme"] });
   return { registry, codec };
 }
 

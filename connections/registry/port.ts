@@ -18,7 +18,10 @@ export interface Codec {
    * Registers every subject (BACKWARD, set per subject) or finds it; arms and tenants name the
    * topics that they have of their own. Throws on an incompatible schema.
    */
-  register(arms: readonly string[], tenants?: readonly string[]): Promise<void>;
+  register(
+    arms: readonly string[],
+    owners?: { tenants?: readonly string[]; streaming?: readonly string[] },
+  ): Promise<void>;
 }
 
 /** Whose a record is, for the share of places that its tenant has. */
