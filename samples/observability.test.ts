@@ -9,6 +9,7 @@ import { createBreakerMetrics } from "../metrics/breakers.ts";
 import { createCallMetrics } from "../metrics/calls.ts";
 import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
+import { createJudgeMetrics } from "../metrics/judge.ts";
 import { createLoadMetrics } from "../metrics/load.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
 import { createCacheMetrics } from "../metrics/response-cache.ts";
@@ -26,7 +27,7 @@ function known(): Map<string, Set<string>> {
   createHealthMetrics(registry, () => ({}), 1);
   for (const create of [
     ...[createBreakerMetrics, createCacheMetrics, createCallMetrics, createGatewayMetrics],
-    ...[createPolicyMetrics, createReuseMetrics, createTracingMetrics],
+    ...[createJudgeMetrics, createPolicyMetrics, createReuseMetrics, createTracingMetrics],
   ])
     create(registry);
   createLoadMetrics(registry, { load: pressing, saturation: pressing });
