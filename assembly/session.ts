@@ -63,7 +63,7 @@ export async function openSession(
   const tracing = replay === undefined ? await openTracing(config, { metrics, log }) : undefined;
   const prepareArms = async (names: readonly string[]): Promise<void> => {
     const owners = topicOwners(config, names);
-    await Promise.all([kafka.ensureTopics(owners), codec.register(names, owners)]);
+    await Promise.all([kafka.ensureTopics(owners), codec.register(owners)]);
   };
   const close = async (): Promise<void> => {
     await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);

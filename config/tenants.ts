@@ -18,7 +18,9 @@ export const streamingTenantsOf = ({ tenants }: Pick<Config, "tenants">): string
 
 /** Of whom there are topics of their own: of these arms, and of the tenants that are configured. */
 export const topicOwners = (config: Pick<Config, "tenants">, arms: readonly string[]) => ({
-  ...{ arms, tenants: tenantsOf(config), streaming: streamingTenantsOf(config) },
+  arms,
+  tenants: tenantsOf(config),
+  streaming: streamingTenantsOf(config),
 });
 
 /**

@@ -26,16 +26,16 @@ beforeAll(() => {
 describe("codec on the registry", () => {
   it("registers every subject, finds them again, and reads what another process wrote", async () => {
     const writer = createCodec({ prefix, registry });
-    await writer.register(["small", "large"]);
+    await writer.register({ arms: ["small", "large"] });
     const reader = createCodec({ prefix, registry: createRegistry({ url: testStack().registryUrl }) });
-    await reader.register(["small", "large"]);
+    await reader.register({ arms: ["small", "large"] });
     const bytes = writer.encode("replays", replay);
     expect(reader.encode("replays", replay)).toEqual(bytes);
     expect(await reader.decode("replays", bytes)).toEqual({ ok: true, value: replay });
   });
 
   it("sets BACKWARD on every subject", async () => {
-    await createCodec({ prefix, registry }).register(["small"]);
+    await createCodec({ prefix, registry }).register({ arms: ["small"] });
     for (const topic of ["requests", "work.small", "dead-letters"]) {
       const response = await fetch(`${testStack().registryUrl}/config/${subjectOf(prefix, topic)}`);
       expect(await response.json()).toMatchObject({ compatibilityLevel: "BACKWARD" });
@@ -44,7 +44,7 @@ describe("codec on the registry", () => {
 
   it("reads an older writer that lacks a field with a default", async () => {
     const codec = createCodec({ prefix, registry });
-    await codec.register([]);
+    await codec.register({ arms: [] });
     const current = schemaOf("request");
     const older = { ...current, fields: current.fields.filter(({ name }) => name !== "mayAsk" && name !== "privacy") };
     const id = await registry.register(subjectOf(`${prefix}older.`, "requests"), older);

@@ -77,7 +77,7 @@ function arbitraryOf(schema: AvroType, named = new Map<string, fc.Arbitrary<unkn
 async function ready(options: { unknownForMs?: number } = {}) {
   const registry = createMemoryRegistry();
   const codec = createCodec({ prefix: "p.", registry, ...options });
-  await codec.register(["small", "large"], { tenants: ["acme"], streaming: ["acme"] });
+  await codec.register({ arms: ["small", "large"], tenants: ["acme"], streaming: ["acme"] });
   return { registry, codec };
 }
 
@@ -86,7 +86,7 @@ describe("whose a record is", () => {
 
   it("is read at once, of requests and of work, and of bytes that are none it is nobody's", async () => {
     const codec = createCodec({ prefix: "p.", registry: createMemoryRegistry() });
-    await codec.register(["small"]);
+    await codec.register({ arms: ["small"] });
     const bytes = codec.encode("requests", request);
     expect(codec.tenantOf("requests", bytes)).toBe("acme");
     expect(codec.tenantOf("work", codec.encode("work", aWork({ request })))).toBe("acme");
@@ -102,7 +102,7 @@ describe("whose a record is", () => {
   it("is known of another writer's schema once that was fetched", async () => {
     const registry = createMemoryRegistry();
     const codec = createCodec({ prefix: "p.", registry });
-    await codec.register([]);
+    await codec.register({ arms: [] });
     const fields = [
       { name: "note", type: "string" },
       { name: "tenant", type: "string" },

@@ -129,7 +129,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       return known.read?.(bytes.subarray(headerBytes)) ?? "";
     },
 
-    async register(arms, { tenants = [], streaming = [] } = {}) {
+    async register({ arms, tenants = [], streaming = [] }) {
       const limit = pLimit(4);
       const subjects = topicNames.flatMap((topic) =>
         ownersOf(topic, { arms, tenants, streaming }).map((owner) => ({

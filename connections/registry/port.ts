@@ -1,5 +1,5 @@
 // Records to bytes and back, in Confluent's wire format (magic 0, schema id, Avro).
-import type { RecordOf, TopicName } from "../../schemas/records.ts";
+import type { RecordOf, TopicName, TopicOwners } from "../../schemas/records.ts";
 
 export type Decoded<T> = { ok: true; value: T } | { ok: false; code: "undecodable" | "unknown_schema"; reason: string };
 
@@ -15,13 +15,10 @@ export interface Codec {
    */
   decode<N extends TopicName>(topic: N, bytes: Buffer): Promise<Decoded<RecordOf[N]>>;
   /**
-   * Registers every subject (BACKWARD, set per subject) or finds it; arms and tenants name the
-   * topics that they have of their own. Throws on an incompatible schema.
+   * Registers every subject (BACKWARD, set per subject) or finds it; the owners have topics of
+   * their own. Throws on an incompatible schema.
    */
-  register(
-    arms: readonly string[],
-    owners?: { tenants?: readonly string[]; streaming?: readonly string[] },
-  ): Promise<void>;
+  register(owners: Pick<TopicOwners, "arms"> & Partial<TopicOwners>): Promise<void>;
 }
 
 /** Whose a record is, for the share of places that its tenant has. */

@@ -26,7 +26,7 @@ const rounds = 5;
 async function run(context: BenchContext): Promise<Measured> {
   const folder = process.env["PRECEDENT_DATA"] ?? "../shared/data";
   const codec = createCodec({ prefix: "", registry: createMemoryRegistry() });
-  await codec.register([]);
+  await codec.register({ arms: [] });
   const encoded = (question: string, documents: string[] = []): { key: string; value: Buffer } => {
     const request = plainRequest(question, { id: uuidv7(), createdAt: Date.now(), documents });
     return { key: request.id, value: codec.encode("requests", request) };
