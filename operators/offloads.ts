@@ -9,9 +9,17 @@ export const faded = (ms: string): string => `pow({retention:Float64}, greatest(
 export const costOfArm = (arm: string): string =>
   `if(mapContains({costs:Map(String, Float64)}, ${arm}), {costs:Map(String, Float64)}[${arm}], 1)`;
 
-/** By example: id, sum. `worth`: of one offload, by its use (`used`) and the example (`source`). */
-export const offloads = (worth = "1"): string => `
-    SELECT used.example_id AS id, sum(${faded("toUnixTimestamp64Milli(used.created_at)")} * ${worth} / shown.count) AS sum
+/** What is left of an offload, for `offloads`. */
+export const fadedUse = faded("toUnixTimestamp64Milli(used.created_at)");
+
+/**
+ * By example: id, and `sums` by name, each of what an offload is worth by its use (`used`) and the
+ * example (`source`).
+ */
+export const offloads = (sums: Readonly<Record<string, string>>): string => `
+    SELECT used.example_id AS id, ${Object.entries(sums)
+      .map(([name, worth]) => `sum(${worth} / shown.count) AS ${name}`)
+      .join(", ")}
     FROM example_use_quality AS used
     INNER JOIN (SELECT request_id, tenant, count() AS count FROM example_use_quality GROUP BY request_id, tenant) AS shown
       ON shown.request_id = used.request_id AND shown.tenant = used.tenant

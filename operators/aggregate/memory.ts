@@ -14,7 +14,7 @@ import { creditRetention } from "../../algorithms/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
 import type { MarginalWorth, MemoryWorth } from "../learnt.ts";
-import { costOfArm, faded, offloads, selectPoolBytes } from "../offloads.ts";
+import { costOfArm, faded, fadedUse, offloads, selectPoolBytes } from "../offloads.ts";
 
 export interface MemoryDependencies {
   clickhouse: Pick<ClickHouse, "query">;
@@ -78,13 +78,14 @@ const answers = `
 const saved = `(${costOfArm("source.source_arm")} - used.arm_cost)`;
 
 const examples = `
-  SELECT example.id AS id, ifNull(past.sum, 0) + ${faded("toUnixTimestamp64Milli(example.created_at)")} * example.quality AS value,
-    ifNull(recent.sum, 0) AS worth, greatest(example.bytes, 1) AS bytes
+  SELECT example.id AS id, ifNull(offload.past, 0) + ${faded("toUnixTimestamp64Milli(example.created_at)")} * example.quality AS value,
+    ifNull(offload.recent, 0) AS worth, greatest(example.bytes, 1) AS bytes
   FROM (SELECT example_id AS id, bytes, quality, created_at FROM examples FINAL WHERE NOT deleted) AS example
-  GLOBAL LEFT JOIN (${offloads(`${saved} * (${before("used.created_at")})`)}
-  ) AS past ON past.id = example.id
-  GLOBAL LEFT JOIN (${offloads(`${saved} * (NOT ${before("used.created_at")}) / ${faded("toUnixTimestamp64Milli(used.created_at)")}`)}
-  ) AS recent ON recent.id = example.id`;
+  GLOBAL LEFT JOIN (${offloads({
+    past: `${fadedUse} * ${saved} * (${before("used.created_at")})`,
+    recent: `${saved} * (NOT ${before("used.created_at")})`,
+  })}
+  ) AS offload ON offload.id = example.id`;
 
 /**
  * Of the answers after the cut that examples were shown for, the share that could have been kept:

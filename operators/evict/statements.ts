@@ -1,5 +1,5 @@
 // What eviction asks ClickHouse: what has expired, and who is worth the least for its bytes.
-import { faded, offloads } from "../offloads.ts";
+import { faded, fadedUse, offloads } from "../offloads.ts";
 
 export const selectExpired = `
   SELECT example_id AS id, domain FROM examples FINAL
@@ -18,6 +18,6 @@ export const selectRivals = `
     SELECT example_id AS id, domain, bytes, toUnixTimestamp64Milli(created_at) AS createdAt, quality
     FROM examples FINAL WHERE NOT deleted
   ) AS example
-  GLOBAL LEFT JOIN (${offloads()}
+  GLOBAL LEFT JOIN (${offloads({ sum: fadedUse })}
   ) AS offload ON offload.id = example.id
   ORDER BY young, value / greatest(bytes, 1), id LIMIT {limit:UInt32}`;
