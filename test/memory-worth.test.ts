@@ -5,6 +5,7 @@ import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { createMemoryWorth } from "../operators/aggregate/memory.ts";
+import { time } from "../operators/decode/values.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
 
 const database = "precedent_worth";
@@ -30,8 +31,7 @@ beforeEach(async () => {
   for (const table of tables) await clickhouse.command(`TRUNCATE TABLE ${table}`);
 });
 
-const at = (hoursAgo: number): string =>
-  new Date(now - hoursAgo * hourMs).toISOString().replace("T", " ").replace("Z", "");
+const at = (hoursAgo: number): string => time(now - hoursAgo * hourMs);
 
 let asked = 0;
 interface Asked {

@@ -1,22 +1,23 @@
 // The learnt split: every simulated hour stands in ClickHouse as record would have written it. The
 // worth of bytes is asked of it by the statements of learn, and the split moves by its rules.
+import { memory } from "../../config/sections/memory.ts";
 import { createMemoryWorth } from "../../operators/aggregate/memory.ts";
-import { createSplit, measuredMs, stepOf, type SplitRules } from "../../operators/solve/budget.ts";
+import { time } from "../../operators/decode/values.ts";
+import { createSplit, measuredMs, stepOf } from "../../operators/solve/budget.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
 import { costs, type Answered, type Ended } from "./play.ts";
 import type { Workload } from "./workload.ts";
 
-const hourMs = 3_600_000;
 const tables = ["requests", "decisions", "responses", "rewards", "example_uses", "examples"];
 const offloadQuality = 0.6;
 
 /** As the configuration has them where it says nothing. */
-export const rules: SplitRules = { floor: 0.05, step: 0.05 };
+export const rules = memory.parse({});
 
 /**
- * The split of the hour that follows. Tables are emptied first, so one at a time. `began`:
- * milliseconds since the epoch of the first hour; rows older than some days expire.
+ * The split of the hour that follows (the time between two looks). Tables are emptied first, so one
+ * at a time. `began`: milliseconds since the epoch of the first hour; old rows expire.
  */
 export async function createLearntSplit(
   clickhouse: ClickHouse,
@@ -28,15 +29,15 @@ export async function createLearntSplit(
   const clock = (): number => now;
   const worthOf = createMemoryWorth({
     ...{ clickhouse, costs: () => new Map(Object.entries(costs)), offloadQuality, clock },
-    windowMs: measuredMs(hourMs),
+    windowMs: measuredMs(rules.everyMs),
   });
   const move = createSplit({ rules });
 
   return async function next(hour, ended, split) {
-    const from = began + hour * hourMs;
-    now = from + hourMs;
+    const from = began + hour * rules.everyMs;
+    now = from + rules.everyMs;
     const rows = ended.answered.map((one, i) =>
-      rowsOf(one, `h${hour}-${i}`, iso(from + (i * hourMs) / ended.answered.length)),
+      rowsOf(one, `h${hour}-${i}`, time(from + (i * rules.everyMs) / ended.answered.length)),
     );
     for (const table of ["requests", "decisions", "responses", "rewards", "example_uses"] as const) {
       const some = rows.flatMap((row) => row[table] ?? []);
@@ -45,9 +46,9 @@ export async function createLearntSplit(
     const examples = [
       ...ended.came.map((item) => ({
         ...{ ...example(item), bytes: questions[item]!.bytes, quality: questions[item]!.quality },
-        ...{ created_at: iso(from), kafka_timestamp: iso(from) },
+        ...{ created_at: time(from), kafka_timestamp: time(from) },
       })),
-      ...ended.left.map((item) => ({ ...example(item), deleted: true, kafka_timestamp: iso(now) })),
+      ...ended.left.map((item) => ({ ...example(item), deleted: true, kafka_timestamp: time(now) })),
     ];
     if (examples.length > 0) await clickhouse.insert("examples", examples);
     const worth = await worthOf(split, stepOf(split, rules));
@@ -74,6 +75,3 @@ const tenant = "acme";
 const domain = "acme/all";
 
 const example = (item: number) => ({ example_id: `e${item}`, tenant, domain, source_arm: "large" });
-
-/** As ClickHouse reads a DateTime64(3). */
-const iso = (milliseconds: number): string => new Date(milliseconds).toISOString().replace("T", " ").replace("Z", "");

@@ -4,6 +4,7 @@ import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
 import { createSimulatedPool, type Candidate } from "../support/simulated-pool.ts";
+import type { Pair } from "../support/samples.ts";
 import type { Asked, Workload } from "./workload.ts";
 
 /** Normalised costs of the arms. */
@@ -43,6 +44,10 @@ export interface PlayOptions {
 /** A kept answer has so many bytes beside its texts (operators/recall/kept-answers.ts). */
 const overheadBytes = 1_024;
 
+/** What a kept answer weighs in the response cache. */
+export const answerBytes = ({ request, response }: Pair): number =>
+  overheadBytes + Buffer.byteLength(request) + Buffer.byteLength(response);
+
 /** Rounds of improvement for each of curate's choices; a count, so that every run is the same. */
 const solveRounds = 200;
 
@@ -61,7 +66,7 @@ export async function play({ questions, hours }: Workload, { first, warmUp, afte
     const shown = pool.has(item);
     const arm = shown && succeeds ? "small" : "large";
     if (shown) pool.use(item, succeeds ? 1 : 0);
-    cache.answered(key, overheadBytes + bytesOf(pair.request) + bytesOf(pair.response), costs[arm] * length);
+    cache.answered(key, answerBytes(pair), costs[arm] * length);
     return { answered: { asked, key, arm, shown }, saved: (costs.large - costs[arm]) * length };
   }
 
@@ -91,5 +96,3 @@ function choose(candidates: readonly Candidate[], capacity: number): readonly nu
   const items = candidates.map(({ value, bytes }) => ({ value, weight: bytes }));
   return anytimeKnapsack(items, capacity, () => rounds++ < solveRounds).kept;
 }
-
-const bytesOf = (text: string): number => Buffer.byteLength(text);

@@ -1,16 +1,11 @@
 // What comes in each hour: questions of skewed, slowly moving popularity, asked in the words of
 // before (an answer kept can serve) or in words of their own (an example can help a cheap arm).
 // Sizes and lengths are those of real pairs. All chance is drawn here: every split meets the same.
-import type { Random } from "../../algorithms/random.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import { drawHours, sizesOf } from "../eviction/pool.ts";
+import type { Pair } from "../support/samples.ts";
 import type { Item } from "../support/simulated-pool.ts";
 import { mean } from "../support/statistics.ts";
-
-export interface Pair {
-  request: string;
-  response: string;
-}
 
 /** Of an item, beside what it weighs as an example. */
 export interface Question extends Item {
@@ -60,7 +55,7 @@ export function drawWorkload({ pairs, hours, askedAnHour, mix, drift, seed }: Wo
     hours: drawn.hours.map((uses, hour) =>
       uses.map(({ item, credit, returns }) => ({
         ...{ item, succeeds: credit > 0, returns },
-        repeats: isDrawn(random, shareAt(mix, (hour + 0.5) / hours)),
+        repeats: random() < shareAt(mix, (hour + 0.5) / hours),
       })),
     ),
   };
@@ -69,5 +64,3 @@ export function drawWorkload({ pairs, hours, askedAnHour, mix, drift, seed }: Wo
 /** when: [0, 1]. */
 const shareAt = ({ from, to }: Mix, when: number): number =>
   from + (to - from) * Math.min(1, Math.max(0, 3 * when - 1));
-
-const isDrawn = (random: Random, share: number): boolean => random() < share;

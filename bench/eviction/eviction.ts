@@ -2,8 +2,6 @@
 // example, by policy, on pools with the sizes of real texts and uses that are skewed and move
 // (simulated). Beside it how far the choice is from the exact one, and what it takes to make it in
 // the worker.
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { pino } from "pino";
 import { knapsack } from "../../algorithms/knapsack.ts";
@@ -11,8 +9,8 @@ import { splitmix64 } from "../../algorithms/random.ts";
 import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
 import { createSolver } from "../../connections/solver/solver.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
-import { dataFolder } from "../support/data-file.ts";
-import { readLines, shuffled } from "../support/samples.ts";
+import { neededFile } from "../support/data-file.ts";
+import { readAnswers, readLines, shuffled, type Pair } from "../support/samples.ts";
 import { mean, median, significant } from "../support/statistics.ts";
 import { drawHours, sizesOf } from "./pool.ts";
 import type { Candidate } from "../support/simulated-pool.ts";
@@ -99,13 +97,8 @@ async function run(context: BenchContext): Promise<Measured> {
 
 /** Bytes of real pairs, by kind. Throws an error for people where the data is not there. */
 async function realSizes(most: number): Promise<Record<string, number[]>> {
-  const [bash, gsm] = ["nl2bash-train.jsonl", "gsm8k-two-models-a.jsonl"].map((name) => join(dataFolder(), name));
-  for (const file of [bash!, gsm!])
-    if (!existsSync(file)) throw new Error(`${file} is not there: set PRECEDENT_DATA to the folder that holds it`);
-  const commands = sizesOf(await readLines<{ request: string; response: string }>(bash!));
-  const answers = (
-    await readLines<{ request: string; small: { response: string }; large: { response: string } }>(gsm!)
-  ).flatMap(({ request, small, large }) => sizesOf([small, large].map(({ response }) => ({ request, response }))));
+  const commands = sizesOf(await readLines<Pair>(neededFile("nl2bash-train.jsonl")));
+  const answers = sizesOf(await readAnswers(neededFile("gsm8k-two-models-a.jsonl")));
   const mixed = shuffled([...commands.slice(0, answers.length), ...answers], 1);
   return {
     commands: shuffled(commands, 1).slice(0, most),

@@ -10,6 +10,13 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export const dataFolder = (): string => process.env.PRECEDENT_DATA ?? resolve(root, "../shared/data");
 
+/** A file of the data. Throws an error for people where it is not there. */
+export function neededFile(name: string): string {
+  const file = join(dataFolder(), name);
+  if (!existsSync(file)) throw new Error(`${file} is not there: set PRECEDENT_DATA to the folder that holds it`);
+  return file;
+}
+
 /** What --data names, or the file that is usually read. Throws an error for people without it. */
 export async function readDataFile(data: string | undefined, usual: string): Promise<{ text: string; file: string }> {
   const file = data ?? join(dataFolder(), usual);

@@ -16,3 +16,14 @@ export function shuffled<T>(all: readonly T[], seed: number): T[] {
     .sort((one, other) => one.key - other.key)
     .map(({ value }) => value);
 }
+
+export interface Pair {
+  request: string;
+  response: string;
+}
+
+/** Each request of a file of two models' answers, with the answer of the small and of the large. */
+export async function readAnswers(file: string): Promise<Pair[]> {
+  const rows = await readLines<{ request: string; small: Pair; large: Pair }>(file);
+  return rows.flatMap(({ request, small, large }) => [small, large].map(({ response }) => ({ request, response })));
+}
