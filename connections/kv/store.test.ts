@@ -86,6 +86,21 @@ describe("slow tier", () => {
     expect(await (await aStore({ root })).get(anEntry(1).key)).toEqual(blobOf(1));
   });
 
+  it("is brought to its budget when it is opened with a smaller one, the most useful kept", async () => {
+    const root = await folder();
+    const first = await aStore({ root });
+    for (let n = 0; n < 5; n++) await first.put(anEntry(n), blobOf(n));
+    for (const n of [1, 3]) first.used(anEntry(n).key, 0);
+    await first.close();
+    const second = await aStore({ root, diskBytes: 25 });
+    stores.push(second);
+    expect(second.stats()).toMatchObject({ entries: 2, diskBytes: 20, evicted: 3 });
+    expect(await second.get(anEntry(1).key)).toEqual(blobOf(1));
+    expect(await second.get(anEntry(3).key)).toEqual(blobOf(3));
+    const files = await readdir(join(root, format));
+    expect(files.filter((name) => name.endsWith(".kv"))).toHaveLength(2);
+  });
+
   it("refuses a file with any one bit flipped", async () => {
     const root = await folder();
     const store = await aStore({ root });

@@ -14,8 +14,9 @@ export interface KvStoreOptions extends TierOptions {
 }
 
 /**
- * Takes in what is on disk; damaged and foreign files are removed. Rejects when the folder can't be
- * read.
+ * Takes in what is on disk; damaged and foreign files are removed, and what is worth least where
+ * the folder holds more than `diskBytes` (which may be less than it was). Rejects when the folder
+ * can't be read.
  */
 export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const { format, memoryBytes, disk, diskBytes, clock } = options;
@@ -25,6 +26,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
   const loading = new Map<string, Promise<Uint8Array | null>>();
   let closed = false;
   await tiers.readMarks();
+  await tiers.keepDisk();
 
   const view = (one: Held) => listed(one, ids, clock(), halfLife);
   const expired = (one: Held): boolean => one.expiresAt !== null && one.expiresAt <= clock();
