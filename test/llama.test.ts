@@ -135,20 +135,21 @@ function armTests(model: string, called: string): void {
     expect(result).toMatchObject({ kind: "failure", code: "prompt_too_large", retriable: false });
   });
 
+  // Among commands a larger model answers with a short one; alone it tells the story.
+  const alone = { pieces: [aTurn("Tell me a long story about a river.")] };
+  const story = called === "Smollm2" ? {} : alone;
+  const endless = (params: Partial<Params> = {}, more: Partial<ArmRequest> = {}): ArmRequest =>
+    request("Tell me a story.", { maxTokens: 60, stop: [], ...params }, { ...story, ...more });
+
   it("is cancelled while it generates, and by the deadline", async () => {
     const controller = new AbortController();
-    const endless = { maxTokens: 400, stop: [] };
-    const result = await arm.answer(request("Tell me a story.", endless), controller.signal, () => controller.abort());
+    const long = { maxTokens: 400 };
+    const result = await arm.answer(endless(long), controller.signal, () => controller.abort());
     expect(result).toMatchObject({ kind: "failure", code: "cancelled" });
-    const late = await arm.answer(request("Tell me a story.", endless, { deadline: Date.now() + 300 }), never());
+    const late = await arm.answer(endless(long, { deadline: Date.now() + 300 }), never());
     expect(late).toMatchObject({ kind: "failure", code: "endpoint_timeout", retriable: false });
     expect(text(await arm.answer(request("who am I"), never()))).toBe("whoami");
   });
-
-  // Among commands a larger model answers with a short one; alone it tells the story.
-  const alone = { pieces: [aTurn("Tell me a long story about a river.")] };
-  const more = called === "Smollm2" ? {} : alone;
-  const endless = (): ArmRequest => request("Tell me a story.", { maxTokens: 60, stop: [] }, more);
 
   it("answers what was under way when its process dies, from the one that takes its place", async () => {
     const first = arm.pid();

@@ -382,11 +382,12 @@ describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "
     await page.waitForSelector("#search");
     await page.keyboard.press("6");
     await page.waitForSelector("text=Stages without a process");
-    const theme = (): Promise<unknown> => page.evaluate("document.documentElement.dataset.theme");
-    const before = await theme();
+    const theme = "document.documentElement.dataset.theme";
+    const before = JSON.stringify(await page.evaluate(theme));
     await page.keyboard.press("t");
-    expect(await theme()).not.toBe(before);
+    await until("the other theme", `${theme} !== ${before}`);
     await page.keyboard.press("t");
+    await until("the theme as it was", `${theme} === ${before}`);
     await page.keyboard.press("?");
     await page.waitForSelector("dialog[open]");
     await page.keyboard.press("Escape");
