@@ -42,14 +42,17 @@ describe("windows", () => {
 
 describe("what is left of a budget", () => {
   const amount = fc.double({ min: 0.01, max: 1e6, noNaN: true });
-  const spent = fc.record({ recorded: fc.nat(1_000), own: fc.nat(1_000), sharers: fc.integer({ min: 0, max: 64 }) });
+  const count = fc.integer({ min: 0, max: 64 });
+  const spent = fc.record({
+    ...{ recorded: fc.nat(1_000), own: fc.nat(1_000), held: fc.nat(1_000), sharers: count, holders: count },
+  });
 
   it("is nothing where as much was spent, and something where less was and nobody shares it", () => {
     fc.assert(
       fc.property(amount, spent, (budget, given) => {
         const isUsedUp = given.recorded + given.own >= budget;
-        expect(standing(budget, given) === "used_up").toBe(isUsedUp);
-        if (!isUsedUp && given.sharers <= 1) expect(standing(budget, given)).toBe("left");
+        expect(standing(budget, given, 1) === "used_up").toBe(isUsedUp);
+        if (!isUsedUp && given.sharers <= 1 && given.held === 0) expect(standing(budget, given, 1)).toBe("left");
       }),
     );
   });
@@ -60,7 +63,11 @@ describe("what is left of a budget", () => {
         let sum = recorded;
         for (let i = 0; i < sharers; i++) {
           let own = 0;
-          while (own < 100 * cost && standing(budget, { recorded, own, sharers }) === "left") own += cost;
+          while (
+            own < 100 * cost &&
+            standing(budget, { recorded, own, held: 0, sharers, holders: sharers }, cost) === "left"
+          )
+            own += cost;
           sum += own;
         }
         expect(sum).toBeLessThanOrEqual(Math.max(budget, recorded) + sharers * cost * (1 + 1e-9));
@@ -68,18 +75,40 @@ describe("what is left of a budget", () => {
     );
   });
 
-  it("never grows as more is spent", () => {
-    const order = ["left", "share_used_up", "used_up"];
+  it("never grows as more is spent, or more is under way", () => {
+    const order = ["left", "held", "share_used_up", "used_up"];
     fc.assert(
-      fc.property(amount, spent, fc.nat(100), (budget, given, more) => {
-        const later = standing(budget, { ...given, own: given.own + more });
-        expect(order.indexOf(later)).toBeGreaterThanOrEqual(order.indexOf(standing(budget, given)));
+      fc.property(amount, spent, fc.nat(100), fc.nat(100), (budget, given, more, next) => {
+        const before = order.indexOf(standing(budget, given, next));
+        for (const later of [{ own: given.own + more }, { held: given.held + more }])
+          expect(order.indexOf(standing(budget, { ...given, ...later }, next))).toBeGreaterThanOrEqual(before);
+      }),
+    );
+  });
+
+  it("is not overspent by those under way at all holders, but for one that is alone at each", () => {
+    const holder = fc.array(amount, { maxLength: 8 });
+    fc.assert(
+      fc.property(amount, fc.nat(1_000), fc.array(holder, { minLength: 1, maxLength: 8 }), (budget, recorded, all) => {
+        let [sum, alone] = [recorded, 0];
+        for (const costs of all) {
+          let held = 0;
+          for (const cost of costs) {
+            const given = { recorded, own: 0, held, sharers: 1, holders: all.length };
+            if (standing(budget, given, cost) !== "left") continue;
+            if (held === 0) alone += cost;
+            held += cost;
+          }
+          sum += held;
+        }
+        expect(sum).toBeLessThanOrEqual(Math.max(budget, recorded) * (1 + 1e-9) + alone);
       }),
     );
   });
 
   it("is nothing where the budget is no number, or nothing", () => {
-    for (const budget of [NaN, 0, -1]) expect(standing(budget, { recorded: 0, own: 0, sharers: 1 })).toBe("used_up");
+    for (const budget of [NaN, 0, -1])
+      expect(standing(budget, { recorded: 0, own: 0, held: 0, sharers: 1, holders: 1 }, 1)).toBe("used_up");
   });
 });
 

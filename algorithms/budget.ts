@@ -43,17 +43,28 @@ export interface Spent {
   recorded: number;
   /** By who asks, of what was not recorded then. */
   own: number;
+  /** What those of who asks that are under way may cost at most. */
+  held: number;
   /** How many share what was left then: 1 while what the others spend is read in time. */
   sharers: number;
+  /** How many may have requests under way that the others don't know of. */
+  holders: number;
 }
 
+export type Standing = "left" | "held" | "share_used_up" | "used_up";
+
 /**
- * used_up: the whole budget is. share_used_up: for all that is known here it may be. A budget that
- * is no number is used up.
+ * Whether one more may begin that costs `next` at most. used_up: the whole budget is.
+ * share_used_up: for all that is known here it may be. held: it may be by those under way. One that
+ * is alone may always begin where anything is left, for what a request costs at most says little of
+ * what it costs; so every holder overspends by one request at most. A budget that is no number is
+ * used up.
  */
-export function standing(budget: number, { recorded, own, sharers }: Spent): "left" | "share_used_up" | "used_up" {
+export function standing(budget: number, { recorded, own, held, sharers, holders }: Spent, next: number): Standing {
   if (!(recorded + own < budget)) return "used_up";
-  return own < (budget - recorded) / Math.max(1, sharers) ? "left" : "share_used_up";
+  const left = budget - recorded;
+  if (!(own < left / Math.max(1, sharers))) return "share_used_up";
+  return held === 0 || own + held + next <= left / Math.max(1, holders) ? "left" : "held";
 }
 
 /** What a response adds to whose spending; null: nothing to nobody's. */

@@ -8,7 +8,7 @@ import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "../gateway/access.ts";
-import { createAsk } from "../gateway/ask.ts";
+import { createAsk, deadlineOf } from "../gateway/ask.ts";
 import { createCancel } from "../gateway/cancel.ts";
 import { createFeedbackTokens } from "../gateway/feedback-token.ts";
 import { createBudgets } from "../gateway/keys/budgets.ts";
@@ -35,6 +35,7 @@ import { addTracing } from "../gateway/tracing.ts";
 import { createUnsent } from "../gateway/unsent.ts";
 import { createWaiting } from "../gateway/waiting.ts";
 import { createGatewayMetrics } from "../metrics/gateway.ts";
+import { mostCost } from "../operators/route/arms.ts";
 import { gateway } from "../pipelines/gateway.ts";
 import { followTable } from "../runtime/table.ts";
 import { readAccountCosts } from "../serving/account-costs.ts";
@@ -75,8 +76,12 @@ export async function startGateway(
   const producer = kafka.plainProducer();
   const send = createSend(producer, acceptMs);
   const arms = () => session.arms.routed();
-  const mustHaveLeft = createBudgets({ spending, now: clock });
-  const keys = createKeyTable({ gateways: replies.gateways, mustHaveLeft, clock: () => performance.now(), now: clock });
+  const holdBudget = createBudgets({
+    ...{ spending, now: clock },
+    mostCost: (request) => mostCost(request, arms(), config.selection.tokenBudget),
+    mostMs: ({ allow }) => deadlineOf(allow, config.limits),
+  });
+  const keys = createKeyTable({ gateways: replies.gateways, holdBudget, clock: () => performance.now(), now: clock });
   let open = false;
   const keyReader = followTable({
     ...{ kafka, codec, log, topic: topic("keys"), record: "keys" as const },

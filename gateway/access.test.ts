@@ -31,7 +31,7 @@ describe("with keys", () => {
   const { id, text, hash } = newKey();
   const key = plainKey({ ...{ id, hash, tenant: "acme", arms: ["small"], domains: ["d"] }, requestsPerMinute: 3 });
   const made = () => {
-    const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1, mustHaveLeft: noBudgets });
+    const keys = createKeyTable({ now: () => 0, clock: () => 0, gateways: () => 1, holdBudget: noBudgets });
     return { keys, callerOf: createAccess(keys), mustBeAdmin: createAdminAccess(keys) };
   };
   const remote = (headers: Record<string, string>) => ({ headers, socket: { remoteAddress: "10.0.0.7" } });

@@ -114,7 +114,7 @@ export function createAsk(dependencies: AskDependencies): Ask {
     signal: AbortSignal,
     onDelta: AskOptions["onDelta"],
   ): Promise<Response> {
-    const deadlineMs = Math.min(allow.deadlineMs ?? limits.deadlineMs, limits.maxDeadlineMs);
+    const deadlineMs = deadlineOf(allow, limits);
     return new Promise((resolve, reject) => {
       const end = (settle: () => void): void => {
         clearTimeout(timer);
@@ -138,6 +138,12 @@ export function createAsk(dependencies: AskDependencies): Ask {
     });
   }
 }
+
+/** Milliseconds from the request on. */
+export const deadlineOf = (
+  { deadlineMs }: Pick<Request["allow"], "deadlineMs">,
+  limits: AskDependencies["limits"],
+): number => Math.min(deadlineMs ?? limits.deadlineMs, limits.maxDeadlineMs);
 
 const notReady = (): ApiError =>
   new ApiError({

@@ -109,6 +109,19 @@ test("a budget that is used up refuses with OpenAI's code, once, and touches no 
   await ask(await create());
 });
 
+test("what is under way is held against it: of many at once one is answered, and the others may try again", async () => {
+  const key = await create("--budget-per-day", String(1.5 * cost));
+  const all = await Promise.allSettled(Array.from({ length: 8 }, () => ask(key)));
+  const refusals = all.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+  expect(refusals).toHaveLength(7);
+  for (const refusal of refusals) expect(refusal).toMatchObject({ status: 429, code: "budget_held" });
+  const client = clientOf(key, undefined, 5);
+  const body = { model: "small", messages: [{ role: "user" as const, content: "hello" }] };
+  const later = await Promise.allSettled([1, 2].map(() => client.chat.completions.create(body)));
+  expect(later.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(later.find(({ status }) => status === "rejected")).toMatchObject({ reason: refused });
+});
+
 test("it can be raised and taken away, and a rotated key has spent what the one before has", async () => {
   const key = await create("--budget-per-month", String(cost / 2));
   await ask(key);

@@ -44,7 +44,7 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   const waiting = createWaiting();
   const places = createPlaces(65_536);
   const stages = createStages({ tables, waiting, documents, now });
-  const keys = createKeyTable({ gateways: () => 1, mustHaveLeft: noBudgets, clock: now, now });
+  const keys = createKeyTable({ gateways: () => 1, holdBudget: noBudgets, clock: now, now });
   const codec = {
     encode: (name: TopicName, record: unknown): Buffer => schemas[name as Sent].toBuffer(record),
   };

@@ -1,7 +1,8 @@
 import pino from "pino";
 import { describe, expect, it } from "vitest";
 import { dayOf } from "../../algorithms/budget.ts";
-import type { ApiKey } from "../../schemas/types.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
+import type { ApiKey, Response } from "../../schemas/types.ts";
 import type { AccountCost } from "../../serving/account-costs.ts";
 import { errorBody, errorHeaders, type ApiError } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
@@ -32,13 +33,19 @@ function gatewayWith(rows: AccountCost[], mostAccounts = 10) {
     ...{ gateways: () => state.gateways, now: () => state.now, clock: () => state.now },
     ...{ log: pino({ level: "silent" }), mostAccounts },
   });
-  const mustHaveLeft = createBudgets({ spending, now: () => state.now });
+  const holdBudget = createBudgets({
+    ...{ spending, mostCost: ({ params }) => params.maxTokens ?? 0, mostMs: () => 60_000, now: () => state.now },
+  });
+  /** Of a request that may cost so much. */
+  const begin = (change: Partial<ApiKey>, id: string, cost: number) =>
+    holdBudget(key(change), plainRequest("hello", { id, params: { ...free.params, maxTokens: cost } }));
+  const mustHaveLeft = (one: ApiKey): Promise<void> => holdBudget(one, free).then(() => undefined);
   let offset = 100;
   return {
-    ...{ state, mustHaveLeft },
+    ...{ state, mustHaveLeft, begin },
     /** An answer comes to this gateway. */
-    answered: (cost: number, place = ++offset) =>
-      spending.answered(aResponse({ account, cost, createdAt: state.now }), { partition: 0, offset: place }),
+    answered: (cost: number, place = ++offset, change: Partial<Response> = {}) =>
+      spending.answered(aResponse({ account, cost, createdAt: state.now, ...change }), { partition: 0, offset: place }),
     /** So much later that it is read again; what is read then is there afterwards. */
     async later(change: Partial<ApiKey>, ms = 1_000) {
       state.now += ms;
@@ -51,6 +58,8 @@ const row = (cost: number, change: Partial<AccountCost> = {}): AccountCost => ({
   ...{ account, day, partition: 0, offset: 50, cost },
   ...change,
 });
+const free = plainRequest("hello", { id: "free" });
+const held = expect.objectContaining({ status: 429, code: "budget_held", retryAfter: 1 }) as unknown;
 const usedUp = expect.objectContaining({ status: 429, code: "insufficient_quota" }) as unknown;
 const unknown = expect.objectContaining({ status: 503, code: "budget_unknown", retryAfter: 2 }) as unknown;
 
@@ -147,6 +156,59 @@ describe("what was spent", () => {
     answered(1e9);
     await mustHaveLeft(key({}));
     expect(state.reads).toEqual([]);
+  });
+});
+
+describe("what is under way", () => {
+  const budget = { budgetPerDay: 10 };
+
+  it("is held by what it may cost, until it is answered for what it did", async () => {
+    const { begin, answered } = gatewayWith([row(1)]);
+    await begin(budget, "a", 4);
+    await begin(budget, "b", 4);
+    await expect(begin(budget, "c", 2)).rejects.toEqual(held);
+    await begin(budget, "c", 1);
+    answered(0.5, 101, { requestId: "a" });
+    await expect(begin(budget, "d", 3.6)).rejects.toEqual(held);
+    await begin(budget, "d", 3.5);
+    // A copy, or an answer from the cache, costs nothing and holds nothing.
+    answered(0, 102, { requestId: "b", duplicate: true });
+    await begin(budget, "e", 4);
+  });
+
+  it("is held no more once it is given back, or its time is over", async () => {
+    const { state, begin } = gatewayWith([row(1)]);
+    const giveBack = await begin(budget, "a", 8);
+    await expect(begin(budget, "b", 2)).rejects.toEqual(held);
+    giveBack();
+    await begin(budget, "b", 9);
+    await expect(begin(budget, "c", 1)).rejects.toEqual(held);
+    state.now += 60_000;
+    await begin(budget, "c", 1);
+  });
+
+  it("alone may always begin: one that may cost more than is left is served, and the next one is not beside it", async () => {
+    const { begin, answered } = gatewayWith([row(9.5)]);
+    await begin(budget, "a", 400);
+    await expect(begin(budget, "b", 0.1)).rejects.toEqual(held);
+    answered(0.4, 101, { requestId: "a" });
+    await begin(budget, "b", 400);
+    answered(0.2, 102, { requestId: "b" });
+    await expect(begin(budget, "c", 0)).rejects.toEqual(usedUp);
+  });
+
+  it("of all gateways shares what is left", async () => {
+    const { state, begin } = gatewayWith([row(2)]);
+    state.gateways = 4;
+    await begin(budget, "a", 1.5);
+    await expect(begin(budget, "b", 0.6)).rejects.toEqual(held);
+    await begin(budget, "b", 0.5);
+  });
+
+  it("holds nothing of keys without a budget", async () => {
+    const { begin } = gatewayWith([]);
+    for (let i = 0; i < 10; i++) await begin({}, `r${i}`, 1e9);
+    await begin(budget, "a", 10);
   });
 });
 

@@ -1,18 +1,28 @@
 // Whether a key has money left: its budgets a day and a month, of UTC, against what its account has
-// spent. Asked before a request is sent; what the answer costs counts afterwards.
+// spent and what its requests under way may cost. Asked before a request is sent, which is held
+// against the budget until it is answered; what the answer costs counts afterwards.
 import { periods, standing, startOf, windowAt, type Period, type Spent } from "../../algorithms/budget.ts";
-import type { ApiKey } from "../../schemas/types.ts";
+import type { ApiKey, Request } from "../../schemas/types.ts";
 import { ApiError } from "../errors.ts";
 import { accountOf } from "./key.ts";
 import type { Spending } from "./spending.ts";
 
 export type Budgeted = Pick<ApiKey, "id" | "account" | "budgetPerDay" | "budgetPerMonth">;
 
-/** Rejects with ApiError where nothing is left of a key's budgets, or nobody knows. */
-export type MustHaveLeft = (key: Budgeted) => Promise<void>;
+export type HeldRequest = Pick<Request, "messages" | "allow" | "params"> & { id: string };
+
+/**
+ * Holds what the request may cost. Rejects with ApiError where nothing is left of a key's budgets,
+ * what is left is held, or nobody knows. Resolves with what gives it back.
+ */
+export type HoldBudget = (key: Budgeted, request: HeldRequest) => Promise<() => void>;
 
 export interface BudgetsDependencies {
-  spending: Pick<Spending, "of">;
+  spending: Pick<Spending, "of" | "hold" | "release">;
+  /** What a request costs at most, in the currency of the prices. */
+  mostCost: (request: HeldRequest) => number;
+  /** So long it may be under way. */
+  mostMs: (request: HeldRequest) => number;
   /** Milliseconds since the epoch. */
   now: () => number;
 }
@@ -22,23 +32,29 @@ interface Budget {
   amount: number;
 }
 
-export function createBudgets({ spending, now }: BudgetsDependencies): MustHaveLeft {
-  return async function mustHaveLeft(key) {
+export function createBudgets({ spending, mostCost, mostMs, now }: BudgetsDependencies): HoldBudget {
+  return async function holdBudget(key, request) {
     const budgets = budgetsOf(key);
     // Nothing that goes wrong here touches keys without one.
-    if (budgets.length === 0) return;
-    const spentIn = await spending.of(accountOf(key));
+    if (budgets.length === 0) return () => undefined;
+    const account = accountOf(key);
+    const spentIn = await spending.of(account);
     if (spentIn === null) throw unknown();
     const at = now();
+    const cost = mostCost(request);
     const found = budgets.map((budget) => {
       const window = windowAt(budget.period, at);
       const spent = spentIn(window);
-      return { ...budget, spent, resets: startOf(window.next), standing: standing(budget.amount, spent) };
+      return { ...budget, spent, resets: startOf(window.next), standing: standing(budget.amount, spent, cost) };
     });
     // Of two that are used up, the one that stays so for longer.
     const usedUp = found.findLast(({ standing: one }) => one === "used_up");
     if (usedUp !== undefined) throw insufficient(usedUp, at);
     if (found.some(({ standing: one }) => one === "share_used_up")) throw unknown();
+    if (found.some(({ standing: one }) => one === "held")) throw underWay();
+    // Nothing was awaited since what is held was read.
+    if (cost > 0) spending.hold(account, request.id, cost, at + mostMs(request));
+    return () => spending.release(account, request.id);
   };
 }
 
@@ -62,6 +78,11 @@ function insufficient({ period, amount, spent, resets }: Budget & { spent: Spent
   });
 }
 
+const underWay = (): ApiError =>
+  new ApiError({
+    ...{ status: 429, code: "budget_held", retryAfter: 1 },
+    message: "What is left of this key's budget may be used up by its requests under way: try again.",
+  });
 const unknown = (): ApiError =>
   new ApiError({
     ...{ status: 503, code: "budget_unknown", retryAfter: 2 },

@@ -1,6 +1,6 @@
 // A key's record for tests: tenant acme, no limits; and budgets that nobody has.
 import type { ApiKey } from "../../schemas/types.ts";
-import type { MustHaveLeft } from "./budgets.ts";
+import type { HoldBudget } from "./budgets.ts";
 
 export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   id: "prk-000000000000",
@@ -21,4 +21,4 @@ export const plainKey = (change: Partial<ApiKey> = {}): ApiKey => ({
   ...change,
 });
 
-export const noBudgets: MustHaveLeft = () => Promise.resolve();
+export const noBudgets: HoldBudget = () => Promise.resolve(() => undefined);

@@ -10,7 +10,7 @@ import { createKeyLimits, type Limited } from "./limits.ts";
 function limitsOf(limited: Partial<Limited>) {
   const state = { now: 0, gateways: 1, limited: plainKey(limited) };
   const limits = createKeyLimits(() => state.limited, {
-    ...{ gateways: () => state.gateways, mustHaveLeft: noBudgets, clock: () => state.now },
+    ...{ gateways: () => state.gateways, holdBudget: noBudgets, clock: () => state.now },
   });
   return { limits, state };
 }
@@ -107,5 +107,33 @@ describe("tokens a minute", () => {
     const gone = new ApiError({ status: 499, code: "client_closed", message: "x" });
     await expect(limits.within(() => Promise.reject(gone))(request, options)).rejects.toBe(gone);
     await expect(limits.within(used(1, 1))(request, options)).rejects.toMatchObject({ status: 429 });
+  });
+});
+
+describe("what is held of a budget", () => {
+  it("is given back by what was answered or not sent, and not by what goes on", async () => {
+    let held = 0;
+    const limits = createKeyLimits(() => plainKey({ tokensPerMinute: estimate }), {
+      ...{ gateways: () => 1, clock: () => 0 },
+      holdBudget: () => {
+        held++;
+        return Promise.resolve(() => {
+          held--;
+        });
+      },
+    });
+    const ends = async (ask: Ask): Promise<void> => {
+      await limits
+        .within(ask)(request, options)
+        .catch(() => undefined);
+    };
+    await ends(used(0, 0));
+    await ends(() => Promise.reject(new ApiError({ status: 503, code: "x", message: "x" })));
+    expect(held).toBe(0);
+    await ends(() => Promise.reject(new ApiError({ status: 504, code: "x", message: "x" })));
+    expect(held).toBe(1);
+    // No tokens are left in this minute.
+    await ends(used(0, 0));
+    expect(held).toBe(1);
   });
 });

@@ -4,9 +4,9 @@
 import { estimateTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
 import { createTokenBucket } from "../../algorithms/token-bucket.ts";
 import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";
-import type { Ask } from "../ask.ts";
+import type { Ask, AskOptions } from "../ask.ts";
 import { ApiError } from "../errors.ts";
-import type { Budgeted, MustHaveLeft } from "./budgets.ts";
+import type { Budgeted, HoldBudget } from "./budgets.ts";
 
 export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & Budgeted;
 
@@ -24,7 +24,7 @@ export interface KeyLimits {
 export interface LimitsDependencies {
   /** How many share the limits. */
   gateways: () => number;
-  mustHaveLeft: MustHaveLeft;
+  holdBudget: HoldBudget;
   /** Milliseconds that never go back. */
   clock: () => number;
 }
@@ -32,11 +32,37 @@ export interface LimitsDependencies {
 /** `limited`: read at every request, for it may change. */
 export function createKeyLimits(
   limited: () => Limited,
-  { gateways, mustHaveLeft, clock }: LimitsDependencies,
+  { gateways, holdBudget, clock }: LimitsDependencies,
 ): KeyLimits {
   const requests = createTokenBucket();
   const tokens = createTokenBucket();
   const share = (perMinute: number): number => Math.max(1, perMinute) / Math.max(1, gateways());
+
+  async function askWithinTokens(ask: Ask, request: Parameters<Ask>[0], options: AskOptions): Promise<Response> {
+    const { tokensPerMinute } = limited();
+    if (tokensPerMinute === null) return ask(request, options);
+    const mine = share(tokensPerMinute);
+    const taken = Math.min(mine, estimateOf(request) + (request.params.maxTokens ?? 0));
+    const wait = tokens.take(taken, clock(), mine);
+    if (wait > 0) throw exceeded("tokens", tokensPerMinute, wait);
+    const setRight = (used: number): void => tokens.correct(used - taken, clock(), share(tokensPerMinute));
+    const { onDelta } = options;
+    let read = 0;
+    const counted = (delta: Delta): void => {
+      read += estimateTokens(delta.text);
+      for (const call of delta.calls) read += estimateTokens(call.arguments);
+      onDelta?.(delta);
+    };
+    try {
+      const response = await ask(request, onDelta === undefined ? options : { ...options, onDelta: counted });
+      setRight(usedBy(response));
+      return response;
+    } catch (error) {
+      // What was not sent used nothing. What a client did not wait for, at least what it read.
+      setRight(isSent(error) ? Math.max(taken, estimateOf(request) + read) : 0);
+      throw error;
+    }
+  }
 
   return {
     request() {
@@ -47,29 +73,14 @@ export function createKeyLimits(
     },
     within: (ask) =>
       async function askWithin(request, options) {
-        await mustHaveLeft(limited());
-        const { tokensPerMinute } = limited();
-        if (tokensPerMinute === null) return ask(request, options);
-        const mine = share(tokensPerMinute);
-        const taken = Math.min(mine, estimateOf(request) + (request.params.maxTokens ?? 0));
-        const wait = tokens.take(taken, clock(), mine);
-        if (wait > 0) throw exceeded("tokens", tokensPerMinute, wait);
-        const setRight = (used: number): void => tokens.correct(used - taken, clock(), share(tokensPerMinute));
-        const { onDelta } = options;
-        let read = 0;
-        const counted = (delta: Delta): void => {
-          read += estimateTokens(delta.text);
-          for (const call of delta.calls) read += estimateTokens(call.arguments);
-          onDelta?.(delta);
-        };
+        const giveBack = await holdBudget(limited(), request);
         try {
-          const response = await ask(request, onDelta === undefined ? options : { ...options, onDelta: counted });
-          setRight(usedBy(response));
+          const response = await askWithinTokens(ask, request, options);
+          giveBack();
           return response;
         } catch (error) {
-          // What was not sent used nothing. What a client did not wait for, at least what it read.
-          const isSent = !(error instanceof ApiError && unsent.has(error.status));
-          setRight(isSent ? Math.max(taken, estimateOf(request) + read) : 0);
+          // What was sent goes on, though nobody waits for it.
+          if (!isSent(error)) giveBack();
           throw error;
         }
       },
@@ -78,6 +89,7 @@ export function createKeyLimits(
 
 /** No place, another request's key, or no broker. */
 const unsent = new Set([422, 429, 503]);
+const isSent = (error: unknown): boolean => !(error instanceof ApiError && unsent.has(error.status));
 
 /** Tokens of the messages. */
 const estimateOf = ({ messages }: Pick<Request, "messages">): number =>

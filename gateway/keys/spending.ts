@@ -1,5 +1,6 @@
 // What accounts have spent: what ClickHouse has of it, read again about every second while an
-// account is in use, and the answers of this gateway that do not stand there yet. Nobody waits for
+// account is in use, the answers of this gateway that do not stand there yet, and what those under
+// way may cost. Nobody waits for
 // ClickHouse but the first request of an account. One query is under way at a time, for all
 // accounts that are due together.
 import { LRUCache } from "lru-cache";
@@ -9,6 +10,7 @@ import { createUnrecorded, type Unrecorded } from "../../algorithms/unrecorded-c
 import type { Response } from "../../schemas/types.ts";
 import type { AccountCost } from "../../serving/account-costs.ts";
 import { atMost } from "../../serving/at-most.ts";
+import { createHeldCosts, type HeldCosts } from "./held-costs.ts";
 
 export interface SpendingDependencies {
   /** From the day `since` on. Rejects while it can't be read. */
@@ -27,6 +29,10 @@ export interface SpendingDependencies {
 export interface Spending {
   /** Of an account; resolves to null where it was never read, and can't be. */
   of(account: string): Promise<((window: Window) => Spent) | null>;
+  /** A request begins that may cost so much, until it is answered, released, or the time comes. */
+  hold(account: string, request: string, cost: number, until: number): void;
+  /** It was not sent, or needs to be held no more. */
+  release(account: string, request: string): void;
   /** A response that came to this gateway, and where it stands. */
   answered(response: Response, at: { partition: number; offset: number }): void;
 }
@@ -43,6 +49,7 @@ interface Account {
   /** By day, and what of them was not read yet. */
   recorded: Map<number, number>;
   unrecorded: Unrecorded;
+  underWay: HeldCosts;
   /** When that began, by `clock`; absent: never. */
   triedAt?: number;
   readAt?: number;
@@ -58,7 +65,9 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
   let due: Account[] = [];
 
   const held = (name: string): Account => {
-    const known = accounts.get(name) ?? { name, recorded: new Map<number, number>(), unrecorded: createUnrecorded() };
+    const known = accounts.get(name) ?? {
+      ...{ name, recorded: new Map<number, number>(), unrecorded: createUnrecorded(), underWay: createHeldCosts() },
+    };
     accounts.set(name, known);
     return known;
   };
@@ -112,14 +121,16 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
     account?.unrecorded.recorded(partition, offset);
   }
 
-  function spent({ recorded, unrecorded, readAt }: Account, window: Window): Spent {
+  function spent({ recorded, unrecorded, underWay, readAt }: Account, window: Window): Spent {
     return {
       recorded: costIn(
         window,
         [...recorded].map(([day, cost]) => ({ day, cost })),
       ),
       own: unrecorded.costIn(window),
+      held: underWay.sum(now()),
       sharers: passed(readAt) < staleAfterMs ? 1 : gateways(),
+      holders: gateways(),
     };
   }
 
@@ -130,12 +141,16 @@ export function createSpending(dependencies: SpendingDependencies): Spending {
       if (account.readAt === undefined && account.reading !== undefined) await atMost(waitMs, account.reading);
       return account.readAt === undefined ? null : (window) => spent(account, window);
     },
+    hold: (account, request, cost, until) => held(account).underWay.hold(request, cost, until),
+    release: (account, request) => accounts.peek(account)?.underWay.release(request),
     answered(response, { partition, offset }) {
-      const charged = chargedCost(response);
-      if (charged === null) return;
       // Of an account without a budget nobody asks.
-      const account = accounts.peek(charged.account);
-      account?.unrecorded.add(partition, offset, { day: dayOf(response.createdAt), cost: charged.cost });
+      const account = response.account === null ? undefined : accounts.peek(response.account);
+      if (account === undefined) return;
+      account.underWay.release(response.requestId);
+      const charged = chargedCost(response);
+      if (charged !== null)
+        account.unrecorded.add(partition, offset, { day: dayOf(response.createdAt), cost: charged.cost });
     },
   };
 }

@@ -10,7 +10,7 @@ function tableWith(...changes: Partial<ApiKey>[]) {
     now: () => time.now,
     clock: () => time.now,
     gateways: () => 1,
-    mustHaveLeft: noBudgets,
+    holdBudget: noBudgets,
   });
   const made = changes.map((change) => {
     const { id, text, hash } = newKey();

@@ -22,7 +22,7 @@ const { id, text: key, hash } = newKey();
 function setUp(made: typeof tokens | undefined) {
   const sent: Feedback[] = [];
   const server = createServer({ maxBodyBytes: 65_536, slowReaderMs: 60_000, log: pino({ level: "silent" }) });
-  const keys = createKeyTable({ now: options.now, clock: options.now, gateways: () => 1, mustHaveLeft: noBudgets });
+  const keys = createKeyTable({ now: options.now, clock: options.now, gateways: () => 1, holdBudget: noBudgets });
   keys.apply(id, plainKey({ id, hash, tenant: "acme" }));
   const access = createAccess(keys);
   const callerOf = addAccess(server, {

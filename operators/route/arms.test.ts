@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { armSchema } from "../../config/schema.ts";
-import { costAtMost, routeArms } from "./arms.ts";
+import { plainRequest } from "../../schemas/plain-request.ts";
+import type { Request } from "../../schemas/types.ts";
+import { costAtMost, mostCost, routeArms } from "./arms.ts";
 
 const arms = routeArms(
   [
@@ -31,6 +33,16 @@ it("bounds the cost of an answer by the prompt and the shorter of both token lim
   expect(costAtMost(small!, 4_000, 0, null)).toBe(0);
   expect(costAtMost(large!, 4_000, 500, 100)).toBeCloseTo((1_500 * 2 + 100 * 10) / 1e6, 12);
   expect(costAtMost(large!, 4_000, 500, 1_000_000)).toBeCloseTo((1_500 * 2 + 256 * 10) / 1e6, 12);
+});
+
+it("bounds the cost of a request by the dearest arm that it allows, and by what it may cost", () => {
+  const request = plainRequest("a".repeat(4_000), { id: "r" });
+  const shown = arms.map((arm) => (arm.name === "large" ? { ...arm, examples: true } : arm));
+  expect(mostCost(request, shown, 500)).toBeCloseTo((1_500 * 2 + 256 * 10) / 1e6, 12);
+  const allow = (change: Partial<Request["allow"]>) => ({ ...request, allow: { ...request.allow, ...change } });
+  expect(mostCost(allow({ arms: ["small"] }), shown, 500)).toBe(0);
+  expect(mostCost(allow({ arms: [] }), shown, 500)).toBe(0);
+  expect(mostCost(allow({ maxCost: 0.001 }), shown, 500)).toBe(0.001);
 });
 
 it("tells what of an arm's configuration may change its answers: all but how it is called and paid", () => {

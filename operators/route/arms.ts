@@ -3,6 +3,7 @@
 import { capabilities } from "../../algorithms/passthrough.ts";
 import { answerCost, normalisedCosts } from "../../arms/cost.ts";
 import type { ArmConfig } from "../../config/schema.ts";
+import type { Request } from "../../schemas/types.ts";
 import type { ReuseSettings } from "../reuse-settings.ts";
 import type { Declares } from "../serves.ts";
 import type { TemplateName } from "../templates.ts";
@@ -76,4 +77,23 @@ export function costAtMost(
 ): number {
   const prompt = Math.ceil(promptCharacters / 4) + exampleTokens;
   return answerCost({ prompt, completion: Math.min(maxTokens ?? arm.maxTokens, arm.maxTokens) }, arm.prices);
+}
+
+/**
+ * The same of a request, whichever of the arms that it allows answers it; with as many examples as
+ * an arm may be shown.
+ */
+export function mostCost(
+  { messages, allow, params }: Pick<Request, "messages" | "allow" | "params">,
+  arms: readonly RouteArm[],
+  tokenBudget: number,
+): number {
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  const costs = arms
+    .filter(({ name }) => allow.arms?.includes(name) ?? true)
+    .map((arm) => {
+      const exampleTokens = arm.examples ? (arm.tokenBudget ?? tokenBudget) : 0;
+      return costAtMost(arm, characters, exampleTokens, params.maxTokens);
+    });
+  return Math.min(Math.max(0, ...costs), allow.maxCost ?? Infinity);
 }
