@@ -63,13 +63,14 @@ export interface GroupHandlers {
   onLag?(topic: string, partition: number, records: number): void;
 }
 
-/**
- * How long the broker gathers records before it answers. The default is for low latency: an answer
- * at the first record.
- */
+/** Whether records are fetched as they come, which is the default, or gathered first. */
 export interface FetchPatience {
+  /** Above 1, a fetch that brought less is followed by the next one after maxWaitMs. */
   minBytes: number;
-  /** It answers after this long in any case; a consumer that stops or is resumed waits as long. */
+  /**
+   * The broker answers after this long where there is nothing; a consumer that stops or is resumed
+   * waits as long.
+   */
   maxWaitMs: number;
 }
 

@@ -8,6 +8,11 @@ const ConsumerGroup = internals.ConsumerGroup as unknown as new (options: object
 const silent = { namespace: () => silent, debug() {}, info() {}, warn() {}, error() {} };
 const part = { topic: "t", partitions: [0] };
 
+interface Found {
+  offset: string;
+  value?: Buffer;
+}
+
 interface Asked {
   maxWaitTime: number;
   minBytes: number;
@@ -15,7 +20,8 @@ interface Asked {
 
 function groupOf(fetch: Asked) {
   const waits: number[] = [];
-  let found: { offset: string }[] = [];
+  const bytes: number[] = [];
+  let found: Found[] = [];
   const answer = (): object => ({
     responses: [
       {
@@ -33,8 +39,9 @@ function groupOf(fetch: Asked) {
       findTopicPartitionMetadata: () => [{ partitionId: 0, leader: 1 }],
       findLeaderForPartitions: () => ({ "1": [0] }),
       findBroker: async () => ({
-        async fetch({ maxWaitTime }: Asked) {
+        async fetch({ maxWaitTime, minBytes }: Asked) {
           waits.push(maxWaitTime);
+          bytes.push(minBytes);
           return answer();
         },
       }),
@@ -56,7 +63,8 @@ function groupOf(fetch: Asked) {
   return {
     group,
     waits,
-    fetches: async (count: number, messages: { offset: string }[] = []) => {
+    bytes,
+    fetches: async (count: number, messages: Found[] = []) => {
       found = messages;
       for (let i = 0; i < count; i++) await group.fetch("1");
     },
@@ -85,11 +93,25 @@ test("whoever pauses or resumes is there soon", async () => {
   }
 });
 
-test("one that gathers bytes waits as it was told, and so does one that is more patient already", async () => {
-  const gathering = groupOf({ maxWaitTime: 200, minBytes: 1_048_576 });
-  await gathering.fetches(12);
-  expect(new Set(gathering.waits)).toEqual(new Set([200]));
+test("one that is more patient already stays so", async () => {
   const patient = groupOf({ maxWaitTime: 5_000, minBytes: 1 });
   await patient.fetches(12);
   expect(new Set(patient.waits)).toEqual(new Set([5_000]));
+});
+
+test("one that gathers waits between its fetches, never in the broker, and not behind a large one", async () => {
+  const { bytes, fetches } = groupOf({ maxWaitTime: 60, minBytes: 1_000 });
+  const began = performance.now();
+  await fetches(3, [{ offset: "3", value: Buffer.alloc(400) }]);
+  // Timers may fire a little early.
+  expect(performance.now() - began).toBeGreaterThan(110);
+  expect(new Set(bytes)).toEqual(new Set([1]));
+});
+
+test("one that gathers goes on at once behind as many bytes as it gathers, and where nothing was there", async () => {
+  const hour = 3_600_000;
+  const { bytes, fetches } = groupOf({ maxWaitTime: hour, minBytes: 1_000 });
+  await fetches(3, [{ offset: "3", value: Buffer.alloc(1_000) }]);
+  await fetches(3);
+  expect(bytes).toHaveLength(6);
 });

@@ -3,6 +3,10 @@
 // nothing happens. The broker answers at the first record however long it may wait, so a consumer
 // that has been quiet lets it wait longer. Not much longer, and not at once: a fetch that is under
 // way knows nothing of a partition that is resumed meanwhile, and whoever stops waits for it.
+//
+// A consumer that gathers (minBytes above 1) waits between its fetches rather than in the broker:
+// while a fetch waits there for bytes, every append to any of its partitions sums up all of them.
+import { setTimeout as sleep } from "node:timers/promises";
 import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
 
 /** So many fetches in turn without a record, a pause or a resume make a consumer quiet. */
@@ -14,29 +18,46 @@ interface Patience {
   /** As configured. */
   waitMs: number;
   empty: number;
+  /** Bytes that are worth a fetch of their own; undefined: the first record is. */
+  gatherBytes: number | undefined;
+  /** By node: before that (performance.now()) there is no further fetch of one that gathers. */
+  next: Map<string, number>;
 }
 
 interface FetchedBatch {
   /** With control records and aborted ones. */
-  rawMessages: unknown[];
+  rawMessages: { value?: Buffer | null }[];
 }
 
 const patienceOf = new WeakMap<ConsumerGroupLike, Patience>();
 
 function patience(group: ConsumerGroupLike): Patience {
   let known = patienceOf.get(group);
-  if (known === undefined) patienceOf.set(group, (known = { waitMs: group.maxWaitTime, empty: 0 }));
+  if (known === undefined) {
+    const gatherBytes = group.minBytes > 1 ? group.minBytes : undefined;
+    known = { waitMs: group.maxWaitTime, empty: 0, gatherBytes, next: new Map() };
+    patienceOf.set(group, known);
+    group.minBytes = 1;
+  }
   return known;
 }
 
-/** Wraps ConsumerGroup.fetch; one that gathers bytes waits as it was told. */
+const bytesOf = (batches: readonly FetchedBatch[]): number =>
+  batches.reduce((sum, { rawMessages }) => rawMessages.reduce((s, { value }) => s + (value?.length ?? 0), sum), 0);
+
+/** Wraps ConsumerGroup.fetch. */
 const withPatience = (fetch: ConsumerGroupLike["fetch"]): ConsumerGroupLike["fetch"] =>
   async function fetchPatiently(this: ConsumerGroupLike, nodeId) {
-    if (this.minBytes > 1) return fetch.call(this, nodeId);
     const state = patience(this);
+    const { gatherBytes, next } = state;
+    const pause = (next.get(nodeId) ?? 0) - performance.now();
+    if (pause > 0) await sleep(pause);
     this.maxWaitTime = state.empty < quietAfter ? state.waitMs : Math.max(state.waitMs, quietWaitMs);
     const batches = (await fetch.call(this, nodeId)) as FetchedBatch[];
     state.empty = batches.some(({ rawMessages }) => rawMessages.length > 0) ? 0 : state.empty + 1;
+    // Behind as many bytes there are probably more; where there was nothing the broker has waited.
+    if (gatherBytes !== undefined && state.empty === 0 && bytesOf(batches) < gatherBytes)
+      next.set(nodeId, performance.now() + state.waitMs);
     return batches;
   };
 
