@@ -2,7 +2,6 @@
 // answer that lacks its end is never returned.
 import type OpenAI from "openai";
 import type { ChatCompletionCreateParamsBase, ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { z } from "zod";
 import type { OpenAiArmConfig } from "../../config/schema.ts";
 import type { CallPiece } from "../../schemas/types.ts";
 import type { ArmRequest } from "../arm.ts";
@@ -10,6 +9,8 @@ import { chatMessages, type ChatMessage } from "../messages.ts";
 import { createCallPieces } from "./call-pieces.ts";
 import { CutShort, NotACompletion } from "./errors.ts";
 import { createExtra } from "./extra.ts";
+import { parsed, type CompletionPart } from "./completion.ts";
+import { readStream } from "./stream.ts";
 
 export interface Completion {
   text: string;
@@ -18,31 +19,10 @@ export interface Completion {
   finishReason: string;
   model: string;
   /** As the endpoint counts; null when it doesn't. */
-  usage: z.infer<typeof usageSchema> | null;
+  usage: NonNullable<CompletionPart["usage"]> | null;
   /** performance.now() at the first text; null when not streamed. */
   firstTokenAt: number | null;
 }
-
-// What is read of an answer; endpoints that call themselves compatible leave out the rest.
-const count = z.number().int().nonnegative();
-const usageSchema = z.object({
-  prompt_tokens: count,
-  completion_tokens: count,
-  prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
-});
-const said = z.looseObject({ content: z.string().nullish(), refusal: z.string().nullish() });
-const answerSchema = z.object({
-  model: z.string().nullish(),
-  usage: usageSchema.nullish().catch(null),
-  choices: z.array(
-    z.object({
-      message: said.optional(),
-      delta: said.nullish(),
-      finish_reason: z.string().nullish(),
-      logprobs: z.looseObject({}).nullish().catch(null),
-    }),
-  ),
-});
 
 export interface CallOptions {
   signal: AbortSignal;
@@ -125,10 +105,9 @@ async function streamed(
   { extra, ...options }: CallOptions,
   onPiece?: OnPiece,
 ): Promise<Completion> {
-  const stream = await client.chat.completions.create(
-    { ...body, stream: true, stream_options: { include_usage: true } },
-    options,
-  );
+  const response = await client.chat.completions
+    .create({ ...body, stream: true, stream_options: { include_usage: true } }, options)
+    .asResponse();
   const rest = createExtra();
   const callPieces = createCallPieces();
   const answer: Completion = {
@@ -140,39 +119,32 @@ async function streamed(
     firstTokenAt: null,
   };
   let chunks = 0;
-  try {
-    for await (const received of stream) {
-      const chunk = parsed(received);
-      chunks += 1;
-      answer.model = chunk.model ?? answer.model;
-      answer.usage = chunk.usage ?? answer.usage;
-      const choice = chunk.choices[0];
-      const text = choice?.delta?.content ?? choice?.delta?.refusal ?? "";
-      if (text !== "") {
-        answer.firstTokenAt ??= performance.now();
-        answer.text += text;
-      }
-      const calls = extra ? callPieces(choice?.delta?.["tool_calls"]) : [];
-      if (text !== "" || calls.length > 0) onPiece?.(text, calls);
-      if (extra && choice !== undefined) rest.add(choice.delta ?? {}, choice.logprobs ?? null);
-      answer.finishReason = choice?.finish_reason ?? answer.finishReason;
-      if (answer.text.length + rest.length() > longestAnswer) throw new NotACompletion();
+  const onChunk = (chunk: CompletionPart): void => {
+    chunks += 1;
+    answer.model = chunk.model ?? answer.model;
+    answer.usage = chunk.usage ?? answer.usage;
+    const choice = chunk.choices[0];
+    const text = choice?.delta?.content ?? choice?.delta?.refusal ?? "";
+    if (text !== "") {
+      answer.firstTokenAt ??= performance.now();
+      answer.text += text;
     }
+    const calls = extra ? callPieces(choice?.delta?.["tool_calls"]) : [];
+    if (text !== "" || calls.length > 0) onPiece?.(text, calls);
+    if (extra && choice !== undefined) rest.add(choice.delta ?? {}, choice.logprobs ?? null);
+    answer.finishReason = choice?.finish_reason ?? answer.finishReason;
+    if (answer.text.length + rest.length() > longestAnswer) throw new NotACompletion();
+  };
+  try {
+    await readStream(response, longestAnswer, onChunk);
   } catch (error) {
     // Whole but for its usage: the text is complete once the finish reason stands.
     if (answer.finishReason === "" || options.signal.aborted) throw error;
   }
-  // The client ends the loop without a word when it is aborted or the connection closes.
+  // A connection that closes ends the stream without a word.
   options.signal.throwIfAborted();
   if (answer.finishReason === "") throw chunks === 0 ? new NotACompletion() : new CutShort();
   return { ...answer, extra: rest.json() };
-}
-
-/** A proxy's error page arrives here too, whatever the client's types say. */
-function parsed(value: unknown): z.infer<typeof answerSchema> {
-  const result = answerSchema.safeParse(value);
-  if (!result.success) throw new NotACompletion();
-  return result.data;
 }
 
 /** A tool's result can't be tied to a call here, so it speaks as the user. */
