@@ -25,10 +25,11 @@ export interface Flusher {
 
 /**
  * Storing costs by the statement rather than by the row. Where it takes long, rows wait so many
- * times as long as the last flush took, so that it takes a tenth of the time at most; but never
- * longer than so many times batchMs.
+ * times as long as the last flush took, so that it takes a tenth of the time at most, and a
+ * thirtieth where many rows come: the store's merges of what is inserted cost as much again, and
+ * the processor is needed elsewhere. But never longer than so many times batchMs.
  */
-const pacing = { flushes: 9, most: 4 };
+const pacing = { flushes: 9, flushesOfMany: 29, many: 500, most: 4 };
 
 type FlusherDependencies = Pick<
   SinkDependencies,
@@ -42,8 +43,10 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
   let timer: NodeJS.Timeout | null = null;
   let broken: Error | null = null;
   let tookMs = 0;
+  let pauses: number = pacing.flushes;
 
   async function flush(): Promise<void> {
+    pauses = batch.rows() < pacing.many ? pacing.flushes : pacing.flushesOfMany;
     const { before, last, positions } = batch.take();
     const began = performance.now();
     try {
@@ -80,7 +83,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
     if (running !== null || broken !== null || signal.aborted) return;
     if (batch.isFull()) void start();
     else if (timer === null && !batch.isEmpty()) {
-      const waitMs = Math.max(batchMs, Math.min(pacing.flushes * tookMs, pacing.most * batchMs));
+      const waitMs = Math.max(batchMs, Math.min(pauses * tookMs, pacing.most * batchMs));
       timer = setTimeout(() => void start(), waitMs);
     }
   }

@@ -157,15 +157,17 @@ describe("sink", () => {
       let [tookMs, began, offset] = [0, 0, 0];
       const { sink, feed } = await startSink({
         batchMs: 1_000,
+        batch: createBatch({ maxRows: 5_000, maxBytes: 1_000_000 }),
         insert: async (tables) => {
           if (tables[0]?.table === "derived") began++;
           await new Promise((resolve) => setTimeout(resolve, tookMs / 2));
         },
       });
       /** Milliseconds from a record to its insert. */
-      const waited = async (): Promise<number> => {
+      const waited = async (records = 1): Promise<number> => {
         const [before, from] = [began, Date.now()];
-        await feed(offset++, 1);
+        await feed(offset, records);
+        offset += records;
         while (began === before) await vi.advanceTimersByTimeAsync(100);
         const ms = Date.now() - from;
         await vi.advanceTimersByTimeAsync(2 * tookMs + 10);
@@ -181,6 +183,12 @@ describe("sink", () => {
       tookMs = 5_000;
       await waited();
       expect(await waited()).toBe(4_000);
+      tookMs = 50;
+      await waited();
+      expect(await waited()).toBe(1_000);
+      // Of many rows at a time a thirtieth of the time is enough for storing.
+      await waited(500);
+      expect(await waited()).toBe(1_500); // 1,450, looked at every 100
       tookMs = 0;
       await sink.stop();
     } finally {
