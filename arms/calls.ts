@@ -78,9 +78,11 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
     if (signal.aborted) cancel();
     open.add(ending);
     let running = false;
-    const over = new AbortController();
+    let over: AbortController | undefined;
     try {
-      if (active + waiting.size() >= concurrency && !ending.signal.aborted) onWait?.(over.signal);
+      // Rarely: a controller, and the error that it is aborted with, cost as much as a small call.
+      if (active + waiting.size() >= concurrency && !ending.signal.aborted)
+        onWait?.((over = new AbortController()).signal);
       const gaveUp = new Promise<ArmResult>((resolve) => {
         const leave = (): void => {
           // Once it runs the call ends by itself, and knows how often it was made.
@@ -98,7 +100,7 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
       clearTimeout(timer);
       signal.removeEventListener("abort", cancel);
       open.delete(ending);
-      over.abort();
+      over?.abort();
     }
   }
 

@@ -26,6 +26,8 @@ export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
 
 /** Their results lie beside them. */
 export const archived: Readonly<Record<string, () => Promise<Benchmark>>> = {
+  "archive/clickhouse-codecs": async () =>
+    (await import("./archive/clickhouse-codecs/clickhouse-codecs.ts")).clickhouseCodecs,
   "archive/embedding-int8": async () => (await import("./archive/embedding-int8/embedding-int8.ts")).embeddingInt8,
   "archive/linked-scattered": async () =>
     (await import("./archive/linked-scattered/linked-scattered.ts")).linkedScattered,
