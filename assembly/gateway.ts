@@ -118,7 +118,7 @@ export async function startGateway(
   const access = createAccess(keys);
   const mustBeAdmin = createAdminAccess(keys);
   const callerOf = addAccess(server, {
-    ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) },
+    ...{ callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess({ tokens, keys }, access) },
   });
   metrics.holds(places.open, unsent.total);
   addMetrics(server, metrics);

@@ -17,6 +17,8 @@ export interface Caller {
   domains: readonly string[] | null;
   /** Of its key; absent: none. */
   limits?: KeyLimits;
+  /** Of its key; absent: there are no keys. */
+  keyId?: string;
   /** To whose spending its requests count; absent: nobody's. */
   account?: string;
   /** It may give a person's feedback on this request, and do nothing else. */
@@ -44,7 +46,8 @@ export function createAccess(keys: Pick<KeyTable, "find" | "size">): CallerOf {
         message: "An admin key is of no tenant and asks nothing: use a key of a tenant.",
       });
     limits.request();
-    return { tenant: key.tenant, arms: key.arms, domains: key.domains, limits, account: accountOf(key) };
+    const { id: keyId, tenant, arms, domains } = key;
+    return { tenant, arms, domains, limits, keyId, account: accountOf(key) };
   };
 }
 
@@ -78,13 +81,19 @@ export const adminPrefix = "/v1/admin/";
 
 export const feedbackPath = "/v1/feedback";
 
-/** For whoever has the token of a response and no key. Without `tokens` none is valid. */
-export function createTokenAccess(tokens: Pick<FeedbackTokens, "read"> | undefined, otherwise: CallerOf): CallerOf {
+export interface TokenAccess {
+  /** Absent: no token is valid. */
+  tokens: Pick<FeedbackTokens, "read"> | undefined;
+  keys: Pick<KeyTable, "isValid">;
+}
+
+/** For whoever has the token of a response and no key; it ends with the key that asked. */
+export function createTokenAccess({ tokens, keys }: TokenAccess, otherwise: CallerOf): CallerOf {
   return function callerOf(incoming) {
     const text = bearerIn(incoming);
     if (text === undefined || !isFeedbackToken(text)) return otherwise(incoming);
     const allowed = tokens?.read(text) ?? null;
-    if (allowed === null)
+    if (allowed === null || (allowed.keyId !== null && !keys.isValid(allowed.keyId)))
       throw new ApiError({
         ...{ status: 401, code: "invalid_feedback_token" },
         message: "This feedback token is not valid, or not any more: a response has a new one.",

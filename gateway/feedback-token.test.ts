@@ -6,15 +6,16 @@ import { parseKey } from "./keys/key.ts";
 const secret = "a secret of this deployment alone";
 const time = { now: 1_000 };
 const tokens = createFeedbackTokens({ secret, lifeMs: 60_000, now: () => time.now });
+const allowed = { tenant: "acme", requestId: "r1", keyId: "prk-1" };
 const name = fc.string({ unit: "grapheme", minLength: 1, maxLength: 100 });
 
 describe("a feedback token", () => {
   it("says whose request it is of, to every gateway with the secret, and is no key", () => {
     const another = createFeedbackTokens({ secret, lifeMs: 1, now: () => time.now });
     fc.assert(
-      fc.property(name, name, (tenant, requestId) => {
-        const token = tokens.make(tenant, requestId);
-        expect(another.read(token)).toEqual({ tenant, requestId });
+      fc.property(name, name, fc.option(name), (tenant, requestId, keyId) => {
+        const token = tokens.make({ tenant, requestId, keyId });
+        expect(another.read(token)).toEqual({ tenant, requestId, keyId });
         expect(isFeedbackToken(token)).toBe(true);
         expect(parseKey(token)).toBeNull();
         // It goes into a header as it is.
@@ -24,7 +25,7 @@ describe("a feedback token", () => {
   });
 
   it("is none when any of its characters is another", () => {
-    const token = tokens.make("acme", "r1");
+    const token = tokens.make(allowed);
     for (let at = 0; at < token.length; at++)
       for (const other of ["A", "B", ".", "", "AA"]) {
         if (token[at] === other) continue;
@@ -32,17 +33,17 @@ describe("a feedback token", () => {
         const read = tokens.read(forged);
         // The last character of a signature has two bits that say nothing.
         if (at < token.length - 1) expect(read, forged).toBeNull();
-        else
-          expect(read).toSatisfy((one) => one === null || JSON.stringify(one) === '{"tenant":"acme","requestId":"r1"}');
+        else expect(read).toSatisfy((one) => one === null || JSON.stringify(one) === JSON.stringify(allowed));
       }
   });
 
-  it("has the signature of what it says: that of another request or tenant fits no other", () => {
+  it("has the signature of what it says: that of another request, tenant or key fits no other", () => {
+    const any = fc.record({ tenant: name, requestId: name, keyId: fc.option(name) });
     fc.assert(
-      fc.property(name, name, name, name, (tenant, requestId, otherTenant, otherId) => {
-        fc.pre(tenant !== otherTenant || requestId !== otherId);
-        const [said = ""] = tokens.make(otherTenant, otherId).split(".");
-        const [, signature = ""] = tokens.make(tenant, requestId).split(".");
+      fc.property(any, any, (one, other) => {
+        fc.pre(JSON.stringify(one) !== JSON.stringify(other));
+        const [said = ""] = tokens.make(other).split(".");
+        const [, signature = ""] = tokens.make(one).split(".");
         expect(tokens.read(`${said}.${signature}`)).toBeNull();
       }),
     );
@@ -50,13 +51,13 @@ describe("a feedback token", () => {
 
   it("is none of another secret, and none of what anybody may send", () => {
     const stranger = createFeedbackTokens({ secret: `${secret}.`, lifeMs: 60_000, now: () => time.now });
-    expect(tokens.read(stranger.make("acme", "r1"))).toBeNull();
+    expect(tokens.read(stranger.make(allowed))).toBeNull();
     fc.assert(fc.property(fc.string({ unit: "binary" }), (any) => tokens.read(any) === null));
     fc.assert(fc.property(fc.base64String(), (any) => tokens.read(`pft-${any}.${"A".repeat(43)}`) === null));
   });
 
   it("ends by the gateway's clock", () => {
-    const token = tokens.make("acme", "r1");
+    const token = tokens.make(allowed);
     time.now += 59_999;
     expect(tokens.read(token)).not.toBeNull();
     time.now++;

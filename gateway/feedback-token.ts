@@ -1,10 +1,11 @@
 // A token that allows feedback on one request and nothing else: an application hands it to whoever
-// reads the answer, who has no API key. It names tenant, request and its end in the clear, signed
-// by HMAC-SHA-256 with the deployment's secret: any gateway can check it and none keeps it.
+// reads the answer, who has no API key. It names tenant, request, the key that asked and its end in
+// the clear, signed by HMAC-SHA-256 with the deployment's secret: any gateway can check it and none
+// keeps it. Whether the key is still valid is for who reads the token to say (access.ts).
 import { createHmac, timingSafeEqual } from "node:crypto";
 
 export interface FeedbackTokens {
-  make(tenant: string, requestId: string): string;
+  make(allowed: Allowed): string;
   /** null: it is forged, of another secret, or has ended. */
   read(token: string): Allowed | null;
 }
@@ -12,6 +13,8 @@ export interface FeedbackTokens {
 export interface Allowed {
   tenant: string;
   requestId: string;
+  /** Id of the key that the request was made with; null: there were no keys. */
+  keyId: string | null;
 }
 
 export interface FeedbackTokenOptions {
@@ -30,8 +33,8 @@ export const isFeedbackToken = (text: string): boolean => text.startsWith(mark);
 export function createFeedbackTokens({ secret, lifeMs, now }: FeedbackTokenOptions): FeedbackTokens {
   const sign = (signed: string): Buffer => createHmac("sha256", secret).update(signed).digest();
   return {
-    make(tenant, requestId) {
-      const says = JSON.stringify([tenant, requestId, now() + lifeMs]);
+    make({ tenant, requestId, keyId }) {
+      const says = JSON.stringify([tenant, requestId, now() + lifeMs, keyId]);
       const signed = mark + Buffer.from(says).toString("base64url");
       return `${signed}.${sign(signed).toString("base64url")}`;
     },
@@ -41,8 +44,10 @@ export function createFeedbackTokens({ secret, lifeMs, now }: FeedbackTokenOptio
       if (!timingSafeEqual(sign(signed), Buffer.from(signature, "base64url"))) return null;
       // Signed, so a gateway of this deployment wrote it.
       const says = Buffer.from(signed.slice(mark.length), "base64url").toString("utf8");
-      const [tenant, requestId, endsAt] = JSON.parse(says) as [string, string, number];
-      return now() < endsAt ? { tenant, requestId } : null;
+      const [tenant, requestId, endsAt, keyId] = JSON.parse(says) as [string, string, number, (string | null)?];
+      // Without: by a gateway from before tokens named their key, so it can't be said whether it is
+      // valid.
+      return keyId !== undefined && now() < endsAt ? { tenant, requestId, keyId } : null;
     },
   };
 }

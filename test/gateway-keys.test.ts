@@ -272,6 +272,25 @@ describe("the end of a key", () => {
     expect(await statusOf(two)).toBe(200);
   });
 
+  test("ends the tokens of the answers that it was given, and of no others", async () => {
+    const [one, two] = [await create("-t", "left"), await create("-t", "left")];
+    const tokenOf = async (key: string) => {
+      const body = { model: "small", messages: user("judged by its reader") };
+      const { data, response } = await clientOf(key).chat.completions.create(body).withResponse();
+      const token = response.headers.get("x-precedent-feedback-token") ?? "";
+      return () =>
+        clientOf(token).post("/feedback", {
+          body: { request_id: data.id, kind: "thumbs", value: 1 },
+        }) as Promise<object>;
+    };
+    const [ofOne, ofTwo] = [await tokenOf(one), await tokenOf(two)];
+    expect(await ofOne()).toMatchObject({ object: "feedback" });
+    await keys("revoke", idOf(one));
+    await until(one, 401);
+    await expect(ofOne()).rejects.toMatchObject({ status: 401, code: "invalid_feedback_token" });
+    expect(await ofTwo()).toMatchObject({ object: "feedback" });
+  });
+
   test("rotated, one that may do the same follows it, at once or after a while", async () => {
     const old = await create("-t", "turning", "-a", "small");
     const next = await keys("rotate", idOf(old));

@@ -75,7 +75,8 @@ export function createWorld(now: () => number, tenantOf: (request: Request) => s
   const tokens = createFeedbackTokens({ secret: "of this world", lifeMs: 3_600_000, now });
   const access = createAccess(keys);
   const mustBeAdmin = createAdminAccess(keys);
-  const callerOf = addAccess(server, { callerOf: access, mustBeAdmin, feedbackBy: createTokenAccess(tokens, access) });
+  const feedbackBy = createTokenAccess({ tokens, keys }, access);
+  const callerOf = addAccess(server, { callerOf: access, mustBeAdmin, feedbackBy });
   const streams = { heartbeatMs: 60_000, slowReaderMs: 60_000 };
   const answering = { callerOf, ask, arms: () => arms, streams, clock: now, tokens };
   addChat(server, answering);

@@ -34,8 +34,10 @@ describe("keys", () => {
   it("are refused when they are revoked, whatever the clock, and stay known", () => {
     const { table, made } = tableWith({});
     const [{ id, text, key }] = made as [(typeof made)[0]];
+    expect(table.isValid(id)).toBe(true);
     table.apply(id, { ...key, revokedAt: 9_999_999_999_999 });
     expect(table.find(text)).toBeNull();
+    expect(table.isValid(id)).toBe(false);
     expect(table.size()).toBe(1);
   });
 
@@ -72,6 +74,7 @@ describe("keys", () => {
   it("are gone with their tombstone", () => {
     const { table, made } = tableWith({});
     table.remove(made[0]!.id);
+    expect(table.isValid(made[0]!.id)).toBe(false);
     expect(table.find(made[0]!.text)).toBeNull();
     expect(table.size()).toBe(0);
   });

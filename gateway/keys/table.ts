@@ -17,6 +17,8 @@ export interface KeyTable {
   remove(id: string): void;
   /** null: there is no such key, or none any more. */
   find(text: string): ValidKey | null;
+  /** Whether the key of this id is one still. */
+  isValid(id: string): boolean;
   /** Revoked ones included. */
   size(): number;
 }
@@ -35,6 +37,8 @@ interface Entry {
 
 export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable {
   const entries = new Map<string, Entry>();
+  const isOver = ({ revokedAt, expiresAt }: ApiKey): boolean =>
+    revokedAt !== null || (expiresAt !== null && expiresAt <= now());
 
   return {
     apply(id, key) {
@@ -54,9 +58,11 @@ export function createKeyTable({ now, ...limits }: TableDependencies): KeyTable 
       if (parsed === null) return null;
       const entry = entries.get(parsed.id);
       if (!isSecret(parsed.secret, entry?.hash ?? null) || entry === undefined) return null;
-      const { revokedAt, expiresAt } = entry.key;
-      if (revokedAt !== null || (expiresAt !== null && expiresAt <= now())) return null;
-      return entry;
+      return isOver(entry.key) ? null : entry;
+    },
+    isValid(id) {
+      const entry = entries.get(id);
+      return entry !== undefined && entry.hash !== null && !isOver(entry.key);
     },
     size: () => entries.size,
   };

@@ -54,7 +54,10 @@ export async function answerTo(
   const key = headerOf(incoming, "idempotency-key");
   const request = requestOf(body, caller, arms(), key);
   void reply.header("x-request-id", request.id).header("x-precedent-request-id", request.id);
-  if (tokens !== undefined) void reply.header("x-precedent-feedback-token", tokens.make(caller.tenant, request.id));
+  if (tokens !== undefined) {
+    const allowed = { tenant: caller.tenant, requestId: request.id, keyId: caller.keyId ?? null };
+    void reply.header("x-precedent-feedback-token", tokens.make(allowed));
+  }
   const ask = caller.limits?.within(dependencies.ask) ?? dependencies.ask;
   // Who sends a key may come back for the answer, which would else be that it was cancelled.
   const options = { signal: closed(reply), keep: key !== undefined, span: spanOf?.(incoming) };

@@ -26,7 +26,11 @@ function setUp(made: typeof tokens | undefined) {
   keys.apply(id, plainKey({ id, hash, tenant: "acme" }));
   const access = createAccess(keys);
   const callerOf = addAccess(server, {
-    ...{ callerOf: access, mustBeAdmin: createAdminAccess(keys), feedbackBy: createTokenAccess(made, access) },
+    ...{
+      callerOf: access,
+      mustBeAdmin: createAdminAccess(keys),
+      feedbackBy: createTokenAccess({ tokens: made, keys }, access),
+    },
   });
   addFeedback(server, {
     ...{ callerOf, places: createPlaces(4), clock: options.now, topic: "feedback" as never },
@@ -42,13 +46,15 @@ function setUp(made: typeof tokens | undefined) {
     server.inject({ method: "POST", url, payload, headers: { authorization: `Bearer ${bearer}` } });
   const give = (bearer: string, body: object = {}) =>
     post("/v1/feedback", bearer, { request_id: "r1", kind: "thumbs", value: 1, ...body });
-  return { sent, post, give };
+  const revoke = () => keys.apply(id, plainKey({ id, hash, tenant: "acme", revokedAt: time.now }));
+  return { sent, post, give, revoke };
 }
+const allowed = (tenant: string, requestId: string) => ({ tenant, requestId, keyId: id });
 
-let { sent, post, give } = setUp(tokens);
+let { sent, post, give, revoke } = setUp(tokens);
 beforeEach(() => {
   time.now = 1_000;
-  ({ sent, post, give } = setUp(tokens));
+  ({ sent, post, give, revoke } = setUp(tokens));
 });
 const code = (answer: { json(): unknown }): unknown => (answer.json() as { error: { code: string } }).error.code;
 
@@ -67,7 +73,7 @@ describe("the token of an answer", () => {
   );
 
   it("allows nothing else: no other request, source, reward or withdrawal, and no other address", async () => {
-    const token = tokens.make("acme", "r1");
+    const token = tokens.make(allowed("acme", "r1"));
     for (const wrong of [
       { request_id: "r2" },
       { source: "judge" },
@@ -87,27 +93,42 @@ describe("the token of an answer", () => {
   });
 
   it("is refused when it is forged, of another deployment, or has ended", async () => {
-    const token = tokens.make("acme", "r1");
+    const token = tokens.make(allowed("acme", "r1"));
     const stranger = createFeedbackTokens({ secret: "the secret of another deployment", ...options });
-    const crossed = `${tokens.make("other", "r1").split(".")[0]}.${token.split(".")[1]}`;
+    const crossed = `${tokens.make(allowed("other", "r1")).split(".")[0]}.${token.split(".")[1]}`;
     time.now += 60_000;
-    for (const wrong of [token, crossed, stranger.make("acme", "r1"), "pft-", "pft-x.y"]) {
+    for (const wrong of [token, crossed, stranger.make(allowed("acme", "r1")), "pft-", "pft-x.y"]) {
       const answer = await give(wrong);
       expect([answer.statusCode, code(answer)], wrong).toEqual([401, "invalid_feedback_token"]);
     }
     expect(sent).toEqual([]);
   });
 
+  it("ends with the key that asked; one that was made without keys does not", async () => {
+    const body = { model: "auto", messages: [{ role: "user", content: "hi" }] };
+    const { headers } = await post("/v1/chat/completions", key, body);
+    const token = String(headers["x-precedent-feedback-token"]);
+    const about = { request_id: headers["x-precedent-request-id"] };
+    const unknown = tokens.make({ ...allowed("acme", "r1"), keyId: "prk-000000000000" });
+    const before = tokens.make({ ...allowed("default", "r1"), keyId: null });
+    expect((await give(token, about)).statusCode).toBe(202);
+    revoke();
+    for (const one of [await give(token, about), await give(unknown)])
+      expect([one.statusCode, code(one)]).toEqual([401, "invalid_feedback_token"]);
+    expect((await give(before)).statusCode).toBe(202);
+    expect(sent.map(({ tenant }) => tenant)).toEqual(["acme", "default"]);
+  });
+
   it("is its own tenant's, whatever other tenants have requests of that id", async () => {
-    await give(tokens.make("other", "r1"));
+    await give(tokens.make(allowed("other", "r1")));
     expect(sent.map(({ tenant }) => tenant)).toEqual(["other"]);
   });
 
   it("is taken 20 times, and that of another request still is then", async () => {
     const statuses: number[] = [];
-    for (let i = 0; i < 22; i++) statuses.push((await give(tokens.make("acme", "r1"))).statusCode);
+    for (let i = 0; i < 22; i++) statuses.push((await give(tokens.make(allowed("acme", "r1")))).statusCode);
     expect(statuses).toEqual([...Array.from({ length: 20 }, () => 202), 429, 429]);
-    expect((await give(tokens.make("acme", "r2"), { request_id: "r2" })).statusCode).toBe(202);
+    expect((await give(tokens.make(allowed("acme", "r2")), { request_id: "r2" })).statusCode).toBe(202);
     expect((await give(key)).statusCode).toBe(202);
   });
 
@@ -119,7 +140,7 @@ describe("the token of an answer", () => {
     });
     expect(headers).toHaveProperty("x-precedent-request-id");
     expect(headers).not.toHaveProperty("x-precedent-feedback-token");
-    expect((await bare.give(tokens.make("acme", "r1"))).statusCode).toBe(401);
+    expect((await bare.give(tokens.make(allowed("acme", "r1")))).statusCode).toBe(401);
     expect((await bare.give(key)).statusCode).toBe(202);
   });
 });
