@@ -11,7 +11,7 @@ export interface Comparison {
 }
 
 export interface Compared {
-  /** How much better the first is, [-3, 3]; null when no verdict could be read. */
+  /** How much better the first is, [-3, 3]; null where no verdict of one of the orders could be read. */
   score: number | null;
   /** Positive for the first answer, whichever stood first. */
   verdicts: number[];
@@ -66,14 +66,16 @@ export function readVerdict(text: string): number | null {
 /**
  * How much better the first answer is, [-3, 3]: each order averaged on its own, so that a
  * preference for a place cancels even where more verdicts of one order could be read; verdicts of
- * the swapped order have their sign flipped. null: nothing could be read of either.
+ * the swapped order have their sign flipped. null: of one order nothing could be read, so that a
+ * preference for a place would pass for one for an answer.
  */
 export function combineVerdicts(straight: readonly number[], swapped: readonly number[]): number | null {
-  const means = [straight, swapped.map((verdict) => -verdict)].flatMap((verdicts) =>
-    verdicts.length === 0 ? [] : [verdicts.reduce((sum, verdict) => sum + verdict, 0) / verdicts.length],
-  );
-  return means.length === 0 ? null : means.reduce((sum, mean) => sum + mean, 0) / means.length + 0;
+  if (straight.length === 0 || swapped.length === 0) return null;
+  return (meanOf(straight) - meanOf(swapped)) / 2 + 0;
 }
+
+const meanOf = (verdicts: readonly number[]): number =>
+  verdicts.reduce((sum, verdict) => sum + verdict, 0) / verdicts.length;
 
 /** (wins + ties / 2) / all, [0, 1]; 0.5 without scores. */
 export function winRate(scores: readonly number[], tie: number = tieWithin): number {

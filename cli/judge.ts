@@ -77,12 +77,19 @@ async function compareBy(
   const arm = await createArm(armNamed(config, "--arm", name), { log: createLog({ level: "error" }) });
   try {
     const compared = await createCompare({ arm, samples, clock: Date.now })(comparison, io.signal);
-    if (compared.score === null)
-      throw new CommandError(`none of ${2 * samples} answers of ${name} held a verdict: is it a model that can judge?`);
+    if (compared.score === null) throw new CommandError(whyNone(compared, { name, samples }));
     return compared;
   } finally {
     await arm.close();
   }
+}
+
+function whyNone({ verdicts }: Compared, { name, samples }: { name: string; samples: number }): string {
+  const read =
+    verdicts.length === 0
+      ? `none of ${2 * samples} answers of ${name} held a verdict`
+      : `${name} gave verdicts on one order of the answers alone (${verdicts.length} of ${2 * samples}), which may be for a place`;
+  return `${read}: is it a model that can judge?`;
 }
 
 /** A recorded request with its answer, and the other one. */

@@ -39,8 +39,11 @@ describe("the prompt", () => {
 describe("verdicts together", () => {
   it("flip the sign of the swapped order", () => {
     expect(combineVerdicts([2, 2], [-2, -2])).toBe(2);
-    expect(combineVerdicts([], [3])).toBe(-3);
     expect(combineVerdicts([], [])).toBeNull();
+  });
+  it("of one order alone say nothing: it may be the place that is preferred", () => {
+    expect(combineVerdicts([], [3])).toBeNull();
+    expect(combineVerdicts([3, 3], [])).toBeNull();
   });
   it("cancel a preference for a place, however many of each order were read", () => {
     fc.assert(
@@ -112,6 +115,15 @@ describe("an autorater", () => {
     const arm = armOf(() => (++calls % 2 === 0 ? failure : answered("no idea")));
     const compared = await createCompare({ arm, clock: () => 0 })(question, signal);
     expect(compared).toMatchObject({ score: null, verdicts: [], unread: 16 });
+  });
+
+  it("says nothing where one order could not be read, and counts what it cost", async () => {
+    const arm = armOf(({ pieces }) => {
+      const text = pieces[1]?.text ?? "";
+      return answered(text.indexOf("good") < text.indexOf("bad") ? "SCORE: 3" : "both are fine");
+    });
+    const compared = await createCompare({ arm, samples: 2, clock: () => 0 })(question, signal);
+    expect(compared).toMatchObject({ score: null, verdicts: [3, 3], unread: 2, tokens: 48, cost: 2 });
   });
 
   it("stops when it is told to", async () => {

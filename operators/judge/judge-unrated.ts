@@ -30,7 +30,7 @@ export interface JudgeUnratedDependencies {
 
 export interface Judged {
   judgement: Judgement;
-  /** null: no verdict could be read. */
+  /** null: no verdict could be read, or of one order alone. */
   feedback: Feedback | null;
   /** Nobody answered at all: the judge, or who gives the other answer, is away or refuses this. */
   unanswered: boolean;
@@ -55,6 +55,8 @@ export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
         pieces: templates[template].pieces({ messages: item.messages, system, examples: [] }),
         params: { maxTokens: item.maxTokens, temperature: null, topP: null, seed: null, stop: [] },
         deadline: clock() + callMs,
+        // A client's conversation, asked once: what is kept of it would be in nobody's domain.
+        caching: { domain: "", keep: false },
       },
       signal,
     );
