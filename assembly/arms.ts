@@ -15,8 +15,16 @@ export function armOpener({ replay, tracing, metrics }: SessionOf<object>): type
     return async (config, dependencies) => replay.arm(config, () => createArm(config, dependencies));
   const calls = createCallMetrics(metrics);
   return async (config, dependencies) => {
-    const headers = tracing && (() => callHeaders(tracing));
-    const arm = measureArm(await createArm(config, { ...dependencies, headers }), calls);
-    return tracing === undefined || config.type === "reuse" ? arm : traceArm(arm, config.type, tracing);
+    const traced = tracedOpener(tracing);
+    return measureArm(await traced(config, dependencies), calls);
   };
 }
+
+/** As createArm, for calls that are counted otherwise, such as those of judges. */
+export const tracedOpener =
+  (tracing: SessionOf<object>["tracing"]): typeof createArm =>
+  async (config, dependencies) => {
+    const headers = tracing && (() => callHeaders(tracing));
+    const arm = await createArm(config, { ...dependencies, headers });
+    return tracing === undefined || config.type === "reuse" ? arm : traceArm(arm, config.type, tracing);
+  };

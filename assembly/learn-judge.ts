@@ -1,5 +1,4 @@
 // What the automatic judge needs (learn.judge): the arms that it asks, and how busy the others are.
-import { createArm } from "../arms/create.ts";
 import type { Arm } from "../arms/arm.ts";
 import type { PlainProducer } from "../connections/kafka/port.ts";
 import { createJudgeMetrics } from "../metrics/judge.ts";
@@ -11,6 +10,8 @@ import type { Sent } from "../runtime/declaration.ts";
 import { createJudgeAll } from "../serving/judge-unrated.ts";
 import { createOffPeak } from "../serving/off-peak.ts";
 import { watchBusiestArm } from "../serving/replay-load.ts";
+import { traceJudge } from "../serving/tracing/judge.ts";
+import { tracedOpener } from "./arms.ts";
 import type { Learning } from "./learn-helpfulness.ts";
 
 export interface JudgePass {
@@ -33,7 +34,7 @@ export async function openJudgePass(
   const open = async (name: string) => {
     const configured = session.arms.configured().find((one) => one.name === name);
     if (configured === undefined) throw new Error(`learn.judge: there is no arm "${name}" any more`);
-    const made = await createArm(configured, { log });
+    const made = await tracedOpener(session.tracing)(configured, { log });
     opened.push(made);
     return { arm: made, template: configured.template, system: configured.system };
   };
@@ -44,6 +45,11 @@ export async function openJudgePass(
     const busiest = await watchBusiestArm(session, signal);
     const told = createJudgeMetrics(session.metrics);
     const clock = Date.now;
+    const judgeOne = createJudgeUnrated({
+      judge: `${judge.arm.name}@${judge.arm.model}`,
+      compare: createCompare({ arm: judge.arm, samples: settings.samples, clock }),
+      ...{ reference, share: settings.share, clock },
+    });
     const pass = judgeUnrated.bind({
       agenda: async () => {
         const agenda = await readUnrated(clickhouse, settings, clock());
@@ -56,11 +62,7 @@ export async function openJudgePass(
           ...{ load: busiest.load, limit: settings.offPeakLoad, mostMs: Infinity, now: () => performance.now() },
           onWait: (waits) => told.waits(waits),
         }),
-        judge: createJudgeUnrated({
-          judge: `${judge.arm.name}@${judge.arm.model}`,
-          compare: createCompare({ arm: judge.arm, samples: settings.samples, clock }),
-          ...{ reference, share: settings.share, clock },
-        }),
+        judge: session.tracing === undefined ? judgeOne : traceJudge(judgeOne, session.tracing),
         publish: async (feedback) => {
           const value = codec.encode("feedback", feedback);
           await producer.send([{ topic: topic("feedback"), key: feedback.requestId, value }]);
