@@ -1,6 +1,5 @@
 // What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
 // the writer of policies beside the learner, for the way back.
-import { tenantsOf } from "../config/tenants.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { createDashboard } from "../dashboard/dashboard.ts";
 import type { StageGroup } from "../dashboard/health.ts";
@@ -23,19 +22,22 @@ export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session,
     ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
   });
   const { prefix } = config.kafka;
-  const tenants = tenantsOf(config);
-  const stages = (): StageGroup[] =>
-    stagesOf(topology, { arms: arms.configured().map((arm) => arm.name), tenants }).flatMap(({ name, sources }) => {
-      const topics = sources.filter((source): source is TopicName => source !== "ClickHouse");
-      const of = (arm?: string): StageGroup => ({
-        stage: stageName(name, arm),
-        group: groupName(prefix, name, arm),
-        topics: topics.flatMap((one) => (isTenantTopic(one) ? tenants : [arm]).map((owner) => topic(one, owner))),
-      });
-      if (topics.length === 0 || name === "gateway" || name === "replay") return [];
-      if (!topics.includes("work")) return [of()];
-      return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
-    });
+  const stages = (): StageGroup[] => {
+    const tenants = [...session.tenants.names()];
+    return stagesOf(topology, { arms: arms.configured().map((arm) => arm.name), tenants }).flatMap(
+      ({ name, sources }) => {
+        const topics = sources.filter((source): source is TopicName => source !== "ClickHouse");
+        const of = (arm?: string): StageGroup => ({
+          stage: stageName(name, arm),
+          group: groupName(prefix, name, arm),
+          topics: topics.flatMap((one) => (isTenantTopic(one) ? tenants : [arm]).map((owner) => topic(one, owner))),
+        });
+        if (topics.length === 0 || name === "gateway" || name === "replay") return [];
+        if (!topics.includes("work")) return [of()];
+        return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
+      },
+    );
+  };
   const dashboard = createDashboard({
     clickhouse,
     policies: policiesOf(session),

@@ -1,5 +1,4 @@
 // What intake needs: which tenant's each topic is. Requests and feedback are groups of their own.
-import { tenantsOf } from "../config/tenants.ts";
 import { intakeFeedback } from "../pipelines/intake-feedback.ts";
 import { intakeRequests } from "../pipelines/intake-requests.ts";
 import type { TenantTopic } from "../schemas/records.ts";
@@ -8,12 +7,12 @@ import type { SessionOf } from "../serving/session.ts";
 import type { RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
 
-type Naming = Pick<SessionOf<object>, "config" | "topic">;
+type Naming = Pick<SessionOf<object>, "tenants" | "topic">;
 
-/** The tenant of a topic by its full name. */
-function tenantsByTopic({ config, topic }: Naming, name: TenantTopic): (full: string) => string | undefined {
-  const tenants = new Map<string, string>(tenantsOf(config).map((tenant) => [topic(name, tenant), tenant]));
-  return (full) => tenants.get(full);
+/** The tenant of a topic by its full name; where tenants change, the stage begins anew. */
+function tenantsByTopic({ tenants, topic }: Naming, name: TenantTopic): (full: string) => string | undefined {
+  const byTopic = new Map<string, string>(tenants.names().map((tenant) => [topic(name, tenant), tenant]));
+  return (full) => byTopic.get(full);
 }
 
 export async function startIntakeRequests(

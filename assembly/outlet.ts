@@ -1,5 +1,4 @@
 // What outlet needs: which tenants have topics. Answers and second answers are groups of their own.
-import { tenantsOf } from "../config/tenants.ts";
 import { outletAlternatives } from "../pipelines/outlet-alternatives.ts";
 import { outletResponses } from "../pipelines/outlet-responses.ts";
 import type { SessionOf } from "../serving/session.ts";
@@ -10,8 +9,7 @@ export async function startOutletResponses(
   session: SessionOf<typeof outletResponses>,
   instance: string,
 ): Promise<RunningStage> {
-  const tenants = new Set(tenantsOf(session.config));
-  const pipeline = outletResponses.bind({ hasTopics: (tenant) => tenants.has(tenant) });
+  const pipeline = outletResponses.bind({ hasTopics: session.tenants.has });
   const stage = assembleStage(session, { pipeline, instance });
   await stage.start();
   return stage;
@@ -21,8 +19,7 @@ export async function startOutletAlternatives(
   session: SessionOf<typeof outletAlternatives>,
   instance: string,
 ): Promise<RunningStage> {
-  const tenants = new Set(tenantsOf(session.config));
-  const pipeline = outletAlternatives.bind({ hasTopics: (tenant) => tenants.has(tenant) });
+  const pipeline = outletAlternatives.bind({ hasTopics: session.tenants.has });
   const stage = assembleStage(session, { pipeline, instance });
   await stage.start();
   return stage;

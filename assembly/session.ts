@@ -16,6 +16,7 @@ import { createMetricsRegistry } from "../metrics/stage.ts";
 import { createArms } from "../serving/arms.ts";
 import { untilAnswered } from "../serving/first-answer.ts";
 import type { Session as Opened } from "../serving/session.ts";
+import { createTenants } from "../serving/tenants.ts";
 import { holderOf, isDead } from "../stack/holder.ts";
 import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
 import { openTracing } from "./tracing.ts";
@@ -61,10 +62,13 @@ export async function openSession(
   const metrics = createMetricsRegistry({ defaults: true });
   // What a replay asks was traced when it was asked.
   const tracing = replay === undefined ? await openTracing(config, { metrics, log }) : undefined;
-  const prepareArms = async (names: readonly string[]): Promise<void> => {
-    const owners = topicOwners(config, names);
+  const arms = createArms(config.arms);
+  const tenants = createTenants(config.tenants);
+  const prepare = async (owners: ReturnType<typeof topicOwners>): Promise<void> => {
     await Promise.all([kafka.ensureTopics(owners), codec.register(owners)]);
   };
+  const prepareArms = (names: readonly string[]): Promise<void> =>
+    prepare(topicOwners({ tenants: tenants.configured() }, names));
   const close = async (): Promise<void> => {
     await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);
   };
@@ -76,8 +80,14 @@ export async function openSession(
   }
   return {
     config,
-    arms: createArms(config.arms),
-    prepareArms,
+    ...{ arms, tenants, prepareArms },
+    prepareTenants: (next) =>
+      prepare(
+        topicOwners(
+          { tenants: next },
+          arms.configured().map(({ name }) => name),
+        ),
+      ),
     log,
     metrics,
     tracing,

@@ -28,11 +28,11 @@ export interface StageAssembly<N extends TopicName> {
 type Assembling = SessionOf<object>;
 
 /** Full names: some have a topic an arm or a tenant. */
-const topicsOf = ({ arms, config, topic }: Assembling, name: TopicName): string[] =>
+const topicsOf = ({ arms, tenants, topic }: Assembling, name: TopicName): string[] =>
   ownersOf(
     name,
     topicOwners(
-      config,
+      { tenants: tenants.configured() },
       arms.configured().map((arm) => arm.name),
     ),
   ).map((owner) => topic(name, owner));

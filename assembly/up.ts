@@ -19,6 +19,7 @@ import { startScheduledReplays } from "./scheduled-replay.ts";
 import { scheduleOf } from "../serving/replay-schedule.ts";
 import type { Session } from "./session.ts";
 import type { RunningStage } from "../serving/stage.ts";
+import { startTenantStages, type TenantStage, type TenantStages } from "../serving/tenant-stages.ts";
 
 /** Stages that may be named, and those that are only where tenants have topics of their own. */
 export const stageNames = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
@@ -26,13 +27,16 @@ const tenantStageNames = ["intake", "outlet"] as const;
 export const allStageNames = [...stageNames, ...tenantStageNames] as const;
 export type StageName = (typeof allStageNames)[number];
 
-const isTenantStage = (stage: StageName): boolean => tenantStageNames.some((one) => one === stage);
+type TenantStageName = (typeof tenantStageNames)[number];
+
+const isTenantStage = (stage: StageName): stage is TenantStageName => tenantStageNames.some((one) => one === stage);
 
 /** All that there are by this configuration. */
 export const stagesOf = (config: Pick<Config, "tenants">): readonly StageName[] =>
   tenantsOf(config).length === 0 ? stageNames : allStageNames;
 
 export interface StartOptions {
+  /** All by default; those of tenants where there are any, also when they come while it runs. */
   stages?: readonly StageName[];
   /** Arms that generate works for here; all by default. */
   arms?: readonly string[];
@@ -48,6 +52,11 @@ export interface RunningStages {
    * can't be made.
    */
   replaceArms(arms: readonly ArmConfig[]): Promise<void>;
+  /**
+   * The same of tenants that have topics of their own; stages between these topics and those of all
+   * come and go with them.
+   */
+  replaceTenants(tenants: Config["tenants"]): Promise<void>;
   /** Finishes or abandons what is under way within limits.drainMs, commits, leaves. */
   stop(): Promise<void>;
 }
@@ -58,10 +67,11 @@ export interface RunningStages {
  */
 export async function startStages(
   session: Session,
-  { stages = stagesOf(session.config), arms }: StartOptions = {},
+  { stages: named, arms }: StartOptions = {},
 ): Promise<RunningStages> {
   const { config } = session;
-  const idle = stages.find((stage) => isTenantStage(stage) && !stagesOf(config).includes(stage));
+  const stages = named ?? allStageNames;
+  const idle = named?.find((stage) => isTenantStage(stage) && !stagesOf(config).includes(stage));
   if (idle !== undefined)
     throw new Error(`no tenant has topics of its own, so there is nothing for ${idle} to do: name some in tenants`);
   void warnOfBrokers(session);
@@ -71,26 +81,21 @@ export async function startStages(
   let plan: RunningPlan | undefined;
   let generators: Generators | undefined;
   let gateway: RunningGateway | undefined;
+  let ofTenants: TenantStages | undefined;
   let shared: SharedBreakers | undefined;
   let cancels: SharedCancels | undefined;
   /** One for all arms that this process calls, as plan or as generate. */
   const breakersOf: BreakersOf = (session) => (shared ??= shareBreakers(session, instance.id));
   const cancelsOf: CancelsOf = (session) => (cancels ??= shareCancels(session));
   const stop = async (): Promise<void> => {
-    await Promise.all([generators?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
+    await Promise.all([generators?.stop(), ofTenants?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
     await Promise.all([shared?.stop(), cancels?.stop()]);
     await instance.release();
   };
-  const start = async (stage: StageName): Promise<void> => {
+  const start = async (stage: Exclude<StageName, TenantStageName>): Promise<void> => {
     if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf, cancelsOf)));
     else if (stage === "record") running.push(await startRecord(session, instance.id));
-    else if (stage === "intake") {
-      running.push(await startIntakeRequests(session, instance.id));
-      running.push(await startIntakeFeedback(session, instance.id));
-    } else if (stage === "outlet") {
-      running.push(await startOutletResponses(session, instance.id));
-      running.push(await startOutletAlternatives(session, instance.id));
-    } else if (stage === "learn") running.push(await startLearn(session, instance.id));
+    else if (stage === "learn") running.push(await startLearn(session, instance.id));
     else if (stage === "curate") {
       running.push(await startCurate(session, instance.id));
       const schedule = scheduleOf(config);
@@ -106,13 +111,20 @@ export async function startStages(
           : startGenerate(session, instance.id, arm, breakersOf, cancelsOf),
       );
   };
-  const results = await Promise.allSettled(stages.map(start));
+  const startOfTenants = async (): Promise<void> => {
+    ofTenants = await startTenantStages(
+      session,
+      stages.filter(isTenantStage).flatMap(tenantStages(session, instance.id)),
+    );
+  };
+  const others = stages.filter((stage): stage is Exclude<StageName, TenantStageName> => !isTenantStage(stage));
+  const results = await Promise.allSettled([...others.map(start), startOfTenants()]);
   const failed = results.find((result) => result.status === "rejected");
   if (failed !== undefined) {
     await stop();
     throw failed.reason;
   }
-  const all = (): RunningStage[] => [...running, ...(generators?.stages() ?? [])];
+  const all = (): RunningStage[] => [...running, ...(generators?.stages() ?? []), ...(ofTenants?.stages() ?? [])];
   return {
     baseUrl: gateway?.baseUrl,
     reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
@@ -124,9 +136,22 @@ export async function startStages(
       };
       await (plan === undefined ? bringIntoForce() : plan.replaceArms(next, bringIntoForce));
     },
+    replaceTenants: async (tenants) => ofTenants?.replace(tenants),
     stop,
   };
 }
+
+/** Outlet copies for whoever is a tenant at the moment; intake reads topics of tenants. */
+const tenantStages =
+  (session: Session, instance: string) =>
+  (name: TenantStageName): TenantStage[] =>
+    name === "intake"
+      ? [startIntakeRequests, startIntakeFeedback].map((start) => ({
+          ...{ readsTopics: true, open: () => start(session, instance) },
+        }))
+      : [startOutletResponses, startOutletAlternatives].map((start) => ({
+          ...{ readsTopics: false, open: () => start(session, instance) },
+        }));
 
 /** Said once a start; a broker that does not answer now is no reason to wait. */
 async function warnOfBrokers({ kafka, log }: Session): Promise<void> {

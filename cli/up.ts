@@ -2,6 +2,8 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { Config } from "../config/schema.ts";
+import { armsOf } from "../config/load.ts";
+import { tenantsOf } from "../config/tenants.ts";
 import { startHealthServer } from "../metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
@@ -28,7 +30,7 @@ export function addUp(program: Command, io: Io): void {
       const { config } = configOf(command, io);
       await runUntilStopped(
         { ...config, instance: options.instance ?? config.instance },
-        options.stage ?? stagesOf(config),
+        options.stage,
         io,
         () => configOf(command, io).config,
       );
@@ -37,23 +39,32 @@ export function addUp(program: Command, io: Io): void {
 
 async function runUntilStopped(
   config: Config,
-  stages: readonly StageName[],
+  named: readonly StageName[] | undefined,
   io: Io,
   reread: () => Config,
 ): Promise<void> {
   const log = createLog({ level: config.log.level });
   const session = await openSession(config, { log });
   try {
-    const running = await startStages(session, { stages });
-    /** Arms alone can change; a configuration that is wrong changes nothing. */
+    const running = await startStages(session, named === undefined ? {} : { stages: named });
+    const stages = named ?? stagesOf(config);
+    /** Arms and tenants alone can change; a configuration that is wrong changes nothing. */
     const reload = async (): Promise<void> => {
-      try {
-        const { arms } = reread();
-        await running.replaceArms(arms);
-        log.info({ arms: arms.map(({ name }) => name) }, "arms reloaded");
-      } catch (error) {
-        log.error({ err: error }, "the arms stay as they are");
-      }
+      const attempt = async (
+        what: string,
+        names: (config: Config) => string[],
+        replace: (config: Config) => unknown,
+      ) => {
+        try {
+          const next = reread();
+          await replace(next);
+          log.info({ [what]: names(next) }, `${what} reloaded`);
+        } catch (error) {
+          log.error({ err: error }, `the ${what} stay as they are`);
+        }
+      };
+      await attempt("arms", armsOf, ({ arms }) => running.replaceArms(arms));
+      await attempt("tenants", tenantsOf, ({ tenants }) => running.replaceTenants(tenants));
     };
     const health = await startHealthServer({
       ...config.http,

@@ -1,8 +1,8 @@
 import pino from "pino";
 import { describe, expect, it, vi } from "vitest";
-import { configSchema } from "../config/schema.ts";
 import type { Delta } from "../schemas/types.ts";
 import { coalesce, publishDeltas } from "./deltas.ts";
+import { createTenants } from "./tenants.ts";
 
 const target = (requestId: string) => ({ requestId, tenant: "acme", partition: 2 });
 function setUp() {
@@ -110,11 +110,9 @@ describe("published pieces", () => {
   /** A topic that is `refused` takes nothing. */
   async function publish(refused: readonly string[] = []) {
     const sent: string[] = [];
+    const tenants = createTenants({ acme: { deltas: true }, beta: { deltas: false } });
     const session = {
-      config: configSchema.parse({
-        arms: [{ name: "a", type: "llama" }],
-        tenants: { acme: { deltas: true }, beta: {} },
-      }),
+      tenants,
       codec: { encode: (_topic: string, { text }: Delta) => Buffer.from(text) },
       topic: (name: string, owner = "") => `${name} ${owner}`,
       kafka: {
@@ -136,7 +134,7 @@ describe("published pieces", () => {
       await vi.waitUntil(() => sent.some((one) => one.endsWith(`:${text}`)));
       await new Promise((resolve) => setImmediate(resolve));
     };
-    return { sent, say, stop: deltas.stop };
+    return { sent, say, tenants, stop: deltas.stop };
   }
 
   it("are copied for the tenant that asks for them, and for no other", async () => {
@@ -145,6 +143,20 @@ describe("published pieces", () => {
     await say("beta", "two");
     await say("gamma", "three");
     expect(sent.sort()).toEqual(["deltas /2:one", "deltas /2:three", "deltas /2:two", "tenant-deltas acme/2:one"]);
+    await stop();
+  });
+
+  it("are copied for a tenant that asks for them while the process runs, and no more when it does not", async () => {
+    const { sent, say, tenants, stop } = await publish();
+    tenants.replace({ acme: { deltas: false }, beta: { deltas: true } });
+    // Meanwhile its topic is looked at.
+    await say("beta", "one");
+    await vi.waitFor(async () => {
+      await say("beta", "two");
+      expect(sent).toContain("tenant-deltas beta/2:two");
+    });
+    await say("acme", "three");
+    expect(sent.filter((one) => one.startsWith("tenant-deltas acme"))).toEqual([]);
     await stop();
   });
 

@@ -3,7 +3,6 @@
 // producer of its own. Best effort: while the brokers take nothing pieces are dropped, never waited
 // for; the response has them all.
 import type { Logger } from "pino";
-import { streamingTenantsOf } from "../config/tenants.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { DeltaSink, DeltaTarget } from "../operators/call/call.ts";
 import type { Topic, TopicName } from "../schemas/records.ts";
@@ -114,7 +113,7 @@ export interface PublishedDeltas {
 const nobody: DeltaSink = { text: () => undefined, end: () => undefined };
 
 type Pieces = Extract<TopicName, "deltas" | "tenant-deltas">;
-type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "codec" | "topic" | "config">;
+type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "codec" | "topic" | "tenants">;
 
 /** How often the partitions of a tenant's topic are counted: there may be a thousand of them. */
 const countCopiesEveryMs = 60_000;
@@ -123,25 +122,39 @@ export async function publishDeltas(session: DeltasSession, log: Logger): Promis
   // Of its own for copies: they hold up no stream of a gateway.
   const [originals, copies] = [lazyProducer(session), lazyProducer(session)];
   const all = await openLane(session, { name: "deltas", producer: originals.get, log });
-  const lanes = await Promise.all(
-    streamingTenantsOf(session.config).map(async (owner) => {
-      const more = { owner, everyMs: countCopiesEveryMs };
-      return [owner, await openLane(session, { name: "tenant-deltas", producer: copies.get, log, ...more })] as const;
-    }),
-  );
-  const ofTenants = new Map(lanes);
+  const ofTenants = new Map<string, Lane>();
+  const opening = new Map<string, Promise<void>>();
+  const openCopy = async (owner: string): Promise<void> => {
+    const more = { owner, everyMs: countCopiesEveryMs };
+    ofTenants.set(owner, await openLane(session, { name: "tenant-deltas", producer: copies.get, log, ...more }));
+  };
+  await Promise.all(session.tenants.streaming().map(openCopy));
+  /** Of a tenant that came to it since: its first pieces are lost meanwhile. */
+  const openLater = (owner: string): void => {
+    if (opening.has(owner)) return;
+    const opened = openCopy(owner)
+      .catch((error: unknown) => log.debug({ err: error, tenant: owner }, "pieces are not copied yet"))
+      .finally(() => opening.delete(owner));
+    opening.set(owner, opened);
+  };
   return {
     open(target) {
       const sink = all.open(target);
-      const copy = ofTenants.get(target.tenant)?.open(target);
+      if (!session.tenants.isStreaming(target.tenant)) return sink;
+      const lane = ofTenants.get(target.tenant);
+      if (lane === undefined) openLater(target.tenant);
+      const copy = lane?.open(target);
       return copy === undefined ? sink : both(sink, copy);
     },
     async stop() {
+      await Promise.all(opening.values());
       for (const lane of [all, ...ofTenants.values()]) lane.stop();
       await Promise.all([originals.close(), copies.close()]);
     },
   };
 }
+
+type Lane = Awaited<ReturnType<typeof openLane>>;
 
 interface LaneOptions {
   name: Pieces;

@@ -12,11 +12,14 @@ import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/de
 import type { Topic, TopicName } from "../schemas/records.ts";
 import type { ArmsInForce } from "./arms.ts";
 import type { ReplayedWorld } from "./log-replay/world.ts";
+import type { ConfiguredTenants, TenantsInForce } from "./tenants.ts";
 
 export interface Session {
   config: Config;
   /** config.arms at first; may be replaced while the process runs. */
   arms: ArmsInForce;
+  /** config.tenants at first; likewise. */
+  tenants: TenantsInForce;
   log: Logger;
   /** Prometheus registry of this process. */
   metrics: MetricsRegistry;
@@ -30,6 +33,8 @@ export interface Session {
   tracing?: Tracing | undefined;
   /** Topics and subjects of arms that were not configured at the start. */
   prepareArms(names: readonly string[]): Promise<void>;
+  /** The same of tenants. */
+  prepareTenants(tenants: ConfiguredTenants): Promise<void>;
   /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */
   replay?: ReplayedWorld | undefined;
   /** Full name of a topic; work with its arm, those of tenants with their tenant. */

@@ -3,6 +3,7 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Admin, Kafka as KafkaClient, Producer } from "kafkajs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runForget } from "../assembly/forget.ts";
@@ -30,11 +31,20 @@ const tenants = {
   acme: { principal: "User:acme-client", deltas: true },
   beta: { principal: "User:beta-client", deltas: false },
 };
-type Tenant = keyof typeof tenants;
-const userOf = (tenant: Tenant): string => tenants[tenant].principal.replace("User:", "");
+/** This one comes while everything runs. */
+const late = { gamma: { principal: "User:gamma-client", deltas: true } };
+const all = { ...tenants, ...late };
+type Tenant = keyof typeof all;
+const userOf = (tenant: Tenant): string => all[tenant].principal.replace("User:", "");
 /** These have principals of their own; all else is the operator's here. */
 const own = ["intake", "outlet", "generate"] as const satisfies readonly StageName[];
-const names = ["admin", ...["operator", ...own].map((stage) => principalOf(stage)), userOf("acme"), userOf("beta")];
+const names = [
+  "admin",
+  ...["operator", ...own].map((stage) => principalOf(stage)),
+  userOf("acme"),
+  userOf("beta"),
+  userOf("gamma"),
+];
 const users = Object.fromEntries(names.map((name) => [name, `secret-of-${name}`]));
 const prefix = uniquePrefix();
 const database = databaseName();
@@ -92,7 +102,7 @@ async function openClient(tenant: Tenant): Promise<void> {
   clients[tenant] = { client, producer, admin: asked, read: [], pieces: [] };
   await Promise.all([producer.connect(), asked.connect(), consumer.connect()]);
   const ofPieces = topicName(prefix, "tenant-deltas", tenant);
-  const topics = [topicName(prefix, "tenant-responses", tenant), ...(tenants[tenant].deltas ? [ofPieces] : [])];
+  const topics = [topicName(prefix, "tenant-responses", tenant), ...(all[tenant].deltas ? [ofPieces] : [])];
   await consumer.subscribe({ topics, fromBeginning: true });
   await consumer.run({
     async eachMessage({ topic, message: { value } }) {
@@ -110,6 +120,17 @@ async function openClient(tenant: Tenant): Promise<void> {
   });
 }
 
+/** What `precedent topology --acls` prints of these tenants and of the stages. */
+const aclsFor = (named: Partial<typeof all>) =>
+  entries(
+    aclsOf(topology, {
+      ...{ prefix, arms: ["small", "words"], principal: principalOf },
+      tenants: Object.entries(named).map(([name, tenant]) => ({ name, ...tenant })),
+      topic: (name, owner) => topicName(prefix, name, owner),
+      group: (stage, arm) => groupName(prefix, stage, arm),
+    }),
+  );
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-tenants-test-"));
   await writeFile(join(folder, "log.jsonl"), JSON.stringify({ request: "question", response: "answer" }));
@@ -118,13 +139,7 @@ beforeAll(async () => {
   secure = await startSecureBroker({ users, jwks: provider.jwks, answers: answersAs(scram("admin")) });
   admin = clientOf("admin").admin();
   await admin.connect();
-  const acls = aclsOf(topology, {
-    ...{ prefix, arms: ["small", "words"], principal: principalOf },
-    tenants: Object.entries(tenants).map(([name, tenant]) => ({ name, ...tenant })),
-    topic: (name, owner) => topicName(prefix, name, owner),
-    group: (stage, arm) => groupName(prefix, stage, arm),
-  });
-  await admin.createAcls({ acl: entries(acls) });
+  await admin.createAcls({ acl: aclsFor(tenants) });
   operator = await openSession(configOf(principalOf("operator")), { log, clientId: "operator" });
   running.push({
     session: operator,
@@ -285,6 +300,47 @@ test("precedent forget finds what a tenant put into its own topics, whatever it 
       ["requests", "feedback", "responses", "alternatives", "deltas"].map((name) => `${prefix}${name}.acme`),
     ),
   );
+});
+
+/** In all processes: intake after outlet and generate, as the documentation says. */
+async function replaceTenants(next: Parameters<RunningStages["replaceTenants"]>[0]): Promise<void> {
+  for (const { stages } of [...running].reverse()) await stages.replaceTenants(next);
+}
+
+test("a tenant that comes while the stages run is answered in its own topics; what others ask meanwhile is answered once", async () => {
+  await admin.createAcls({ acl: aclsFor(late) });
+  // The operator makes the topics; the stages may make none.
+  await operator.prepareTenants(all);
+  const asked: string[] = [];
+  let changing = true;
+  const asking = (async () => {
+    while (changing) {
+      asked.push(await ask("acme", "requests.acme"));
+      await sleep(100);
+    }
+  })();
+  await replaceTenants(all);
+  changing = false;
+  await asking;
+  await openClient("gamma");
+  expect(await read("gamma", await ask("gamma", "requests.gamma"))).toMatchObject({ tenant: "gamma", text: "answer" });
+  for (const id of asked) expect(await read("acme", id)).toMatchObject({ tenant: "acme", text: "answer" });
+  expect(asked.filter((id) => clients.acme.read.filter(({ requestId }) => requestId === id).length !== 1)).toEqual([]);
+  const { allow } = requestOf("question");
+  const more: Partial<Request> = { deltas: true, replyPartition: 1, allow: { ...allow, arms: ["words"] } };
+  await eventually("pieces of an answer in gamma's own topic", async () => {
+    await read("gamma", await ask("gamma", "requests.gamma", more, "slowly one two three four"));
+    return clients.gamma.pieces.length > 0 ? true : undefined;
+  });
+});
+
+test("a tenant that is taken out while the stages run is read no more, and the others are", async () => {
+  await replaceTenants({ acme: tenants.acme });
+  const left = await ask("beta", "requests.beta");
+  for (let i = 0; i < 4; i++) await read("acme", await ask("acme", "requests.acme"));
+  expect(responses.map(({ requestId }) => requestId)).not.toContain(left);
+  await replaceTenants(tenants);
+  expect(await read("beta", left)).toMatchObject({ tenant: "beta", text: "answer" });
 });
 
 test("intake, outlet and generate were denied nothing that they need", async () => {
