@@ -1,7 +1,7 @@
 // precedent unrated: what the automatic judge (learn.judge) would compare next, and what that is
 // expected to cost. Reads ClickHouse, asks nobody, writes nothing.
 import type { Command } from "commander";
-import { readUnrated, type JudgingAgenda } from "../operators/judge/unrated.ts";
+import { readUnrated, type JudgingAgenda, type UnratedSettings } from "../operators/judge/unrated.ts";
 import { UsageError, type Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { oneLine, tableOf, withClickHouse } from "./reading.ts";
@@ -18,7 +18,7 @@ export function addUnrated(program: Command, io: Io): void {
       const agenda = await withClickHouse(command, io, (clickhouse) =>
         readUnrated(clickhouse, { ...judge, arm }, Date.now()),
       );
-      io.out(json === true ? asJson(agenda) : describe(agenda));
+      io.out(json === true ? asJson(agenda) : describe(agenda, judge));
     });
 }
 
@@ -30,10 +30,11 @@ const asJson = (agenda: JudgingAgenda): string =>
     items: agenda.items.map(({ requestId, tenant, arm, otherArm, otherText }) => ({
       ...{ requestId, tenant, arm, otherArm, second: otherText === null ? "generated" : "alternatives" },
     })),
-    ...{ expectedCost: expected(agenda), spent: agenda.spent },
+    ...{ expectedCost: expected(agenda), spent: agenda.spent, usedUp: agenda.usedUp },
   })}\n`;
 
-function describe(agenda: JudgingAgenda): string {
+/** For people; `judge`: the settings. */
+export function describe(agenda: JudgingAgenda, judge: Omit<UnratedSettings, "arm">): string {
   const { items, spent } = agenda;
   const table = tableOf(
     ["tenant", "arm", "other arm", "second answer", "request", "question"],
@@ -42,8 +43,21 @@ function describe(agenda: JudgingAgenda): string {
       ...[oneLine(requestId, 36), oneLine(messages.at(-1)?.content ?? "", 40)],
     ]),
   );
+  const next = items.length === 0 ? whyNone(agenda, judge) : `${table}${judged(agenda)}`;
+  const cost = Number(spent.cost.toPrecision(3));
+  return `${next}\n${spent.lastHour} were judged in the last hour; judging cost ${cost} in the last 24 hours\n`;
+}
+
+function judged(agenda: JudgingAgenda): string {
   const cost = expected(agenda);
-  return `${items.length === 0 ? "" : table}${items.length} answers would be judged, for ${
-    cost === null ? "a cost that is not known before the first is" : `about ${cost}`
-  }; ${spent.lastHour} were in the last hour, for ${Number(spent.cost.toPrecision(3))} in the last 24 hours\n`;
+  const count = agenda.items.length === 1 ? "1 answer" : `${agenda.items.length} answers`;
+  const costs = cost === null ? "what that costs is known from the first on" : `for about ${cost}`;
+  return `${count} would be judged next${cost === null ? "; " : ", "}${costs}`;
+}
+
+function whyNone({ usedUp }: JudgingAgenda, judge: Omit<UnratedSettings, "arm">): string {
+  if (usedUp !== null) return `nothing is judged for now: ${usedUp} (${String(judge[usedUp])}) is used up`;
+  const { windowHours, afterMinutes, share, reference } = judge;
+  const other = reference === undefined ? "a second answer" : `a second answer, or ${reference} among its arms`;
+  return `nothing is to be judged now: it takes an answer of the last ${windowHours} h, older than ${afterMinutes} min, that nobody has rated, with ${other}, of a tenant that has some of its ${judge.perTenantHour} an hour left; of these a share of ${share} is drawn`;
 }

@@ -7,7 +7,12 @@ import { createJudgeAll } from "./judge-unrated.ts";
 const item = (requestId: string): Unrated => ({
   ...{ requestId, tenant: "t", arm: "a", text: "x", otherArm: "b", otherText: "y", messages: [], maxTokens: null },
 });
-const agendaOf = (...ids: string[]) => ({ items: ids.map(item), spent: { cost: 0, lastHour: 0 }, meanCost: null });
+const agendaOf = (...ids: string[]) => ({
+  items: ids.map(item),
+  spent: { cost: 0, lastHour: 0 },
+  meanCost: null,
+  usedUp: null,
+});
 
 function setUp({ away = [], rated = [], budgetCost }: { away?: string[]; rated?: string[]; budgetCost?: number } = {}) {
   const done: string[] = [];

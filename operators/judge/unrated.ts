@@ -53,6 +53,8 @@ export interface JudgingAgenda {
   spent: { cost: number; lastHour: number };
   /** Mean of the judgements of the last 24 hours; null: none are known. */
   meanCost: number | null;
+  /** The setting by which nothing is drawn now; null: none. */
+  usedUp: "perHour" | "budgetCost" | null;
 }
 
 const hourMs = 3_600_000;
@@ -126,18 +128,21 @@ export async function readUnrated(
     sum((row) => row.cost),
     sum((row) => Number(row.lastHour)),
   ];
-  const isSpent = lastHour >= perHour || (settings.budgetCost !== undefined && cost >= settings.budgetCost);
-  const rows = isSpent
-    ? []
-    : await clickhouse.query<Unrated>(selectUnrated, {
-        ...{ since: now - Math.round(windowHours * hourMs), until: now - Math.round(afterMinutes * 60_000) },
-        ...{ share, reference, judge: arm, ownAnswers, perTenant: Math.min(perTenantHour, most) },
-      });
+  const { budgetCost = Infinity } = settings;
+  const usedUp = lastHour >= perHour ? "perHour" : cost >= budgetCost ? "budgetCost" : null;
+  const rows =
+    usedUp !== null
+      ? []
+      : await clickhouse.query<Unrated>(selectUnrated, {
+          ...{ since: now - Math.round(windowHours * hourMs), until: now - Math.round(afterMinutes * 60_000) },
+          ...{ share, reference, judge: arm, ownAnswers, perTenant: Math.min(perTenantHour, most) },
+        });
   const taken = new Map(spent.map((row) => [row.tenant, Number(row.lastHour)]));
   return {
     items: fairAgenda(rows, ({ tenant }) => tenant, taken, { all: perHour, each: perTenantHour }),
     spent: { cost, lastHour },
     meanCost: judged === 0 ? null : cost / judged,
+    usedUp,
   };
 }
 
