@@ -1,7 +1,9 @@
 # Opens streams and reads them slowly: a small receive buffer and small segments, set before the
 # connection is made, so that the sender's socket is full soon; of each socket a little at a time.
-# Arguments: port, path, readers, bytes a read, milliseconds between two rounds. Prints one line as
-# JSON when all have ended: how many got the end of their answer, how many were disconnected before, and others.
+# Arguments: port, path, readers, bytes a read, milliseconds between two rounds; with one more, questions,
+# they post one of so many to the model "slow", each with the Idempotency-Key of its question. Prints
+# one line as JSON when all have ended: how many got the end of their answer, how many were
+# disconnected before, and others.
 import json
 import select
 import socket
@@ -9,18 +11,31 @@ import sys
 import time
 
 port, readers, size, pause = (int(sys.argv[i]) for i in (1, 3, 4, 5))
-request = f"GET {sys.argv[2]} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n".encode()
+questions = int(sys.argv[6]) if len(sys.argv) > 6 else 0
+
+
+def request_of(reader: int) -> bytes:
+    common = f" {sys.argv[2]} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+    if questions == 0:
+        return f"GET{common}\r\n".encode()
+    which = reader % questions
+    messages = [{"role": "user", "content": f"question {which}"}]
+    body = json.dumps({"model": "slow", "stream": True, "messages": messages})
+    head = f"Content-Type: application/json\r\nIdempotency-Key: slow-{which}\r\nContent-Length: {len(body)}\r\n"
+    return f"POST{common}{head}\r\n{body}".encode()
+
+
 poll = select.epoll()
 open_sockets = {}
 counts = {"whole": 0, "cut": 0, "other": 0, "bytes": 0}
 
-for _ in range(readers):
+for reader in range(readers):
     one = socket.socket()
     one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     # By default the loopback's segments are so large that the kernel takes megabytes for the sender.
     one.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
     one.connect(("127.0.0.1", port))
-    one.sendall(request)
+    one.sendall(request_of(reader))
     one.setblocking(False)
     poll.register(one.fileno(), select.EPOLLIN)
     # What it began with, and what it ended with so far.
@@ -39,7 +54,7 @@ def end(number: int) -> None:
     # One that is disconnected before its first byte has no head.
     if head and not head.startswith(b"HTTP/1.1 200"):
         counts["other"] += 1
-    elif tail.endswith(b"\r\n0\r\n\r\n"):
+    elif tail.endswith(b"data: [DONE]\n\n\r\n0\r\n\r\n"):
         counts["whole"] += 1
     else:
         counts["cut"] += 1
@@ -59,6 +74,6 @@ while open_sockets:
             continue
         counts["bytes"] += len(data)
         entry[1] = (entry[1] + data)[:64] if len(entry[1]) < 64 else entry[1]
-        entry[2] = (entry[2] + data)[-16:]
+        entry[2] = (entry[2] + data)[-64:]
     time.sleep(pause / 1000)
 print(json.dumps(counts), flush=True)
