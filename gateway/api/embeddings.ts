@@ -47,8 +47,12 @@ export function embeddingsRequest(
   return { texts: typeof input === "string" ? [input] : input, base64: encoding_format === "base64" };
 }
 
+/** What they count for: an estimate. */
+export const embeddedTokens = ({ texts }: Pick<EmbeddingsBody, "texts">): number =>
+  texts.reduce((sum, one) => sum + estimateTokens(one), 0);
+
 export function embeddingList(vectors: readonly Float32Array[], { texts, base64 }: EmbeddingsBody, model: string) {
-  const tokens = texts.reduce((sum, one) => sum + estimateTokens(one), 0);
+  const tokens = embeddedTokens({ texts });
   return {
     object: "list",
     data: vectors.map((vector, index) => ({

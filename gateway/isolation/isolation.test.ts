@@ -36,7 +36,18 @@ it(`${steps} steps of ${tenants.length} tenants: nothing crosses`, { timeout: 3_
   );
   expect(played).toBeGreaterThanOrEqual(steps);
   // It goes where there is something to cross.
-  const reached = ["ask 200", "ask 401", "ask 422", "read 200", "read 404", "cancel 202", "byToken 202", "byToken 403"];
+  const reached = [
+    "ask 200",
+    "ask 401",
+    "ask 422",
+    "ask 429",
+    "read 429",
+    "read 200",
+    "read 404",
+    "cancel 202",
+    "byToken 202",
+    "byToken 403",
+  ];
   for (const one of reached) expect(statuses.get(one), one).toBeGreaterThan(steps / 2_000);
   for (const one of ["generated", "cached", "followed", "duplicates", "cancelled"])
     expect(figures.get(one), one).toBeGreaterThan(steps / 2_000);

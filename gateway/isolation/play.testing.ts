@@ -11,6 +11,8 @@ import { createWorld, type World } from "./world.testing.ts";
 /** Names that could be confused when they are put together. */
 export const tenants = ["acme", "acme/shell", 'acme","k0'];
 const questions = ["list files", "who am I", "sum 1 and 1"];
+/** Of some keys; a step is a second. */
+const limited = { requestsPerMinute: 4, tokensPerMinute: 60 };
 const guides = ["guide", "shell/guide"];
 
 const kinds = {
@@ -85,14 +87,14 @@ export async function play(
   );
   const { server, stages, documents, keys, waiting, places, produced } = world;
   const statuses = new Map<string, number>();
-  const makeKey = (tenant: string, admin = false): string => {
+  const makeKey = (grants: Omit<Parameters<typeof keyOf>[0], "label">): string => {
     const { text, ...made } = newKey();
-    keys.apply(made.id, keyOf({ ...(admin ? { admin } : { tenant }), label: "" }, made, now));
+    keys.apply(made.id, keyOf({ ...grants, label: "" }, made, now));
     return text;
   };
-  makeKey("", true);
+  makeKey({ admin: true });
   const all = tenants.map((name): Tenant => ({
-    ...{ keys: [makeKey(name)], old: [], ids: [], tokens: [], open: [], seen: [] },
+    ...{ keys: [makeKey({ tenant: name })], old: [], ids: [], tokens: [], open: [], seen: [] },
   }));
   let connections = 0;
 
@@ -195,11 +197,11 @@ export async function play(
     sent.catch((error: unknown) => void world.failures.push(String(error)));
   }
 
-  async function change(who: number, own: Tenant, kind: "create" | "rotate" | "revoke"): Promise<void> {
+  async function change(who: number, own: Tenant, kind: "create" | "rotate" | "revoke", limits: object): Promise<void> {
     const [first] = own.keys;
     const valid = first === undefined ? null : keys.find(first);
     if (kind === "create" || first === undefined || valid === null) {
-      own.keys.push(makeKey(tenants[who] ?? ""));
+      own.keys.push(makeKey({ tenant: tenants[who] ?? "", ...limits }));
       return;
     }
     own.keys.shift();
@@ -247,7 +249,7 @@ export async function play(
       const [tenant = "", id = ""] = [tenants[who], guides[pick(2)]];
       const value = pick(4) === 0 ? null : { tenant, id, title: null, pieces: [`${markOf(who)} ${pick(3)}`] };
       await documents.apply([{ key: documentKey(tenant, id), value }]);
-    } else await change(who, own, kind);
+    } else await change(who, own, kind, [{}, limited][pick(2)] ?? {});
     await turn();
     await delivered();
   }

@@ -14,6 +14,8 @@ export type Limited = Pick<ApiKey, "requestsPerMinute" | "tokensPerMinute"> & Bu
 export interface KeyLimits {
   /** Counts a request. Throws ApiError. */
   request(): void;
+  /** Counts tokens of what is answered without `ask`, a minute's worth at most. Throws ApiError. */
+  tokens(count: number): void;
   /**
    * Asks within the budgets and the tokens a minute. Rejects as `ask` does, and with an ApiError of
    * its own.
@@ -70,6 +72,13 @@ export function createKeyLimits(
       if (requestsPerMinute === null) return;
       const wait = requests.take(1, clock(), share(requestsPerMinute));
       if (wait > 0) throw exceeded("requests", requestsPerMinute, wait);
+    },
+    tokens(count) {
+      const { tokensPerMinute } = limited();
+      if (tokensPerMinute === null) return;
+      const mine = share(tokensPerMinute);
+      const wait = tokens.take(Math.min(mine, count), clock(), mine);
+      if (wait > 0) throw exceeded("tokens", tokensPerMinute, wait);
     },
     within: (ask) =>
       async function askWithin(request, options) {

@@ -1,16 +1,22 @@
 import pino from "pino";
 import { expect, it } from "vitest";
 import { EmbedderError } from "../../connections/embedder/port.ts";
+import { createKeyLimits, type KeyLimits } from "../keys/limits.ts";
+import { noBudgets, plainKey } from "../keys/key.testing.ts";
 import { createPlaces } from "../places.ts";
 import { createServer } from "../server.ts";
 import { addEmbeddings } from "./embeddings.ts";
 
-function setUp(embed: (text: string) => Promise<Float32Array>, open = () => Promise.resolve()) {
+function setUp(
+  embed: (text: string) => Promise<Float32Array>,
+  open = () => Promise.resolve(),
+  limits?: Pick<KeyLimits, "tokens">,
+) {
   const server = createServer({ maxBodyBytes: 1_048_576, slowReaderMs: 60_000, log: pino({ level: "silent" }) });
   const places = createPlaces(8);
   const embedder = { model: "mini", dimension: 1, embed };
   addEmbeddings(server, {
-    callerOf: () => ({ tenant: "a", arms: null, domains: null }),
+    callerOf: () => ({ tenant: "a", arms: null, domains: null, ...(limits && { limits: limits as KeyLimits }) }),
     embedder: () => open().then(() => embedder),
     places,
   });
@@ -45,4 +51,18 @@ it("says when the embedder is busy, fails, or can't be opened", async () => {
     () => Promise.reject(new Error("no model")),
   );
   expect(await absent.post("x")).toMatchObject({ status: 503, code: "embedder_unavailable", again: "5" });
+});
+
+it("counts its tokens to the limit of the key, and gives its place back where they are used up", async () => {
+  const key = plainKey({ tokensPerMinute: 8 });
+  const limits = createKeyLimits(() => key, { gateways: () => 1, holdBudget: noBudgets, clock: () => 0 });
+  const { post, places } = setUp(
+    () => Promise.resolve(new Float32Array(1)),
+    () => Promise.resolve(),
+    limits,
+  );
+  const text = "list all files";
+  expect([(await post(text)).status, (await post([text])).status]).toEqual([200, 200]);
+  expect(await post(text)).toMatchObject({ status: 429, code: "rate_limit_exceeded", again: "30" });
+  expect(places.open()).toBe(0);
 });

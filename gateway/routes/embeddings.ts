@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { Caller } from "../access.ts";
-import { embeddingList, embeddingsRequest } from "../api/embeddings.ts";
+import { embeddedTokens, embeddingList, embeddingsRequest } from "../api/embeddings.ts";
 import { closed } from "../closed.ts";
 import { ApiError } from "../errors.ts";
 import type { Places } from "../places.ts";
@@ -21,7 +21,7 @@ const mostTexts = 1_024;
 export function addEmbeddings(server: FastifyInstance, { callerOf, embedder, places }: EmbeddingsDependencies): void {
   let underWay = 0;
   server.post("/v1/embeddings", async (incoming, reply) => {
-    const { tenant } = callerOf(incoming);
+    const { tenant, limits } = callerOf(incoming);
     const model = await embedder().catch((cause: unknown) => {
       throw unavailable("The embedding model can't be opened: the gateway's log says why.", cause);
     });
@@ -29,6 +29,12 @@ export function addEmbeddings(server: FastifyInstance, { callerOf, embedder, pla
     const count = body.texts.length;
     if (underWay > 0 && underWay + count > mostTexts) throw busy();
     const giveBack = places.take(tenant);
+    try {
+      limits?.tokens(embeddedTokens(body));
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
     underWay += count;
     const signal = closed(reply);
     try {
