@@ -2,7 +2,8 @@
 // is kept (docs/design/selection.md, Example lifecycle). By rules alone (pii-rules.ts); pure and
 // deterministic. The same value gets the same placeholder in all texts of a call, so that an answer
 // still fits its question. What the rules do not see is said in docs/examples.md.
-import { personalKinds, personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
+import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
+import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";
 import { traitsOf } from "./text-traits.ts";
 
 export { personalKinds, type PersonalKind } from "./pii-rules.ts";
@@ -27,11 +28,13 @@ export interface PersonalDataOptions {
    * and versions.
    */
   ipAddresses?: boolean;
+  /** Absent: placeholders are numbered 1, 2, 3 by their order in the texts. */
+  keyed?: Keyed;
 }
 
 /** Calling it again on what it returned changes nothing. */
 export function replacePersonalData(texts: readonly string[], options: PersonalDataOptions = {}): Replaced {
-  const { placeholder, found } = createPlaceholders(texts);
+  const { placeholder, found } = createPlaceholders(texts, options.keyed);
   const replaced = texts.map((text) => {
     const parts: string[] = [];
     let from = 0;
@@ -100,38 +103,3 @@ export function findPersonalData(text: string, { ipAddresses = false }: Personal
 }
 
 const rulesWithoutAddresses: readonly Rule[] = personalRules.filter(({ kind }) => kind !== "IP");
-const placeholderShape = new RegExp(`<(?:${personalKinds.join("|")})_\\d{1,6}>`, "g");
-
-type Placeholder = (kind: PersonalKind, value: string) => string;
-
-/**
- * Counts on after the placeholders that the texts have already, so that two people never become
- * one.
- */
-function createPlaceholders(texts: readonly string[]): { placeholder: Placeholder; found: Replaced["found"] } {
-  const numbers = new Map<string, number>();
-  const known = new Map<string, string>();
-  const found: Replaced["found"] = {};
-  for (const text of texts)
-    for (const [whole] of text.matchAll(placeholderShape)) {
-      const [kind = "", number = ""] = whole.slice(1, -1).split("_");
-      numbers.set(kind, Math.max(numbers.get(kind) ?? 0, Number(number)));
-    }
-  return {
-    found,
-    placeholder(kind, value) {
-      // Written otherwise (case, blanks, dashes) it is still the same mailbox, phone or card.
-      const isText = kind === "NAME" || kind === "ADDRESS";
-      const lower = value.toLowerCase();
-      const same = `${kind} ${isText ? lower.replace(/\s+/g, " ") : lower.replace(/[\s()./-]+/g, " ")}`;
-      let name = known.get(same);
-      if (name === undefined) {
-        const number = (numbers.get(kind) ?? 0) + 1;
-        numbers.set(kind, number);
-        found[kind] = (found[kind] ?? 0) + 1;
-        known.set(same, (name = `<${kind}_${number}>`));
-      }
-      return name;
-    },
-  };
-}

@@ -31,6 +31,7 @@ import { holdExamples } from "./examples.ts";
 import { BUDGET, createBudgetTable } from "../policies/budget.ts";
 import { fixedSplit } from "../config/sections/memory.ts";
 import { highestPolicyVersion, policyHistory } from "../policies/history.ts";
+import { redactsCandidates } from "../serving/redact.ts";
 import type { SessionOf } from "../serving/session.ts";
 import type { Session } from "./session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
@@ -51,7 +52,7 @@ const seenWithin = { lookBackMs: dayMs, overlapMs: 600_000 };
 export async function startCurate(session: SessionOf<typeof curate>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, text, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
-  const { admit, evict, everyMs, personalData } = config.curate;
+  const { admit, evict, everyMs } = config.curate;
   const log = session.log.child({ stage: curate.name });
   const metrics = createStageMetrics(session.metrics, curate.name);
   const clock = Date.now;
@@ -96,8 +97,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
     const admitting = createAdmit({
       examples,
       rules: { ...admit, ttlMs: admit.ttlDays === 0 ? null : admit.ttlDays * dayMs },
-      text,
-      personalData,
+      redact: redactsCandidates(session),
       sharing,
       clock,
     });

@@ -13,6 +13,7 @@ import { publishInventory } from "../serving/inventory.ts";
 import { publishDeltas } from "../serving/deltas.ts";
 import { createLinkHistory } from "../serving/link-history.ts";
 import { followPartitionCount } from "../serving/partition-count.ts";
+import { redactsResponses } from "../serving/redact.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { stageName, type RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
@@ -37,13 +38,16 @@ export async function startGenerate(
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
   const deltas = await publishDeltas(session, log);
+  const redact = redactsResponses(session, log);
   const pipeline = generate.bind({
     arm: breakers.guard(config.name, arm),
-    deltas: deltas.open,
+    // A name may end in the next piece: of answers that are redacted there are no pieces.
+    deltas: redact === undefined ? deltas.open : undefined,
     cancels: cancelsOf(session).watch,
     // An inline arm's work is found by the look at what is left of it, within seconds.
     fallback: fallbackOf(session, breakers, ({ dispatch }) => dispatch === "queued"),
     keep: keepAnswers(session, log),
+    redact,
     ...{ limits, partitions: replies.now, clock: session.replay?.clock ?? Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });

@@ -44,6 +44,8 @@ import { createInlineArms } from "../serving/inline-arms.ts";
 import { shareCalls } from "../serving/inline-calls.ts";
 import { followInventories } from "../serving/inventory.ts";
 import { followPartitionCount } from "../serving/partition-count.ts";
+import { redactsFirst, redactsResponses } from "../serving/redact.ts";
+import { createSentResponses } from "../serving/sent-responses.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { stageName, type RunningStage } from "../serving/stage.ts";
 import { assembleStage } from "./stage.ts";
@@ -130,7 +132,10 @@ export async function startPlan(
   held.setMode(mode()); // it may have changed meanwhile
   const { embedder, pool } = held;
   await held.restored();
-  const answers = config.cache.enabled ? await holdAnswers(session, budget.current().responses, log) : undefined;
+  const sent = createSentResponses(session, log);
+  const answers = config.cache.enabled
+    ? await holdAnswers(session, { budgetBytes: budget.current().responses, sent: sent.find, log })
+    : undefined;
   if (answers !== undefined) {
     onSplit = answers.resize;
     // Another may have come while what is kept was read.
@@ -151,8 +156,10 @@ export async function startPlan(
 
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
   const deltas = await publishDeltas(session, log);
+  const redact = redactsResponses(session, log);
   const pipeline = plan.bind({
-    deltas: deltas.open,
+    // A name may end in the next piece: of answers that are redacted there are no pieces.
+    deltas: redact === undefined ? deltas.open : undefined,
     cancels: cancelsOf(session).watch,
     documents: documents.table,
     limits: config.limits,
@@ -160,6 +167,7 @@ export async function startPlan(
     inline: inline.of,
     fallback: fallbackOf(session, breakers),
     keep: keepAnswers(session, log),
+    redact,
     arms: session.arms.routed,
     clock,
     seen,
@@ -169,7 +177,7 @@ export async function startPlan(
         ...answers.recall,
         ...{ arms: session.arms.routed, documents: documents.table, clock, partitions: replies.now },
       }),
-    firstResponses: createSharedResponses(createFirstResponses(clickhouse)),
+    firstResponses: createSharedResponses(redactsFirst(session, createFirstResponses(clickhouse, sent.find))),
     embedder,
     pool,
     selection: config.selection,
@@ -217,7 +225,7 @@ export async function startPlan(
       await documents.stop();
       await Promise.all([inline.close(), calls.stop(), deltas.stop()]);
       await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
-      await answers?.stop();
+      await Promise.all([answers?.stop(), sent.stop()]);
     },
   };
 }

@@ -1,6 +1,9 @@
 // Puts record on the runtime: the recorded topics as one group, rows into ClickHouse, what
 // ClickHouse refuses into dead-letters.
 import { arrivalOf } from "../algorithms/identity.ts";
+import type { Logger } from "pino";
+import type { Config } from "../config/schema.ts";
+import { maskOptions } from "../config/sections/privacy.ts";
 import { createSinkSource } from "../connections/kafka/sink-source.ts";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createDecode } from "../operators/decode/decode.ts";
@@ -9,9 +12,11 @@ import { createUndecodable } from "../operators/decode/undecodable.ts";
 import { createErasedAmong } from "../operators/erased.ts";
 import { createInsert } from "../operators/insert/insert.ts";
 import { createWithoutErased } from "../operators/insert/without-erased.ts";
+import { createRedact } from "../operators/redact/redact.ts";
 import { createRefused } from "../operators/insert/refused.ts";
 import { createStoredOffsets } from "../operators/insert/stored-offsets.ts";
 import { record } from "../pipelines/record.ts";
+import { createTextWork } from "../connections/text/supervised.ts";
 import { deadLetterRecord } from "../runtime/dead-letter.ts";
 import { createStageMetrics } from "../metrics/stage.ts";
 import { reportOf, watchProgress } from "../runtime/progress.ts";
@@ -67,6 +72,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     },
   });
   const metrics = createStageMetrics(session.metrics, record.name);
+  const redacting = openRedaction(config, { waiting, log });
   const refused = createRefused({
     letters: topic("dead-letters"),
     deadLetter,
@@ -111,7 +117,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       : traceBatch(batch, session.tracing, { stage: record.name, group: groupName(prefix, record.name) })),
     insert: createWithoutErased({
       erasedAmong: createErasedAmong({ clickhouse, clock: Date.now }),
-      insert: createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused }),
+      insert: redacting.insert(createInsert({ clickhouse, onWaiting: waiting, deadLetter: refused })),
       onErased: (rows) => metrics.dropped("erased", rows),
       onWaiting: waiting,
     }),
@@ -139,7 +145,26 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
     async stop() {
       progress.stop();
       await sink.stop();
-      await letters.close();
+      await Promise.all([letters.close(), redacting.close()]);
     },
+  };
+}
+
+type Insert = ReturnType<typeof createInsert>;
+
+/** Before every insert, where privacy.redact.clickhouse says so; with a worker of its own. */
+function openRedaction(
+  config: Config,
+  { waiting, log }: { waiting: (cause: unknown) => void; log: Logger },
+): { insert(insert: Insert): Insert; close(): Promise<void> } {
+  const options = maskOptions(config);
+  if (!config.privacy.redact.clickhouse || options === undefined)
+    return { insert: (insert) => insert, close: () => Promise.resolve() };
+  const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
+  const onWithheld = (texts: number): void =>
+    log.warn({ texts }, "what is personal in some texts could not be told in time: they are withheld");
+  return {
+    insert: (insert) => createRedact({ text, options, insert, onWithheld, onWaiting: waiting }),
+    close: text.close,
   };
 }

@@ -3,6 +3,7 @@
 // withdrawals like any other; learn computes rewards, sums and policy anew without that feedback.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
+import { pseudonym } from "../algorithms/placeholders.ts";
 import { nameProblem } from "../algorithms/names.ts";
 import type { Session } from "../assembly/session.ts";
 import type { Withdrawal } from "../schemas/types.ts";
@@ -65,11 +66,12 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .option("--to <time>", "until when; by default also what comes later")
     .option("-t, --tenant <name>", "of this tenant alone")
     .option("--comment <text>", "why")
-    .action(async (options: WithdrawInput, command: Command) => {
-      const record = withdrawalRecord(options, uuid(), Date.now());
+    .action(async (_options: WithdrawInput, command: Command) => {
+      const record = withdrawalRecord(givenTo(command), uuid(), Date.now());
       await on(command, async (session) => {
-        await publish(session, record);
-        return `${record.id}\n`;
+        const records = await underAllNames(session, record);
+        for (const one of records) await publish(session, one);
+        return records.map(({ id }) => `${id}\n`).join("");
       });
     });
 
@@ -78,7 +80,8 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .description("let feedback count again that was withdrawn by its source or time")
     .argument("<withdrawal-id>", "which withdrawal")
     .option("--comment <text>", "why")
-    .action(async (restores: string, { comment }: { comment?: string }, command: Command) => {
+    .action(async (restores: string, _options: object, command: Command) => {
+      const { comment } = givenTo(command);
       await on(command, async (session) => {
         const known = await session.clickhouse.query(
           "SELECT 1 FROM withdrawals WHERE withdrawal_id = {id:String} AND restores IS NULL LIMIT 1",
@@ -113,7 +116,8 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
     .command("sources")
     .description("who gives feedback, how much of it counts, and what it says on the average")
     .option("-t, --tenant <name>", "of this tenant alone")
-    .action(async ({ tenant }: { tenant?: string }, command: Command) => {
+    .action(async (_options: object, command: Command) => {
+      const { tenant } = givenTo(command);
       await on(command, async ({ clickhouse }) => {
         const rows = await clickhouse.query<SourceRow>(selectSources, { tenant: tenant ?? "" });
         const cells = rows.map((row) => [
@@ -127,6 +131,34 @@ export function addFeedbackWithdraw(feedback: Command, io: Io): void {
         return cells.length === 0 ? "no feedback is recorded\n" : tableOf(head, cells);
       });
     });
+}
+
+/**
+ * The options of a command beneath feedback: those that feedback has as well are taken by it,
+ * wherever they stand. Its defaults are not meant.
+ */
+function givenTo(command: Command): WithdrawInput {
+  const own = command.opts<WithdrawInput>();
+  const above = command.parent;
+  const given = Object.entries(above?.opts<WithdrawInput>() ?? {}).filter(
+    ([name]) => above?.getOptionValueSource(name) === "cli",
+  );
+  return { ...own, ...Object.fromEntries(given) };
+}
+
+/**
+ * Feedback is recorded under a pseudonym of its author where privacy.redact.clickhouse is on, and
+ * under the name where it came before: then there is a withdrawal of each.
+ */
+async function underAllNames({ config, clickhouse }: Session, record: Withdrawal): Promise<Withdrawal[]> {
+  const { secret, clickhouse: redacts } = config.privacy.redact;
+  if (secret === undefined || record.author === null || record.author === "") return [record];
+  const { author } = record;
+  const named = redacts
+    ? await clickhouse.query("SELECT 1 FROM feedback WHERE author = {author:String} LIMIT 1", { author })
+    : [{}];
+  const names = new Set([pseudonym(secret, "author", author), ...(named.length > 0 ? [author] : [])]);
+  return [...names].map((name, i) => ({ ...record, id: i === 0 ? record.id : uuid(), author: name }));
 }
 
 async function publish({ kafka, codec, topic }: Session, record: Withdrawal): Promise<void> {

@@ -11,6 +11,7 @@ import { curate } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
 import { memory } from "./sections/memory.ts";
+import { privacy, refuseRedact } from "./sections/privacy.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
 import { sharing } from "./sections/sharing.ts";
@@ -49,8 +50,8 @@ const limits = z.strictObject({
   /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
   tenantWeights: z.record(z.string(), z.number().min(0.01).max(100)).default({}),
   /**
-   * Time that cutting one document, or replacing the personal data of one answer, may take before
-   * it is given up.
+   * Time that cutting one document, or replacing the personal data of one answer or of some texts
+   * of record, may take before it is given up.
    */
   textMs: milliseconds.default(5_000),
   /** Time that what is under way gets to finish when a process stops. */
@@ -83,6 +84,8 @@ export const configSchema = z
     /** Answers to exact repeats. */
     cache: cache.prefault({}),
     memory: memory.prefault({}),
+    /** Personal data in what is recorded and answered. */
+    privacy: privacy.prefault({}),
     limits: limits.prefault({}),
     /**
      * Rows are inserted when there are batchRows of them, or batchMs after the first; where storing
@@ -138,6 +141,7 @@ export const configSchema = z
     if (reusing.length > 1) refuse(["arms", reusing[1]!], "there can be one arm of type reuse");
     if (reusing.length > 0 && reusing.length === config.arms.length)
       refuse(["arms"], "an arm of type reuse has only what others answered: name another arm beside it");
+    refuseRedact(config, refuse);
     refuseJudges(config, refuse);
     refuseTenants(config, refuse);
     const fallback = config.routing.defaultArm;

@@ -79,6 +79,7 @@ const statusOf: Readonly<Record<string, number>> = {
       ...["no_messages", "invalid_params", "prompt_too_large", "unknown_arm", "too_expensive", "no_capable_arm"],
     ].map((code) => [code, 400]),
   ),
+  first_answer_gone: 410,
   id_reused: 422,
   cancelled: 499,
   too_many_repeats: 429,

@@ -26,6 +26,8 @@ export const plan = pipeline()
         "cancels",
         "policies",
         "ClickHouse",
+        // For repeats of what is recorded with placeholders (privacy.redact).
+        "responses",
       ],
       outputs: ["work", "decisions", "responses", "answers", "dead-letters"],
       // How many calls of inline arms this process has under way, how they end, and what they have

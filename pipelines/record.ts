@@ -8,6 +8,6 @@ export const record = {
   sources: recordedTopics,
   // How far each partition is stored.
   tables: ["ClickHouse"],
-  operators: ["decode", "batch", "insert"],
+  operators: ["decode", "batch", "redact", "insert"],
   outputs: ["ClickHouse", "dead-letters"],
 } as const satisfies StageDescription;

@@ -10,6 +10,7 @@ import { createCacheMetrics } from "../metrics/response-cache.ts";
 import { createKeep, type Keep } from "../operators/call/keep.ts";
 import type { RecallAnswerDependencies } from "../operators/recall/answers.ts";
 import { createKeptAnswers, type KeptAnswers } from "../operators/recall/kept-answers.ts";
+import type { SentResponse } from "../operators/recall/first-responses.ts";
 import { createLeaderOutcomes } from "../operators/recall/leader-outcomes.ts";
 import { createUnderWay } from "../operators/recall/under-way.ts";
 import { followTable } from "../runtime/table.ts";
@@ -32,15 +33,14 @@ export interface HeldAnswers {
 /** Resolves when what was kept before is there, or after some seconds. */
 export async function holdAnswers(
   session: SessionOf<{ tables: ["answers", "ClickHouse"] }>,
-  budgetBytes: number,
-  log: Logger,
+  { budgetBytes, sent, log }: { budgetBytes: number; sent: SentResponse; log: Logger },
 ): Promise<HeldAnswers> {
   const { kafka, codec, clickhouse, topic } = session;
   const { cache } = session.config;
   const clock = Date.now;
   const metrics = createCacheMetrics(session.metrics);
   const underWay = createUnderWay({
-    ...{ outcomes: createLeaderOutcomes(clickhouse), followers: cache.followers, clock, log },
+    ...{ outcomes: createLeaderOutcomes(clickhouse, sent), followers: cache.followers, clock, log },
   });
   const policy = createPolicy(cache.policy, budgetBytes);
   const kept = createKeptAnswers({ policy, clock, onAnswer: underWay.answered });

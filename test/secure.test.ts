@@ -197,6 +197,8 @@ const idle = [
   ],
   ...["gateway Write policies", "gateway Write policies."],
   ...["plan Write answers", "plan Write dead-letters", "plan Write deltas"],
+  // Repeats of what is recorded with placeholders (privacy.redact).
+  ...["plan Read responses", "plan Read reader.responses."],
   ...["inline-calls", "breakers"].flatMap((topic) => [
     ...[`plan Read ${topic}`, `plan Write ${topic}`, `plan Read reader.${topic}.`],
     ...[`generate Read ${topic}`, `generate Write ${topic}`, `generate Read reader.${topic}.`],

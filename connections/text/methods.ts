@@ -1,8 +1,10 @@
 // What the text worker can do.
+import type { MaskItem, MaskOptions } from "../../algorithms/mask.ts";
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Splitter } from "../../algorithms/split.ts";
 
 export interface TextMethods {
   split(call: { text: string; splitter: Splitter; most: number }): string[];
   redact(call: { texts: readonly string[]; options: PersonalDataOptions }): string[];
+  mask(call: { items: readonly MaskItem[]; options: MaskOptions }): string[];
 }

@@ -1,6 +1,7 @@
 // Work on whole texts of users that takes long where the text is long or made to take long: cutting
 // documents, replacing personal data. Done beside the event loop and within a time limit
 // (supervised.ts), so that no text holds up the requests of others.
+import type { MaskItem, MaskOptions } from "../../algorithms/mask.ts";
 import type { PersonalDataOptions } from "../../algorithms/pii.ts";
 import type { Splitter } from "../../algorithms/split.ts";
 
@@ -12,6 +13,8 @@ export interface TextWork {
    * TextError.
    */
   redact(texts: readonly string[], options: PersonalDataOptions): Promise<string[]>;
+  /** Many texts at once, as mask (algorithms/mask.ts). Rejects with TextError. */
+  mask(items: readonly MaskItem[], options: MaskOptions): Promise<string[]>;
   /** Rejects when there is no worker and none can be started. */
   check(): Promise<void>;
   close(): Promise<void>;

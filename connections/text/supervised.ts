@@ -4,6 +4,7 @@
 import pLimit from "p-limit";
 import type { Logger } from "pino";
 import { messageOf } from "../../algorithms/errors.ts";
+import { mask } from "../../algorithms/mask.ts";
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { splitText } from "../../algorithms/split.ts";
 import { connectWorker, WorkerDied, type WorkerClient } from "../worker/rpc.ts";
@@ -110,6 +111,11 @@ export function createTextWork(options: TextOptions): TextWork {
       const characters = texts.reduce((sum, { length }) => sum + length, 0);
       if (characters <= inPlace.redact) return replacePersonalData(texts, redacting).texts;
       return run(characters, (running) => running.call("redact", { texts, options: redacting }), limitMs);
+    },
+    async mask(items, masking) {
+      const characters = items.reduce((sum, { text }) => sum + text.length, 0);
+      if (characters <= inPlace.redact) return mask(items, masking);
+      return run(characters, (running) => running.call("mask", { items, options: masking }), limitMs);
     },
     check: async () => {
       await run(0, (running) => running.call("redact", { texts: [], options: {} }), start.limit);

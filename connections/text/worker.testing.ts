@@ -1,4 +1,5 @@
 // A text worker for the tests of supervised.ts: some texts make it hang, crash or fail.
+import { mask } from "../../algorithms/mask.ts";
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { splitText } from "../../algorithms/split.ts";
 import { serveCalls } from "../worker/rpc.ts";
@@ -18,5 +19,9 @@ serveCalls<TextMethods>({
   redact({ texts, options }) {
     texts.forEach(obey);
     return replacePersonalData(texts, options).texts;
+  },
+  mask({ items, options }) {
+    for (const { text } of items) obey(text);
+    return mask(items, options);
   },
 });

@@ -1,5 +1,6 @@
 // The text worker: runs pure functions over texts of users. It may be ended at any time, and holds
 // nothing.
+import { mask } from "../../algorithms/mask.ts";
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { splitText } from "../../algorithms/split.ts";
 import { serveCalls } from "../worker/rpc.ts";
@@ -8,4 +9,5 @@ import type { TextMethods } from "./methods.ts";
 serveCalls<TextMethods>({
   split: ({ text, splitter, most }) => splitText(text, splitter, most),
   redact: ({ texts, options }) => replacePersonalData(texts, options).texts,
+  mask: ({ items, options }) => mask(items, options),
 });

@@ -57,7 +57,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   // All that waits at a time.
   setMaxListeners(0, stopping.signal);
   const context = { ...aContext(), signal: stopping.signal };
-  const outcomes = createLeaderOutcomes(tables);
+  const outcomes = createLeaderOutcomes(tables, () => Promise.resolve(null));
   const underWay = createUnderWay({ outcomes, followers: 64, everyMs: never, clock: now, log: context.log });
   const kept = createKeptAnswers({
     policy: createPolicy("adaptive", 2 ** 24),
@@ -67,7 +67,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   const ttlMs = () => 3_600_000;
   const partitions = () => 1;
   const validate = createValidate({ limits, arms: () => arms, partitions });
-  const firstResponses = createSharedResponses(createFirstResponses(tables));
+  const firstResponses = createSharedResponses(createFirstResponses(tables, () => Promise.resolve(null)));
   const recall = createRecall({
     ...{ seen: createSeenIds(), firstResponses, clock: now, partitions },
     answers: createRecallAnswer({

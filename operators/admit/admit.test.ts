@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { mask, scopeOf, withheldText } from "../../algorithms/mask.ts";
 import { replacePersonalData } from "../../algorithms/pii.ts";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
 import { createSharedDomains, nothingShared } from "../../algorithms/shared-domains.ts";
@@ -8,9 +9,7 @@ import { createAdmit, type AdmitDependencies } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";
 
 const embedder = createHashEmbedder();
-const text: AdmitDependencies["text"] = {
-  redact: (texts, options) => Promise.resolve(replacePersonalData(texts, options).texts),
-};
+const redact: AdmitDependencies["redact"] = (texts) => Promise.resolve(replacePersonalData(texts).texts);
 const NOW = 1_700_000_000_000;
 
 const candidate = (change: Partial<Candidate> = {}): Candidate => ({
@@ -65,8 +64,7 @@ async function admitting(
   return createAdmit({
     examples: () => Promise.resolve(examples),
     rules: { minimumQuality: 0.8, maxBytes: 1_000, nearDuplicate: 0.95, ttlMs: 1_000, ...rules },
-    text,
-    personalData: {},
+    redact,
     sharing,
     clock: () => NOW,
   })();
@@ -201,12 +199,37 @@ describe("admit", () => {
     expect(await batch.decide(outsider)).toMatchObject({ changes: [{ domain: "v/shell" }] });
   });
 
+  it("makes the same example of what was recorded with placeholders, and none of what was withheld", async () => {
+    const said = { messages: user("mail bob@x.org and eve@y.org"), text: "mail -s hi eve@y.org # not bob@x.org" };
+    const [question, answer] = mask(
+      [said.messages[0]!.content, said.text].map((one) => ({ text: one, scope: scopeOf("t", "r1") })),
+      { key: "k".repeat(16) },
+    );
+    expect(question).toMatch(/^mail <EMAIL_\d{9}> and <EMAIL_\d{9}>$/);
+    const [clear, recorded] = await Promise.all(
+      [said, { messages: user(question!), text: answer! }].map(async (one) =>
+        (await admitting()).decide(candidate(one)),
+      ),
+    );
+    expect(recorded).toMatchObject({
+      outcome: "admitted",
+      changes: [
+        { value: { request: "mail <EMAIL_1> and <EMAIL_2>", response: "mail -s hi <EMAIL_2> # not <EMAIL_1>" } },
+      ],
+    });
+    expect(recorded!.exampleId).toBe(clear!.exampleId);
+    for (const one of [{ messages: user(withheldText) }, { text: withheldText }])
+      expect(await (await admitting()).decide(candidate(one))).toMatchObject({
+        outcome: "refused",
+        reason: "withheld",
+      });
+  });
+
   it("touches no embedder for what the rules refuse", async () => {
     const batch = createAdmit({
       examples: () => Promise.reject(new Error("not needed")),
       rules: { minimumQuality: 0.8, maxBytes: 10, nearDuplicate: 0.95, ttlMs: null },
-      text,
-      personalData: {},
+      redact,
       sharing: nothingShared,
       clock: () => NOW,
     })();

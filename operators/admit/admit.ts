@@ -4,12 +4,11 @@
 // wants changed is returned, and counts as done for the candidates after it in the same batch.
 import { exampleBytes } from "../../algorithms/example-bytes.ts";
 import { exampleId } from "../../algorithms/identity.ts";
-import type { PersonalDataOptions } from "../../algorithms/pii.ts";
+import { renumberPlaceholders } from "../../algorithms/placeholders.ts";
 import type { SharedDomains } from "../../algorithms/shared-domains.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
 import type { ExamplePool, HeldExample } from "../../store/examples/port.ts";
-import type { TextWork } from "../../connections/text/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
 import type { Candidate } from "./candidates.ts";
@@ -29,8 +28,8 @@ export interface AdmitDependencies {
     /** Milliseconds that an example lives; null: for ever. */
     ttlMs: number | null;
   };
-  text: Pick<TextWork, "redact">;
-  personalData: PersonalDataOptions;
+  /** Question and answer with placeholders. Rejects as TextWork does. */
+  redact: (texts: readonly [string, string], candidate: Candidate) => Promise<string[]>;
   /** What tenants share is kept together. */
   sharing: Pick<SharedDomains, "homeOf">;
   /** Milliseconds since the epoch. */
@@ -55,7 +54,7 @@ const neighbours = 16;
 const qualityStep = 0.01;
 
 /** One batch: decide() sees the changes of the decisions before it. */
-export function createAdmit({ examples, rules, text, personalData, sharing, clock }: AdmitDependencies) {
+export function createAdmit({ examples, rules, redact, sharing, clock }: AdmitDependencies) {
   return function batch(): { decide(candidate: Candidate): Promise<Admission> } {
     const changed = new Map<string, ExampleChange>();
     const note = (changes: ExampleChange[]): ExampleChange[] => {
@@ -74,9 +73,9 @@ export function createAdmit({ examples, rules, text, personalData, sharing, cloc
         });
         const refusal = refusalOf(candidate, rules);
         if (refusal !== null) return refused(refusal);
-        const [request = "", response = ""] = await text.redact(
-          [questionOf(candidate) ?? "", candidate.text],
-          personalData,
+        // Of what was recorded with placeholders already, those have numbers of a key.
+        const [request = "", response = ""] = renumberPlaceholders(
+          await redact([questionOf(candidate) ?? "", candidate.text], candidate),
         );
         const domain = sharing.homeOf(candidate);
         const id = exampleId(domain, request, response);

@@ -1,4 +1,5 @@
 // Which candidates can't become examples, whatever the pool holds: pure rules over one answer.
+import { withheldText } from "../../algorithms/mask.ts";
 import { isSynthetic } from "../../algorithms/shared-domains.ts";
 import type { Candidate } from "./candidates.ts";
 
@@ -22,6 +23,7 @@ export type Refusal =
   | "cut_off"
   | "empty"
   | "too_large"
+  | "withheld"
   | "unrated"
   | "quality"
   | "near_duplicate"
@@ -54,6 +56,8 @@ export function refusalOf(candidate: Candidate, rules: AdmissionRules): Refusal 
   if (question === null) return "conversation";
   if (documents > 0) return "documents";
   if (finishReason !== null && finishReason !== "stop") return "cut_off";
+  // Recorded without what it says (privacy.redact).
+  if (question.includes(withheldText) || text.includes(withheldText)) return "withheld";
   if (question.trim() === "" || text.trim() === "") return "empty";
   if (Buffer.byteLength(question) + Buffer.byteLength(text) > rules.maxBytes) return "too_large";
   return null;

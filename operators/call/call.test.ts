@@ -4,7 +4,7 @@ import type { Outcome } from "../../runtime/step.ts";
 import type { Request, Work } from "../../schemas/types.ts";
 import type { Called, Linked } from "../flow.ts";
 import { aContext, aDecision, aRequest, NOW } from "../values.testing.ts";
-import { createCall } from "./call.ts";
+import { createCall, type CallDependencies } from "./call.ts";
 import type { Fallback } from "./fallback.ts";
 import { anAnswer, aTaken } from "./values.testing.ts";
 
@@ -20,9 +20,19 @@ interface Run {
   aborted?: boolean;
   partitions?: number;
   fallback?: Fallback;
+  redact?: CallDependencies["redact"];
 }
 
-async function run({ work, request, result = answer, at = [30, 50], aborted = false, partitions, fallback }: Run) {
+async function run({
+  work,
+  request,
+  result = answer,
+  at = [30, 50],
+  aborted = false,
+  partitions,
+  fallback,
+  redact,
+}: Run) {
   const calls: ArmRequest[] = [];
   const times = at.map((ms) => NOW + ms);
   const clock = (): number => times.shift() ?? NaN;
@@ -40,6 +50,7 @@ async function run({ work, request, result = answer, at = [30, 50], aborted = fa
     arm,
     clock,
     fallback,
+    redact,
     ...(partitions === undefined ? {} : { partitions: () => partitions }),
   });
   const outcome = await call(linked, { ...aContext(), signal: controller.signal });
@@ -49,6 +60,18 @@ async function run({ work, request, result = answer, at = [30, 50], aborted = fa
 const emits = (outcome: Outcome<Called>): Called["emits"] => (outcome.kind === "ok" ? outcome.value.emits : []);
 
 describe("call", () => {
+  it("sends a response as it is redacted, and no answer where that can't be told in time", async () => {
+    const hidden = await run({ redact: (response) => Promise.resolve({ ...response, text: "<NAME_1>" }) });
+    expect(emits(hidden.outcome)).toMatchObject([{ output: "responses", record: { status: "ok", text: "<NAME_1>" } }]);
+    const { outcome } = await run({ redact: () => Promise.resolve(null) });
+    expect(emits(outcome)).toMatchObject([
+      {
+        output: "responses",
+        record: { status: "failed", text: "", attempt: 2, cost: answer.cost, error: { code: "not_redacted" } },
+      },
+    ]);
+  });
+
   it("publishes the answer with its costs and times", async () => {
     const { outcome, calls, linked } = await run({ request: { account: "prk-1" } });
     expect(calls).toEqual([

@@ -5,14 +5,14 @@
 // commits it with the work that was taken. It never retries: that is the arm's own business.
 import { workDeadline } from "../../algorithms/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
-import type { CallPiece } from "../../schemas/types.ts";
+import type { CallPiece, Response } from "../../schemas/types.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
 import { cancelledFailure, type WatchCancels } from "./cancel.ts";
 import { failedArms, type Fallback } from "./fallback.ts";
 import type { Keep } from "./keep.ts";
-import { answeredResponse, failedResponse, lateResponse } from "./response.ts";
+import { answeredResponse, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
 
 /** What it reads of a piece of work, and what it adds. */
 interface Needs extends Pick<Linked, "record" | "timestamp" | "prompt"> {
@@ -44,6 +44,11 @@ export interface CallDependencies {
   fallback?: Fallback | undefined;
   /** What is kept of a response; absent: nothing. */
   keep?: Keep | undefined;
+  /**
+   * Replaces personal data in a response before it goes out; null: it can't be told in time what is
+   * in it. Absent: it goes out as the arm wrote it.
+   */
+  redact?: ((response: Response) => Promise<Response | null>) | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** How many the responses topic has; a reply partition beyond them is ignored. */
@@ -53,7 +58,7 @@ export interface CallDependencies {
 const timerMs = 2;
 
 export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
-  const { arm, deltas, cancels, fallback, keep, clock, partitions = () => Infinity } = dependencies;
+  const { arm, deltas, cancels, fallback, keep, redact, clock, partitions = () => Infinity } = dependencies;
   return async function call(linked, { signal }) {
     const work = linked.record;
     const { request } = work;
@@ -116,9 +121,11 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
       : result.kind === "answer"
         ? answeredResponse(work, requestId, result, times)
         : failedResponse(work, requestId, takenBack ? cancelledFailure(result.attempts) : result, times);
-    if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternatives", key: requestId, record: response }] });
+    const record = redact === undefined ? response : ((await redact(response)) ?? unredactedResponse(response));
+    if (!isAnswer) return ok({ ...linked, emits: [{ output: "alternatives", key: requestId, record }] });
+    // Of what the arm said: an answer in which personal data is found is not kept.
     const kept = keep === undefined ? [] : await keep(work, response);
-    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record: response, ...to }, ...kept] });
+    return ok({ ...linked, emits: [{ output: "responses", key: requestId, record, ...to }, ...kept] });
   };
 }
 

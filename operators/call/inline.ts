@@ -45,6 +45,7 @@ export function createCallInline({
   cancels,
   fallback,
   keep,
+  redact,
   clock,
   partitions = () => Infinity,
 }: CallInlineDependencies): Step<Needs, unknown, Outputs> {
@@ -74,7 +75,7 @@ export function createCallInline({
         bytes: bytesOf(work),
         async go(): Promise<Outcome<T, Outputs>> {
           const began = performance.now();
-          const call = createCall({ arm, deltas, cancels, fallback, keep, clock, partitions });
+          const call = createCall({ arm, deltas, cancels, fallback, keep, redact, clock, partitions });
           // It arrives when it is planned: there is no hop.
           const taken = { record: work, timestamp: work.plannedAt, prompt: { pieces: work.pieces } };
           const outcome = await call({ ...taken, ...(examplesByArm && { examplesByArm }) }, context);

@@ -81,6 +81,24 @@ export function lateResponse(
   };
 }
 
+/**
+ * What is said instead of an answer of which nobody could tell in time what personal data is in it.
+ * It had its price all the same.
+ */
+export const unredactedResponse = (response: Response): Response => ({
+  ...response,
+  status: "failed",
+  text: "",
+  passthrough: null,
+  finishReason: null,
+  ...notAsking,
+  source: "none",
+  error: {
+    code: "not_redacted",
+    message: "Personal data in the answer could not be looked for in time (privacy.redact.responses): ask again.",
+  },
+});
+
 /** Those of arms that failed before it, too. */
 const attemptsOf = (work: Work, { attempts }: Pick<ArmResult, "attempts">): number =>
   failedArms(work).reduce((sum, failed) => sum + failed.attempts, attempts);

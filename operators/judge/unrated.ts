@@ -2,6 +2,7 @@
 // chance (a hash of the request's id, so that every process draws the same ones), with a second
 // answer or an arm that can give one. What its client or tenant wants kept private is never drawn,
 // nor what is erased. Rejects as the ClickHouse port does.
+import { withheldText } from "../../algorithms/mask.ts";
 import { fairAgenda } from "../../algorithms/fair-agenda.ts";
 import { erasedRequestSql } from "../../algorithms/erasure.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
@@ -73,7 +74,7 @@ const unjudged = `(request_id, tenant) NOT IN (
 const drawn = `
   created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
     AND status = 'ok' AND source = 'generated' AND NOT duplicate AND arm IS NOT NULL AND empty(failed_arms) AND empty(passthrough)
-    AND lengthUTF8(text) <= ${longest.answer} AND sipHash64('judge', toString(tenant), request_id) / pow(2, 64) < {share:Float64}
+    AND lengthUTF8(text) <= ${longest.answer} AND text != '${withheldText}' AND sipHash64('judge', toString(tenant), request_id) / pow(2, 64) < {share:Float64}
     AND ${unjudged}`;
 const ofDrawn = `(request_id, tenant) IN (SELECT request_id, tenant FROM responses WHERE ${drawn})`;
 
@@ -86,7 +87,8 @@ FROM (SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM responses 
 INNER JOIN (
   SELECT request_id, tenant, messages, documents, max_tokens FROM requests FINAL
   WHERE privacy_cache AND privacy_share AND empty(passthrough)
-    AND arraySum(message -> length(message.content), messages) <= ${longest.conversation} AND ${ofDrawn}
+    AND arraySum(message -> length(message.content), messages) <= ${longest.conversation}
+    AND NOT arrayExists(message -> message.content = '${withheldText}', messages) AND ${ofDrawn}
 ) AS request ON ${same("request", "answer")}
 INNER JOIN (
   SELECT request_id, tenant, arm, arms.arm AS names FROM decisions FINAL WHERE ${ofDrawn}
@@ -94,7 +96,7 @@ INNER JOIN (
 LEFT JOIN (
   SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM alternatives FINAL
   WHERE status = 'ok' AND NOT duplicate AND arm IS NOT NULL AND empty(passthrough)
-    AND lengthUTF8(text) <= ${longest.answer} AND ${ofDrawn}
+    AND lengthUTF8(text) <= ${longest.answer} AND text != '${withheldText}' AND ${ofDrawn}
 ) AS second ON ${same("second", "answer")}
 WHERE decision.arm = answer.arm AND otherArm != '' AND otherArm != answer.arm AND has(decision.names, otherArm)
   AND (second.arm != '' OR empty(request.documents))

@@ -1,11 +1,13 @@
 // What became of requests that others wait for, found in ClickHouse: record writes every response
-// there, usually within a second. All that are waited for in one statement.
+// there, usually within a second. All that are waited for in one statement. An answer that stands
+// there with placeholders (privacy.redact) is read from its topic.
 import { requestKey } from "../../algorithms/identity.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { SentPlace, SentResponse } from "./first-responses.ts";
 import type { GivenAnswer } from "./kept-answers.ts";
 
 export interface LeaderOutcome {
-  /** null: it was refused, or failed. */
+  /** null: it was refused, or failed, or nobody has it any more as it was sent. */
   answer: GivenAnswer | null;
   /** Milliseconds since the epoch. */
   createdAt: number;
@@ -26,7 +28,9 @@ export interface LeaderOutcomes {
   find(leaders: readonly Leader[], now: number): Promise<ReadonlyMap<string, LeaderOutcome>>;
 }
 
-interface Row extends Omit<GivenAnswer, "arm" | "model"> {
+interface Row extends Omit<GivenAnswer, "arm" | "model">, Omit<SentPlace, "offset"> {
+  offset: number | string;
+  redacted: boolean;
   tenant: string;
   status: string;
   arm: string | null;
@@ -36,7 +40,8 @@ interface Row extends Omit<GivenAnswer, "arm" | "model"> {
 
 const QUERY = `
   SELECT tenant, request_id AS requestId, status, text, finish_reason AS finishReason, arm, model,
-         greatest(cost, saved_cost) AS cost, toUnixTimestamp64Milli(created_at) AS createdAt
+         greatest(cost, saved_cost) AS cost, toUnixTimestamp64Milli(created_at) AS createdAt,
+         redacted, topic, kafka_partition AS partition, kafka_offset AS offset
   FROM responses FINAL
   WHERE request_id IN {ids:Array(String)} AND tenant IN {tenants:Array(String)} AND NOT duplicate
     AND created_at >= fromUnixTimestamp64Milli({since:Int64})`;
@@ -45,8 +50,18 @@ const QUERY = `
 const most = 256;
 const skewMs = 60_000;
 
-export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">): LeaderOutcomes {
+export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">, sent: SentResponse): LeaderOutcomes {
   let turn = 0;
+
+  async function answerOf(row: Row): Promise<GivenAnswer | null> {
+    const { tenant, requestId, status, text, finishReason, arm, model, cost, redacted, topic, partition } = row;
+    if (status !== "ok") return null;
+    const answer = { requestId, text, finishReason, arm: arm ?? "", model: model ?? "", cost };
+    if (!redacted) return answer;
+    const whole = await sent({ topic, partition, offset: Number(row.offset) }, tenant, requestId);
+    return whole === null ? null : { ...answer, text: whole.text };
+  }
+
   return {
     async find(leaders, now) {
       if (leaders.length === 0) return new Map();
@@ -57,15 +72,13 @@ export function createLeaderOutcomes(clickhouse: Pick<ClickHouse, "query">): Lea
         tenants: [...new Set(asked.map(({ tenant }) => tenant))],
         since: asked.reduce((least, { arrivedAt }) => Math.min(least, arrivedAt), now) - skewMs,
       });
-      return new Map(
-        rows.map(({ tenant, status, createdAt, arm, model, ...answer }) => [
-          requestKey(tenant, answer.requestId),
-          {
-            answer: status === "ok" ? { ...answer, arm: arm ?? "", model: model ?? "" } : null,
-            createdAt: Number(createdAt),
-          },
-        ]),
-      );
+      const outcomes = new Map<string, LeaderOutcome>();
+      for (const row of rows)
+        outcomes.set(requestKey(row.tenant, row.requestId), {
+          answer: await answerOf(row),
+          createdAt: Number(row.createdAt),
+        });
+      return outcomes;
     },
   };
 }

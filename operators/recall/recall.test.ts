@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { requestKey } from "../../algorithms/identity.ts";
 import { requestHash } from "../../algorithms/canonical.ts";
 import { ClickHouseUnavailable } from "../../connections/clickhouse/port.ts";
 import { aContext, NOW, validated } from "../values.testing.ts";
+import type { Response } from "../../schemas/types.ts";
 import { createFirstResponses, type FirstResponse, type FirstResponses } from "./first-responses.ts";
+import { createLeaderOutcomes } from "./leader-outcomes.ts";
 import { createRecall } from "./recall.ts";
 import { restoreSeen } from "./restore.ts";
 import { createSeenIds } from "./seen.ts";
@@ -22,12 +25,20 @@ const first: FirstResponse = {
 };
 const recallWith = (find: FirstResponses["find"]) =>
   createRecall({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: () => 8 });
+const notSent = () => Promise.resolve(null);
 const never: FirstResponses["find"] = () => Promise.reject(new Error("must not be asked"));
 
 describe("recall", () => {
   it("lets new requests pass as they are", async () => {
     const recall = recallWith(never);
     expect(await recall(validated(), aContext())).toEqual({ kind: "ok", value: validated() });
+  });
+
+  it("refuses a repeat whose first response nobody has any more as it was sent", async () => {
+    const recall = recallWith(() => Promise.resolve("gone"));
+    await recall(validated(), aContext());
+    const again = validated({}, 9);
+    expect(await recall(again, aContext())).toMatchObject({ kind: "refuse", code: "first_answer_gone", repeat: true });
   });
 
   it("gives a repeat the copy of the first response, free and marked", async () => {
@@ -98,10 +109,35 @@ describe("recall", () => {
 describe("what ClickHouse knows", () => {
   it("is read as a response, with its error put together again", async () => {
     const row = { ...first, error: undefined, errorCode: "endpoint_timeout", errorMessage: "60 s" };
-    const found = createFirstResponses({ query: <Row>() => Promise.resolve([row as Row]) });
+    const found = createFirstResponses({ query: <Row>() => Promise.resolve([row as Row]) }, notSent);
     expect(await found.find("acme", "r1", NOW)).toMatchObject({ error: { code: "endpoint_timeout", message: "60 s" } });
-    const none = createFirstResponses({ query: <Row>() => Promise.resolve<Row[]>([]) });
+    const none = createFirstResponses({ query: <Row>() => Promise.resolve<Row[]>([]) }, notSent);
     expect(await none.find("acme", "r1", NOW)).toBeNull();
+  });
+
+  it("is read from its topic where the row has placeholders, and gone where that has it no more", async () => {
+    const place = { topic: "p.responses", partition: 3, offset: "41" };
+    const row = { ...first, text: "mail <EMAIL_123456789>", redacted: true, ...place };
+    const clickhouse = { query: <Row>() => Promise.resolve([row as Row]) };
+    const asked: unknown[] = [];
+    const found = createFirstResponses(clickhouse, (...at) => {
+      asked.push(at);
+      return Promise.resolve({ ...first, text: "mail bob@x.org" } as Response);
+    });
+    expect(await found.find("acme", "r1", NOW)).toMatchObject({ text: "mail bob@x.org" });
+    expect(asked).toEqual([[{ ...place, offset: 41 }, "acme", "r1"]]);
+    expect(await createFirstResponses(clickhouse, notSent).find("acme", "r1", NOW)).toBe("gone");
+    const outcomes = (text: string | null) =>
+      createLeaderOutcomes(
+        {
+          query: <Row>() =>
+            Promise.resolve([{ ...row, tenant: "acme", requestId: "r1", cost: 1, createdAt: NOW } as Row]),
+        },
+        () => Promise.resolve(text === null ? null : ({ text } as Response)),
+      ).find([{ tenant: "acme", id: "r1", arrivedAt: NOW }], NOW);
+    const key = requestKey("acme", "r1");
+    expect((await outcomes("mail bob@x.org")).get(key)).toMatchObject({ answer: { text: "mail bob@x.org" } });
+    expect((await outcomes(null)).get(key)).toEqual({ answer: null, createdAt: NOW });
   });
 
   it("is read as positions; 64-bit numbers may come as text", async () => {

@@ -11,7 +11,7 @@ import type { Response } from "../../schemas/types.ts";
 import type { Recalled, Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
 import type { RecallAnswer } from "./answers.ts";
-import type { FirstResponse, FirstResponses } from "./first-responses.ts";
+import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
 
 /** What it reads of a request, and what it adds. */
@@ -41,6 +41,15 @@ const tooMany: Refuse = {
   repeat: true,
 };
 
+/** What ClickHouse has of it is not what was said, and a model is never asked twice for an id. */
+const gone: Refuse = {
+  ...refuse(
+    "first_answer_gone",
+    "This id was answered before. That answer is recorded with its personal data replaced, and the topic has it no more: ask again under another id.",
+  ),
+  repeat: true,
+};
+
 export function createRecall({
   seen,
   firstResponses,
@@ -65,7 +74,7 @@ export function createRecall({
         ),
         repeat: true,
       };
-    let response: FirstResponse | null;
+    let response: FoundResponse | null;
     try {
       response = await firstResponses.find(request.tenant, request.id, clock());
     } catch (cause) {
@@ -78,6 +87,7 @@ export function createRecall({
         ),
         tooMany,
       );
+    if (response === "gone") return gone;
     return finish({
       output: "responses",
       key: request.id,
@@ -88,8 +98,9 @@ export function createRecall({
 }
 
 function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs, now: number): Response {
+  const { attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded } = first;
   return {
-    ...first,
+    ...{ attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded },
     requestId: request.id,
     tenant: request.tenant,
     failedArms: [],

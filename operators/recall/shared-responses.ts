@@ -2,10 +2,10 @@
 // and each would ask ClickHouse for it.
 import { LRUCache } from "lru-cache";
 import { requestKey } from "../../algorithms/identity.ts";
-import type { FirstResponse, FirstResponses } from "./first-responses.ts";
+import type { FirstResponses, FoundResponse } from "./first-responses.ts";
 
 interface Look {
-  found: Promise<FirstResponse | null>;
+  found: Promise<FoundResponse | null>;
   /** When it was asked, milliseconds since the epoch. */
   at: number;
 }

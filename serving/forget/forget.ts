@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { erasedLetter, erasedTenant } from "../../algorithms/erasure.ts";
+import { pseudonym } from "../../algorithms/placeholders.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import type { Erasure } from "../../schemas/types.ts";
@@ -72,7 +73,9 @@ export async function forget(
   const topics = createForgetTopics(session);
   const began = clock();
   const isTenant = scope.user === undefined && scope.request === undefined;
-  const subject = createSubject(scope, isTenant ? began : endOfTime);
+  const { secret } = config.privacy.redact;
+  const named = secret === undefined || scope.user === undefined ? null : pseudonym(secret, "user", scope.user);
+  const subject = createSubject(scope, isTenant ? began : endOfTime, named);
 
   const look = async (): Promise<Awaited<ReturnType<typeof topics.read>>> => {
     signal.throwIfAborted();

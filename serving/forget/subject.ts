@@ -1,7 +1,7 @@
 // Whom an erasure is about, and which requests that comes to: by tenant, by user (a request names
 // its own in metadata.user; the gateway puts OpenAI's `user` there), or by id. What bears the id of
 // one of these requests goes with it.
-import { erasedRequest } from "../../algorithms/erasure.ts";
+import { erasedRequest, type LetterPlace } from "../../algorithms/erasure.ts";
 
 export interface Scope {
   /** With a user or a request: theirs; absent: any. */
@@ -17,23 +17,34 @@ export interface RequestName {
 
 export interface Subject {
   scope: Scope;
+  /** What stands for the user where it is recorded with another name (privacy.redact). */
+  pseudonym: string | null;
   /** All of a tenant, what is no request as well. */
   wholeTenant: string | null;
   /** Milliseconds since the epoch: what comes to a tenant later is not meant. */
   before: number;
   /** By their hash. */
   requests: Map<string, RequestName>;
+  /** Where dead letters stood that the topic has: tables may withhold their bytes. */
+  letters: Map<string, LetterPlace>;
   /** Examples made of their answers, whose ids stand in tables without a request. */
   examples: Set<string>;
 }
 
-export function createSubject(scope: Scope, before: number): Subject {
+export function createSubject(scope: Scope, before: number, pseudonym: string | null = null): Subject {
   const whole = scope.user === undefined && scope.request === undefined ? (scope.tenant ?? null) : null;
-  return { scope, wholeTenant: whole, before, requests: new Map(), examples: new Set() };
+  return {
+    ...{ scope, pseudonym, wholeTenant: whole, before },
+    ...{ requests: new Map(), letters: new Map(), examples: new Set() },
+  };
 }
 
 export function addRequest({ requests }: Subject, tenant: string, id: string): void {
   requests.set(erasedRequest(tenant, id), { tenant, id });
+}
+
+export function addLetter({ letters }: Subject, { topic, partition, offset }: LetterPlace): void {
+  letters.set(`${topic}/${partition}/${offset}`, { topic, partition, offset });
 }
 
 /** Whether a request, or an observation, is one of them by what it says itself. */

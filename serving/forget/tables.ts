@@ -68,7 +68,8 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         limit: lettersAtOnce,
       });
       for (const { tenant, key, value, ...place } of rows) {
-        if (isLetter({ tenant, key: bytesOf(key), value: bytesOf(value) })) found.push(place);
+        const isKnown = subject.letters.has(`${place.topic}/${place.partition}/${place.offset}`);
+        if (isKnown || isLetter({ tenant, key: bytesOf(key), value: bytesOf(value) })) found.push(place);
       }
       const last = rows.at(-1);
       if (last === undefined || rows.length < lettersAtOnce) return found;
@@ -92,7 +93,12 @@ export function createForgetTables({ clickhouse, target }: TablesDependencies) {
         if (wholeTenant !== null) await add(`${select}${time === null ? "" : ` AND ${time} < ${moment(before)}`}`);
         else if (scope.request !== undefined) await add(`${select} AND ${request} = ${quoted(scope.request)}`);
         else if (name === "requests" || name === "observations")
-          await add(`${select} AND metadata['user'] = ${quoted(scope.user ?? "")}`);
+          await add(
+            `${select} AND metadata['user'] IN (${[scope.user ?? "", subject.pseudonym ?? ""]
+              .filter((name) => name !== "")
+              .map(quoted)
+              .join(", ")})`,
+          );
       }
     },
 

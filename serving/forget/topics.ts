@@ -7,7 +7,7 @@ import { personalTopics } from "../../schemas/personal-data.ts";
 import { isTenantTopic, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { exampleMessages } from "../example-messages.ts";
 import type { Session } from "../session.ts";
-import { addRequest, isMeant, isOfMeant, letterMatcher, type Letter, type Subject } from "./subject.ts";
+import { addLetter, addRequest, isMeant, isOfMeant, letterMatcher, type Letter, type Subject } from "./subject.ts";
 
 type TopicsSession = Pick<Session, "kafka" | "codec" | "topic" | "config">;
 
@@ -95,6 +95,7 @@ export function createForgetTopics(session: TopicsSession) {
               else live.delete(key);
             }
             if (!isIts) continue;
+            if (name === "dead-letters") addLetter(subject, record as RecordOf["dead-letters"]);
             finding.lying++;
             finding.newest = Math.max(finding.newest, raw.timestamp);
           }

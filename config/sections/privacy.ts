@@ -1,0 +1,44 @@
+// Where personal data is replaced besides in examples (docs/privacy.md, Redaction).
+import { z } from "zod";
+import type { MaskOptions } from "../../algorithms/mask.ts";
+import type { PersonalDataOptions } from "../../algorithms/pii.ts";
+
+export const privacy = z.strictObject({
+  redact: z
+    .strictObject({
+      /** In what record inserts into ClickHouse: requests, answers, feedback, dead letters. */
+      clickhouse: z.boolean().default(false),
+      /** In answers before they go out; streams get them whole, at their end. */
+      responses: z.boolean().default(false),
+      /**
+       * Numbers placeholders, and names users and authors; at least 16 characters, the same in all
+       * processes. Needed by both of the above. Kept for good: with another one precedent forget
+       * does not find users by name any more.
+       */
+      secret: z.string().min(16).optional(),
+    })
+    .prefault({}),
+});
+
+interface Settings {
+  privacy: z.infer<typeof privacy>;
+  curate: { personalData: PersonalDataOptions };
+}
+
+/** How texts are cleaned wherever that is configured; undefined: nowhere. */
+export function maskOptions({ privacy: { redact }, curate }: Settings): MaskOptions | undefined {
+  if (redact.secret === undefined) return undefined;
+  return { key: redact.secret, ...curate.personalData };
+}
+
+export function refuseRedact(
+  { privacy: { redact } }: Settings,
+  refuse: (path: string[], message: string) => void,
+): void {
+  const { clickhouse, responses, secret } = redact;
+  if ((clickhouse || responses) && secret === undefined)
+    refuse(
+      ["privacy", "redact", "secret"],
+      "missing; redaction needs one: at least 16 random characters, by ${VARIABLE}, the same in all processes",
+    );
+}

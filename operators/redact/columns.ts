@@ -1,0 +1,103 @@
+// Which columns of which rows hold what people wrote, and what stands there once it is cleaned. A
+// table that is not named here has no such text. Pure: the texts themselves are cleaned by `Clean`.
+import { scopeOf, withheldText, type MaskItem } from "../../algorithms/mask.ts";
+import { pseudonym } from "../../algorithms/placeholders.ts";
+import type { Row } from "../../runtime/rows.ts";
+
+/** Called in the same order for the same row, however often. */
+export type Clean = (text: string, form?: MaskItem["form"]) => string;
+type Rewrite = (row: Row, clean: Clean, key: string) => Row;
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+/** null stays null. */
+const orNull = (value: unknown, clean: Clean): string | null => (typeof value === "string" ? clean(value) : null);
+
+const messagesOf = (value: unknown, clean: Clean): object[] =>
+  (value as { role: string; content: string }[]).map(({ role, content }) => ({ role, content: clean(content) }));
+
+/** The user is who asks, by what name ever: precedent forget finds the pseudonym. */
+const metadataOf = (value: unknown, clean: Clean, key: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(value as Record<string, string>).map(([name, one]) =>
+      name === "user" ? [name, one === "" ? "" : pseudonym(key, "user", one)] : [clean(name), clean(one)],
+    ),
+  );
+
+/** Marked where it is not what the client got: nobody is given it as an answer. */
+const answer: Rewrite = (row, clean) => {
+  const given = { text: textOf(row.text), passthrough: textOf(row.passthrough), error_message: row.error_message };
+  const cleaned = {
+    text: clean(given.text),
+    passthrough: clean(given.passthrough, "json"),
+    error_message: orNull(given.error_message, clean),
+  };
+  const redacted =
+    cleaned.text !== given.text ||
+    cleaned.passthrough !== given.passthrough ||
+    cleaned.error_message !== given.error_message;
+  return { ...row, ...cleaned, redacted };
+};
+
+const withheldBytes = Buffer.from(withheldText).toString("base64");
+
+/** Made by us: nothing of the record is in it. */
+const isOurs = (header: string): boolean => header.startsWith("precedent-");
+
+/**
+ * Nobody could read the record, so nobody can tell what in its bytes is personal: they are withheld
+ * whole. The topic has them, and by it precedent forget finds the row.
+ */
+const letter: Rewrite = (row, clean) => {
+  const key = typeof row.key_base64 === "string" ? Buffer.from(row.key_base64, "base64").toString("utf8") : null;
+  return {
+    ...row,
+    reason: clean(textOf(row.reason)),
+    key_base64: key === null ? null : clean(key) === key && !key.includes("\uFFFD") ? row.key_base64 : withheldBytes,
+    value_base64: row.value_base64 === null ? null : withheldBytes,
+    headers_base64: Object.fromEntries(
+      Object.entries(row.headers_base64 as Record<string, string>).map(([name, bytes]) =>
+        isOurs(name) ? [name, bytes] : [clean(name), withheldBytes],
+      ),
+    ),
+  };
+};
+
+const rewrites: Readonly<Record<string, Rewrite>> = {
+  requests: (row, clean, key) => ({
+    ...row,
+    messages: messagesOf(row.messages, clean),
+    passthrough: clean(textOf(row.passthrough), "json"),
+    stop: (row.stop as string[]).map((one) => clean(one)),
+    metadata: metadataOf(row.metadata, clean, key),
+  }),
+  responses: answer,
+  alternatives: answer,
+  feedback: (row, clean, key) => ({
+    ...row,
+    author: row.author === "" ? "" : pseudonym(key, "author", textOf(row.author)),
+    text: orNull(row.text, clean),
+    comment: orNull(row.comment, clean),
+  }),
+  observations: (row, clean, key) => ({
+    ...row,
+    messages: messagesOf(row.messages, clean),
+    text: clean(textOf(row.text)),
+    metadata: metadataOf(row.metadata, clean, key),
+  }),
+  dead_letters: letter,
+};
+
+export const hasTexts = (table: string): boolean => Object.hasOwn(rewrites, table);
+
+/** The row with its texts as `clean` gives them. */
+export const rewrite = (table: string, row: Row, clean: Clean, key: string): Row =>
+  rewrites[table]?.(row, clean, key) ?? row;
+
+/** What its texts are of. A dead letter is of no request that anybody knows. */
+export const scopeOfRow = (table: string, row: Row): string =>
+  scopeOf(
+    textOf(row.tenant),
+    table === "dead_letters"
+      ? `${textOf(row.source_topic)}/${String(row.source_partition)}/${String(row.source_offset)}`
+      : textOf(row.request_id),
+  );

@@ -1,0 +1,116 @@
+// Replaces personal data in rows on their way to insert (docs/privacy.md, Redaction): in the text
+// worker, some texts at a time, so that neither the event loop nor a hostile text holds record up.
+// A text with which the worker does not get done within its limit is withheld whole; nothing is
+// ever inserted in clear. While no worker can be started it waits, as insert does for ClickHouse.
+// The same record gives the same row again.
+import { setTimeout as delay } from "node:timers/promises";
+import { backoff } from "../../algorithms/backoff.ts";
+import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/mask.ts";
+import { TextError, type TextWork } from "../../connections/text/port.ts";
+import type { Row, TableEntries } from "../../runtime/rows.ts";
+import { hasTexts, rewrite, scopeOfRow, type Clean } from "./columns.ts";
+
+export interface RedactDependencies {
+  text: Pick<TextWork, "mask" | "check">;
+  options: MaskOptions;
+  insert: (tables: readonly TableEntries[], signal: AbortSignal) => Promise<void>;
+  /** Told of texts that are withheld. */
+  onWithheld?: (texts: number) => void;
+  /** Told once a failed attempt. */
+  onWaiting?: (cause: unknown) => void;
+}
+
+/** Of a call of the worker: some milliseconds of work. A longer text goes alone. */
+const atOnce = { characters: 65_536, texts: 512 };
+const waits = { first: 100, limit: 10_000 };
+
+export function createRedact({ text, options, insert, onWithheld, onWaiting }: RedactDependencies) {
+  /** By their places; null: withheld. Rejects only when the signal aborts. */
+  async function cleaned(items: readonly MaskItem[], signal: AbortSignal): Promise<(string | null)[]> {
+    const pause = backoff(waits);
+    for (let died = false; ;) {
+      signal.throwIfAborted();
+      try {
+        return await text.mask(items, options);
+      } catch (error) {
+        const code = error instanceof TextError ? error.code : "failed";
+        // The worker died with these texts twice, or the rules themselves fail: one of them is why.
+        const isTheirs = code === "text_timeout" || code === "failed" || (code === "text_unavailable" && died);
+        if (isTheirs) return await halves(items, signal);
+        onWaiting?.(error);
+        await delay(pause.next(), undefined, { signal });
+        // Only of a worker that can be started a crash says something.
+        if (code === "text_unavailable") died = await starts();
+      }
+    }
+  }
+
+  const starts = (): Promise<boolean> =>
+    text.check().then(
+      () => true,
+      () => false,
+    );
+
+  async function halves(items: readonly MaskItem[], signal: AbortSignal): Promise<(string | null)[]> {
+    if (items.length === 1) return [null];
+    const middle = items.length >> 1;
+    return [...(await cleaned(items.slice(0, middle), signal)), ...(await cleaned(items.slice(middle), signal))];
+  }
+
+  async function all(items: readonly MaskItem[], signal: AbortSignal): Promise<(string | null)[]> {
+    const found: (string | null)[] = [];
+    for (const some of portions(items)) found.push(...(await cleaned(some, signal)));
+    return found;
+  }
+
+  /** Rejects only when the signal aborts. */
+  return async function redact(tables: readonly TableEntries[], signal: AbortSignal): Promise<void> {
+    const items: MaskItem[] = [];
+    const each = (of: (table: string, row: Row) => Row): TableEntries[] =>
+      tables.map(({ table, entries }) => ({
+        table,
+        entries: hasTexts(table) ? entries.map(({ row, source }) => ({ row: of(table, row), source })) : entries,
+      }));
+    each((table, row) => {
+      const scope = scopeOfRow(table, row);
+      return rewrite(table, row, collecting(items, scope), options.key);
+    });
+    const given = items.filter(({ text: one }) => one !== "");
+    const results = await all(given, signal);
+    const withheld = results.filter((one) => one === null).length;
+    if (withheld > 0) onWithheld?.(withheld);
+    let next = 0;
+    const take: Clean = (one, form) => {
+      if (one === "") return one;
+      const result = results[next++];
+      if (result !== null && result !== undefined) return result;
+      return form === "json" ? JSON.stringify(withheldText) : withheldText;
+    };
+    await insert(
+      each((table, row) => rewrite(table, row, take, options.key)),
+      signal,
+    );
+  };
+}
+
+const collecting =
+  (items: MaskItem[], scope: string): Clean =>
+  (text, form = "text") => {
+    items.push({ text, scope, form });
+    return text;
+  };
+
+function* portions(items: readonly MaskItem[]): Generator<MaskItem[]> {
+  let some: MaskItem[] = [];
+  let characters = 0;
+  for (const item of items) {
+    if (some.length > 0 && (some.length >= atOnce.texts || characters + item.text.length > atOnce.characters)) {
+      yield some;
+      some = [];
+      characters = 0;
+    }
+    some.push(item);
+    characters += item.text.length;
+  }
+  if (some.length > 0) yield some;
+}
