@@ -29,6 +29,24 @@ describe("adaptive", () => {
     expect(steady.halfLife()).toBeGreaterThan(policy.halfLife());
   });
 
+  it("gives new answers a window where what was just asked for is asked for again, and none where it is not", () => {
+    const random = splitmix64(7);
+    const popular = (): number => Math.floor(2_000 * random() ** 3);
+    const order: number[] = [];
+    // Half of the requests repeat one of the last 20.
+    const recent = (round: number): number =>
+      (order[round] =
+        round > 0 && random() < 0.5 ? order[round - 1 - Math.floor(random() * Math.min(20, round))]! : popular());
+    const policy = createAdaptive(100);
+    const paid = misses(policy, 12_000, recent);
+    expect(policy.window()).toBeGreaterThan(0);
+    const without = misses(createAdaptive(100, { windowShare: 0 }), 12_000, (round) => order[round]!);
+    expect(paid).toBeLessThan(0.97 * without);
+    const steady = createAdaptive(100);
+    misses(steady, 12_000, popular);
+    expect(steady.window()).toBe(0);
+  });
+
   it("remembers a bounded number of ids, however many come", () => {
     const policy = createAdaptive(20);
     misses(policy, 20_000, (round) => (round % 3 === 0 ? round % 7 : 1_000 + round));

@@ -1,8 +1,9 @@
 // The default policy. An answer displaces entries of lower density (decayed popularity times mean
-// cost, per byte) until it fits; if it does not fit, nothing changes. How fast popularity decays is
-// learnt: shadow caches, which hold metadata alone, follow the same rule with one half-life each,
-// and now and then the cache adopts the half-life of the shadow that lost least.
-import { createContents, type Contents, type Held } from "./contents.ts";
+// cost, per byte) until it fits; if it does not fit, nothing changes. How fast popularity decays,
+// and whether new answers get a window in which they need not compete, is learnt: shadow caches,
+// which hold metadata alone, follow one rule each, and now and then the cache adopts the rule of
+// the shadow that lost least. What is known of ids lies in columns: requests allocate nothing.
+import { createDensityCache, type DensityCache, type Known, type Rule } from "./density-cache.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
 import {
   ADMITTED,
@@ -14,11 +15,14 @@ import {
   type Id,
   type ResizableCachePolicy,
 } from "./policy.ts";
-import { createRecencyList, type Linked } from "./recency.ts";
+import { createSlotList } from "./slot-list.ts";
+import { createSlots, longer } from "./slots.ts";
 
 export interface AdaptiveOptions {
   /** Half-lives of popularity in multiples of the entries at the first eviction. */
   halfLives?: readonly number[];
+  /** The share of the capacity that new answers may get for themselves; 0: no window is tried. */
+  windowShare?: number;
   /** Ids outside the cache that are remembered, per entry inside. */
   outsidePerEntry?: number;
 }
@@ -26,30 +30,10 @@ export interface AdaptiveOptions {
 export interface Adaptive extends ResizableCachePolicy {
   /** The half-life in force, in requests. */
   halfLife(): number;
+  /** The share of the capacity that new answers have for themselves now. */
+  window(): number;
   /** Ids that something is known of. */
   known(): number;
-}
-
-/** An id in one of the caches. */
-interface Place extends Held {
-  query: Query;
-}
-
-interface Query extends Linked<Query> {
-  id: Id;
-  misses: number;
-  costs: number;
-  /** Decayed arrivals, by half-life. */
-  popularity: Float64Array;
-  live: Place;
-  /** By half-life; empty where it is outside of the sample. */
-  shadows: Place[];
-  sampled: boolean;
-}
-
-interface Shadow {
-  contents: Contents<Place>;
-  loss: number;
 }
 
 const adoptEvery = 64;
@@ -60,58 +44,71 @@ const sampleAbove = 1_000;
 const sampleEvery = 4;
 /** Ids outside are remembered up to here, however few are inside. */
 const leastOutside = 64;
+/** Where losses are scaled down. */
+const largeLoss = 1e100;
 
 export function createAdaptive(
   initial: number,
-  { halfLives = [Infinity, 64, 16, 4], outsidePerEntry = 8 }: AdaptiveOptions = {},
+  { halfLives = [Infinity, 20, 6], windowShare = 0.05, outsidePerEntry = 8 }: AdaptiveOptions = {},
 ): Adaptive {
   checkCapacity(initial);
   let capacity = initial;
-  const queries = new Map<Id, Query>();
-  /** Not held, least recently asked for first. */
-  const outside = createRecencyList<Query>();
-  const live = createContents<Place>(capacity);
   const counts = halfLives.length;
+  const rules = rulesOf(counts, windowShare);
+  const slots = createSlots();
+  const known: Known = {
+    ...{ sizes: new Float64Array(0), values: new Float64Array(0), popularity: new Float64Array(0) },
+    halfLives: counts,
+  };
+  let misses = new Float64Array(0);
+  let costs = new Float64Array(0);
+  let sampled = new Uint8Array(0);
+  slots.onGrowth((length) => {
+    known.sizes = longer(known.sizes, length);
+    known.values = longer(known.values, length);
+    known.popularity = longer(known.popularity, length * counts);
+    misses = longer(misses, length);
+    costs = longer(costs, length);
+    sampled = longer(sampled, length);
+  });
+  /** Not held, least recently asked for first. */
+  const outside = createSlotList(slots);
+  const live = createDensityCache(slots, known, capacity, rules[0]!);
   let scale: DecayingScale = createDecayingScale(halfLives.map(() => Infinity));
   /** None before the first eviction: until then all would hold the same. */
-  let shadows: Shadow[] = [];
+  let shadows: DensityCache[] = [];
+  const losses = new Float64Array(rules.length);
+  /** What a loss weighs now; former ones decay because later ones weigh more. */
+  let lossWeight = 1;
+  let lossGrowth = 1;
   let halfLivesNow = halfLives.map(() => Infinity);
-  let lossDecay = 1;
   let own = 0;
   let now = 0;
   let serial = 0;
   let every = 1;
 
-  const density = ({ popularity, misses, costs }: Query, by: number, size: number): number =>
-    (popularity[by]! * costs) / (misses * size);
-
-  function queryOf(id: Id): Query {
-    const found = queries.get(id);
-    if (found !== undefined) return found;
-    const sampled = serial++ % every === 0;
-    const query: Query = {
-      ...{ id, misses: 0, costs: 0, popularity: new Float64Array(counts), shadows: [], sampled },
-      ...{ older: null, newer: null, listed: false },
-      live: undefined as unknown as Place,
-    };
-    query.live = placeOf(query);
-    if (sampled && shadows.length > 0) query.shadows = halfLives.map(() => placeOf(query));
-    queries.set(id, query);
-    return query;
+  function slotOf(id: Id): number {
+    const found = slots.find(id);
+    if (found >= 0) return found;
+    const slot = slots.add(id);
+    misses[slot] = costs[slot] = known.values[slot] = known.sizes[slot] = 0;
+    known.popularity.fill(0, slot * counts, (slot + 1) * counts);
+    sampled[slot] = serial++ % every === 0 ? 1 : 0;
+    return slot;
   }
 
-  function leaveShadows({ shadows: places }: Query): void {
-    for (let i = 0; i < places.length; i++) if (places[i]!.at >= 0) shadows[i]!.contents.remove(places[i]!);
+  function leaveShadows(slot: number): void {
+    for (const shadow of shadows) if (shadow.has(slot)) shadow.remove(slot);
   }
 
   /** Forgets whom nobody asked for longest. */
   function bound(): void {
-    const most = Math.max(leastOutside, outsidePerEntry * live.heap.nodes().length);
-    while (outside.size() > most) {
-      const query = outside.oldest()!;
-      outside.remove(query);
-      queries.delete(query.id);
-      leaveShadows(query);
+    const most = Math.max(leastOutside, outsidePerEntry * live.count());
+    while (outside.count() > most) {
+      const slot = outside.oldest();
+      outside.remove(slot);
+      leaveShadows(slot);
+      slots.free(slot);
     }
   }
 
@@ -119,54 +116,62 @@ export function createAdaptive(
   function startShadows(entries: number): void {
     halfLivesNow = halfLives.map((multiple) => multiple * entries);
     scale = createDecayingScale(halfLivesNow);
-    lossDecay = 2 ** (-1 / Math.max(leastLossHalfLife, 8 * entries));
+    lossGrowth = 2 ** (1 / Math.max(leastLossHalfLife, 8 * entries));
     every = entries > sampleAbove ? sampleEvery : 1;
-    shadows = halfLives.map(() => ({ contents: createContents<Place>(capacity / every), loss: 0 }));
-    for (const query of queries.values()) {
-      query.sampled = serial++ % every === 0;
-      if (!query.sampled) continue;
-      query.shadows = halfLives.map(() => placeOf(query));
-      if (query.live.at < 0) continue;
-      for (const [i, place] of query.shadows.entries()) {
-        place.size = query.live.size;
-        shadows[i]!.contents.admit(place, density(query, i, place.size));
-      }
+    shadows = rules.map((rule) => createDensityCache(slots, known, capacity / every, rule));
+    for (let slot = 0; slot < slots.length(); slot++) {
+      sampled[slot] = serial++ % every === 0 ? 1 : 0;
+      if (sampled[slot] === 1 && live.has(slot)) for (const shadow of shadows) shadow.admit(slot);
     }
   }
 
   function adopt(): void {
     let best = own;
-    for (const [i, { loss }] of shadows.entries()) if (loss < shadows[best]!.loss) best = i;
-    if (!(shadows[best]!.loss < adoptBelow * shadows[own]!.loss)) return;
+    for (let i = 0; i < losses.length; i++) if (losses[i]! < losses[best]!) best = i;
+    if (!(losses[best]! < adoptBelow * losses[own]!)) return;
     own = best;
-    live.heap.rekey(({ query, size }) => density(query, own, size));
+    live.setRule(rules[own]!);
   }
 
   /** What the request would have cost each shadow. */
-  function charge(query: Query, cost: number): void {
-    for (let i = 0; i < query.shadows.length; i++) {
-      const place = query.shadows[i]!;
-      if (place.at >= 0) continue;
-      const shadow = shadows[i]!;
-      shadow.loss += cost;
-      place.size = query.live.size;
-      shadow.contents.admit(place, density(query, i, place.size));
+  function charge(slot: number, cost: number): void {
+    if (sampled[slot] === 0) return;
+    for (let i = 0; i < shadows.length; i++) {
+      if (shadows[i]!.has(slot)) continue;
+      losses[i]! += cost * lossWeight;
+      shadows[i]!.admit(slot);
     }
   }
 
   function scaleDown(factors: Float64Array): void {
-    for (const { popularity } of queries.values()) for (let i = 0; i < counts; i++) popularity[i]! *= factors[i]!;
-    live.heap.rekey(({ key }) => key * factors[own]!);
-    for (const [i, { contents }] of shadows.entries()) contents.heap.rekey(({ key }) => key * factors[i]!);
+    const { popularity } = known;
+    for (let i = 0; i < popularity.length; i++) popularity[i]! *= factors[i % counts]!;
+    live.rekey();
+    for (const shadow of shadows) shadow.rekey();
+  }
+
+  function growLossWeight(): void {
+    lossWeight *= lossGrowth;
+    if (lossWeight < largeLoss) return;
+    for (let i = 0; i < losses.length; i++) losses[i]! /= lossWeight;
+    lossWeight = 1;
   }
 
   /** What is known of an entry changed. */
-  function rekey(query: Query): void {
-    if (query.live.at >= 0) live.heap.update(query.live, density(query, own, query.live.size));
-    for (let i = 0; i < query.shadows.length; i++) {
-      const place = query.shadows[i]!;
-      if (place.at >= 0) shadows[i]!.contents.heap.update(place, density(query, i, place.size));
+  function changed(slot: number, asked: boolean): void {
+    if (live.has(slot)) live.changed(slot, asked);
+    if (sampled[slot] === 0) return;
+    for (const shadow of shadows) if (shadow.has(slot)) shadow.changed(slot, asked);
+  }
+
+  function leave(): Id[] {
+    const ids: Id[] = [];
+    for (const victim of live.victims) {
+      outside.touch(victim);
+      ids.push(slots.idOf(victim));
     }
+    bound();
+    return ids;
   }
 
   return {
@@ -174,76 +179,79 @@ export function createAdaptive(
       if (now++ % adoptEvery === 0 && shadows.length > 0) adopt();
       const factors = scale.next();
       if (factors !== null) scaleDown(factors);
-      for (const shadow of shadows) shadow.loss *= lossDecay;
-      const query = queryOf(id);
-      for (let i = 0; i < counts; i++) query.popularity[i]! += scale.weights[i]!;
-      rekey(query);
-      if (query.live.at < 0) {
-        outside.touch(query);
+      growLossWeight();
+      const slot = slotOf(id);
+      for (let i = 0; i < counts; i++) known.popularity[slot * counts + i]! += scale.weights[i]!;
+      changed(slot, true);
+      if (!live.has(slot)) {
+        outside.touch(slot);
         bound();
         return MISS;
       }
-      charge(query, query.costs / query.misses);
+      charge(slot, costs[slot]! / misses[slot]!);
       return HIT;
     },
     answered(id, size, cost) {
       checkAnswer(size, cost);
-      const query = queryOf(id);
-      const { live: place } = query;
-      query.misses++;
-      query.costs += cost;
-      let left = false;
-      if (place.at >= 0) left = live.resize(place, size);
-      else place.size = size;
-      for (const [i, one] of query.shadows.entries()) if (one.at >= 0) shadows[i]!.contents.resize(one, size);
-      rekey(query);
-      if (left) {
-        outside.touch(query);
-        charge(query, cost);
+      const slot = slotOf(id);
+      misses[slot]!++;
+      costs[slot]! += cost;
+      const held = live.has(slot);
+      const by = size - known.sizes[slot]!;
+      const left = held && live.resize(slot, by);
+      for (const shadow of shadows) if (shadow.has(slot)) shadow.resize(slot, by);
+      known.sizes[slot] = size;
+      known.values[slot] = costs[slot]! / (misses[slot]! * size);
+      changed(slot, false);
+      if (held) {
+        if (!left) return ADMITTED;
+        outside.touch(slot);
+        charge(slot, cost);
         return { admitted: false, evicted: [id] };
       }
-      if (place.at >= 0) return ADMITTED;
-      const entries = live.heap.nodes().length;
-      const victims = live.admit(place, density(query, own, size));
-      if (victims !== null && victims.length > 0 && shadows.length === 0) startShadows(entries);
-      charge(query, cost);
-      if (victims === null) {
-        outside.touch(query);
-        bound();
-        return NOT_ADMITTED;
-      }
-      outside.remove(query);
-      for (const victim of victims) outside.touch(victim.query);
+      const entries = live.count();
+      const admitted = live.admit(slot);
+      if (live.victims.length > 0 && shadows.length === 0) startShadows(entries);
+      charge(slot, cost);
+      if (admitted) outside.remove(slot);
+      else outside.touch(slot);
+      if (live.victims.length > 0) return { admitted, evicted: leave() };
       bound();
-      return victims.length === 0 ? ADMITTED : { admitted: true, evicted: victims.map((victim) => victim.id) };
+      return admitted ? ADMITTED : NOT_ADMITTED;
     },
     remove(id) {
-      const query = queries.get(id);
-      if (query === undefined) return false;
-      leaveShadows(query);
-      if (query.live.at < 0) return false;
-      live.remove(query.live);
-      outside.touch(query);
+      const slot = slots.find(id);
+      if (slot < 0) return false;
+      leaveShadows(slot);
+      if (!live.has(slot)) return false;
+      live.remove(slot);
+      outside.touch(slot);
       bound();
       return true;
     },
     resize(bytes) {
       checkCapacity(bytes);
       capacity = bytes;
-      const entries = live.heap.nodes().length;
-      const victims = live.setCapacity(capacity);
-      if (victims.length > 0 && shadows.length === 0) startShadows(entries);
-      for (const { contents } of shadows) contents.setCapacity(capacity / every);
-      for (const { query } of victims) outside.touch(query);
-      bound();
-      return victims.map(({ id }) => id);
+      const entries = live.count();
+      live.setCapacity(capacity);
+      if (live.victims.length > 0 && shadows.length === 0) startShadows(entries);
+      for (const shadow of shadows) shadow.setCapacity(capacity / every);
+      return leave();
     },
-    has: (id) => (queries.get(id)?.live.at ?? -1) >= 0,
+    has(id) {
+      const slot = slots.find(id);
+      return slot >= 0 && live.has(slot);
+    },
     used: live.used,
-    count: () => live.heap.nodes().length,
-    halfLife: () => halfLivesNow[own]!,
-    known: () => queries.size,
+    count: live.count,
+    halfLife: () => halfLivesNow[rules[own]!.halfLife]!,
+    window: () => rules[own]!.window,
+    known: slots.count,
   };
 }
 
-const placeOf = (query: Query): Place => ({ id: query.id, query, key: 0, at: -1, size: 0 });
+/** Every half-life without a window, and the first one with it. */
+const rulesOf = (halfLives: number, windowShare: number): Rule[] => [
+  ...Array.from({ length: halfLives }, (_, halfLife) => ({ halfLife, window: 0 })),
+  ...(windowShare > 0 ? [{ halfLife: 0, window: windowShare }] : []),
+];

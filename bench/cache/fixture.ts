@@ -47,7 +47,8 @@ const policies: Readonly<Record<string, (stream: Stream) => CachePolicy>> = {
   "vsocb_s0_a0.5_literal26": (stream) => fixtureVsocb(stream, { scale: 0, dropAnswered: true }),
   lru: ({ capacity }) => createLru(capacity),
   gdsf: ({ capacity }) => createGdsf(capacity),
-  adaptive: ({ capacity }) => createAdaptive(capacity),
+  // As the specification has it.
+  adaptive: ({ capacity }) => createAdaptive(capacity, { halfLives: [Infinity, 64, 16, 4], windowShare: 0 }),
   static_opt: ({ capacity, known }) =>
     createStaticOptimum(capacity, known ?? [], { solve: exactKnapsack, preloaded: true }),
   static_opt_wait: ({ capacity, known }) =>

@@ -1,0 +1,86 @@
+// A binary heap of slots (slots.ts) whose keys can change and which can leave from the middle, in
+// logarithmic time and without an object for each. The least key is first, and among equal keys
+// the least id.
+import { longer, type Slots } from "./slots.ts";
+
+export interface SlotHeap {
+  has(slot: number): boolean;
+  push(slot: number, key: number): void;
+  update(slot: number, key: number): void;
+  remove(slot: number): void;
+  /** -1: empty. */
+  first(): number;
+  /** Of the first. */
+  leastKey(): number;
+  count(): number;
+  /** Gives every slot the key that `keyOf` says. */
+  rekey(keyOf: (slot: number) => number): void;
+}
+
+export function createSlotHeap(slots: Slots): SlotHeap {
+  let count = 0;
+  let nodes = new Int32Array(0);
+  let keys = new Float64Array(0);
+  /** By slot: its place; -1: outside. */
+  let places = new Int32Array(0);
+  slots.onGrowth((length) => {
+    nodes = longer(nodes, length);
+    keys = longer(keys, length);
+    places = longer(places, length, -1);
+  });
+
+  const put = (slot: number, key: number, at: number): void => {
+    nodes[at] = slot;
+    keys[at] = key;
+    places[slot] = at;
+  };
+  const before = (key: number, slot: number, at: number): boolean =>
+    key < keys[at]! || (key === keys[at]! && slots.idOf(slot) < slots.idOf(nodes[at]!));
+
+  function up(slot: number, key: number, from: number): void {
+    let at = from;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!before(key, slot, parent)) break;
+      put(nodes[parent]!, keys[parent]!, at);
+      at = parent;
+    }
+    put(slot, key, at);
+  }
+
+  function down(slot: number, key: number, from: number): void {
+    let at = from;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= count) break;
+      if (child + 1 < count && before(keys[child + 1]!, nodes[child + 1]!, child)) child++;
+      if (before(key, slot, child)) break;
+      put(nodes[child]!, keys[child]!, at);
+      at = child;
+    }
+    put(slot, key, at);
+  }
+
+  /** Something goes to a place whose neighbours are in order. */
+  const settle = (slot: number, key: number, at: number): void =>
+    at > 0 && before(key, slot, (at - 1) >> 1) ? up(slot, key, at) : down(slot, key, at);
+
+  return {
+    has: (slot) => places[slot]! >= 0,
+    push: (slot, key) => up(slot, key, count++),
+    update: (slot, key) => settle(slot, key, places[slot]!),
+    remove(slot) {
+      const at = places[slot]!;
+      places[slot] = -1;
+      const last = --count;
+      if (at < last) settle(nodes[last]!, keys[last]!, at);
+    },
+    first: () => (count > 0 ? nodes[0]! : -1),
+    leastKey: () => keys[0]!,
+    count: () => count,
+    rekey(keyOf) {
+      for (let at = 0; at < count; at++) keys[at] = keyOf(nodes[at]!);
+      for (let at = (count >> 1) - 1; at >= 0; at--) down(nodes[at]!, keys[at]!, at);
+    },
+  };
+}

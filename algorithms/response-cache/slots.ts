@@ -1,0 +1,61 @@
+// Whole numbers in place of ids, so that what is known of an id lies in columns of typed arrays. A
+// number is free again once its id is forgotten. Columns grow by doubling; they are told.
+import type { Id } from "./policy.ts";
+
+export interface Slots {
+  /** -1: unknown. */
+  find(id: Id): number;
+  /** A number for an id that has none. */
+  add(id: Id): number;
+  free(slot: number): void;
+  idOf(slot: number): Id;
+  /** Ids that have a number. */
+  count(): number;
+  /** All numbers are below. */
+  length(): number;
+  /** Calls `grow` now and whenever columns need more places. */
+  onGrowth(grow: (length: number) => void): void;
+}
+
+const leastLength = 256;
+
+export function createSlots(): Slots {
+  const byId = new Map<Id, number>();
+  const ids: (Id | undefined)[] = [];
+  const freed: number[] = [];
+  const listeners: ((length: number) => void)[] = [];
+  let length = leastLength;
+  return {
+    find: (id) => byId.get(id) ?? -1,
+    add(id) {
+      const slot = freed.pop() ?? ids.length;
+      ids[slot] = id;
+      byId.set(id, slot);
+      if (slot >= length) {
+        length *= 2;
+        for (const grow of listeners) grow(length);
+      }
+      return slot;
+    },
+    free(slot) {
+      byId.delete(ids[slot]!);
+      ids[slot] = undefined;
+      freed.push(slot);
+    },
+    idOf: (slot) => ids[slot]!,
+    count: () => byId.size,
+    length: () => ids.length,
+    onGrowth(grow) {
+      listeners.push(grow);
+      grow(length);
+    },
+  };
+}
+
+/** The same values in a longer array. */
+export function longer<T extends Float64Array | Int32Array | Uint8Array>(values: T, length: number, filler = 0): T {
+  const grown = new (values.constructor as new (length: number) => T)(length);
+  if (filler !== 0) grown.fill(filler, values.length);
+  grown.set(values);
+  return grown;
+}
