@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { constantPrior, emptyStatistics, observe, predict, priorPosterior, sample, solvePosterior } from "./bandit.ts";
+import {
+  constantPrior,
+  emptyStatistics,
+  observe,
+  predict,
+  priorPosterior,
+  sample,
+  solvePosterior,
+  triedWith,
+} from "./bandit.ts";
 import { dot } from "./matrix.ts";
 import { normal, splitmix64 } from "./random.ts";
 
@@ -85,4 +94,17 @@ it("samples around the mean", () => {
   const random = splitmix64(5);
   const values = Array.from({ length: 10_000 }, () => sample({ mean: 2, deviation: 0.5 }, random));
   expect(values.reduce((a, b) => a + b, 0) / values.length).toBeCloseTo(2, 1);
+});
+
+it("tries what is not known as Thompson sampling does, and what is known to within the indifference little", () => {
+  expect(triedWith(0.5, 0)).toBe(0.5);
+  expect(triedWith(0, 0.1)).toBe(0);
+  expect(triedWith(0.1, 0.1)).toBeCloseTo(0.05, 15);
+  // Never more than is not known, and more the less is known.
+  fc.assert(
+    fc.property(fc.double({ min: 1e-9, max: 10, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true }), (d, k) => {
+      expect(triedWith(d, k)).toBeLessThanOrEqual(d * (1 + 1e-12));
+      expect(triedWith(2 * d, k)).toBeGreaterThanOrEqual(2 * triedWith(d, k) * (1 - 1e-12));
+    }),
+  );
 });

@@ -106,5 +106,13 @@ export function predict(posterior: Posterior, x: Numbers): Prediction {
   return { mean: dot(posterior.mean, x), deviation: Math.sqrt(dot(half, half)) };
 }
 
+/**
+ * The deviation with which an arm is tried: d^2 / (d + indifference). What is not known is tried as
+ * by Thompson sampling; what is known to within the indifference hardly any more. 0: d, plain
+ * Thompson sampling.
+ */
+export const triedWith = (deviation: number, indifference: number): number =>
+  indifference === 0 || deviation === 0 ? deviation : (deviation * deviation) / (deviation + indifference);
+
 /** A Thompson sample of the predicted quality; two draws. */
 export const sample = ({ mean, deviation }: Prediction, random: Random): number => mean + deviation * normal(random);

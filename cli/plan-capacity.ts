@@ -1,13 +1,13 @@
 // precedent plan-capacity: goodput and latencies of the arms on paper, from logged service times.
 import { resolve } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { routerPrior } from "../policies/prior.ts";
 import { capacityReport } from "../serving/capacity/report.ts";
 import { Shortfall } from "../serving/capacity/shortfall.ts";
 import { mostArrivals, readArrivals } from "./arrivals-file.ts";
 import { capacityJson, describeCapacity } from "./describe-capacity.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf, parseCount, parseDuration } from "./options.ts";
+import { servingOf } from "../serving/off-policy/target.ts";
 import { namedTarget, targetHelp } from "./policy-target.ts";
 import { parseTime } from "./policy-window.ts";
 import { withClickHouse } from "./reading.ts";
@@ -78,7 +78,7 @@ async function plan(options: Options, command: Command, io: Io): Promise<void> {
     const places = new Map(config.arms.map(({ name, concurrency }) => [name, concurrency]));
     const report = await capacityReport({
       ...{ clickhouse, window: { since, until }, most: options.requests, target: named?.target },
-      serving: { prior: routerPrior(config.routing).unknown, explorationFloor: config.routing.explorationFloor },
+      serving: servingOf(config.routing),
       trace: trace === undefined ? undefined : { name: file!, arrivals: trace.arrivals },
       ...{ asked: options.workers, workers: options.current ?? new Map(), placesOf: (arm: string) => places.get(arm) },
       ...{ objectives: { firstTokenMs: ttft, totalMs: total }, wanted: options.attainment, traffic: options.traffic },

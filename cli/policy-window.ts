@@ -3,12 +3,11 @@ import { InvalidArgumentError, type Command } from "commander";
 import { sharingDomain } from "../algorithms/identity.ts";
 import { estimators, type Estimator } from "../algorithms/off-policy/estimators.ts";
 import { intervalKinds, type IntervalKind } from "../algorithms/off-policy/evaluate.ts";
-import { routerPrior } from "../policies/prior.ts";
 import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { readLog, type ReadLog } from "../serving/off-policy/read.ts";
 import { leftOutReasons } from "../serving/off-policy/statements.ts";
-import type { Target } from "../serving/off-policy/target.ts";
+import { servingOf, type Target } from "../serving/off-policy/target.ts";
 import type { ValueOptions } from "../serving/off-policy/values.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount, parseNames } from "./options.ts";
@@ -82,7 +81,7 @@ export async function readWindow(
       domain: domain === undefined || domain.includes("/") ? domain : sharingDomain("default", domain),
     },
     targets,
-    serving: { prior: routerPrior(config.routing).unknown, explorationFloor: config.routing.explorationFloor },
+    serving: servingOf(config.routing),
     maxDecisions: options.decisions,
     correctFeedback: options.correctFeedback === true,
     signal: io.signal,

@@ -4,6 +4,7 @@
 // sources are made of seeds.
 import { FEATURE_NAMES } from "../../algorithms/features.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
+import { routing as routingSection } from "../../config/sections/learning.ts";
 import { createLearner, type Learner } from "../routing/learner.ts";
 import { shuffled } from "../support/samples.ts";
 import { mean } from "../support/statistics.ts";
@@ -25,7 +26,8 @@ export interface ReplayArm {
 /** Probability with which each arm is chosen for each request, by the draws that were made. */
 export type Choices = number[][];
 
-const prior = { priorMean: 0.5, priorVariance: 0.25, noiseVariance: 0.1, variances: "estimated" as const };
+const prior = routingSection.parse({});
+const { indifference } = prior;
 const folds = 5;
 
 export function armsOf(names: readonly string[], rounds: readonly Round[]): ReplayArm[] {
@@ -55,7 +57,7 @@ export function replayCold(
 ): Choices {
   const counts = rounds.map(() => arms.map(() => 0));
   for (let seed = 1; seed <= orders; seed++) {
-    const learner = createLearner({ arms, costWeight, prior, every });
+    const learner = createLearner({ arms, costWeight, prior, indifference, every });
     const random = splitmix64(1_000 + seed);
     for (const item of shuffled([...rounds.keys()], seed)) {
       const { contexts, quality } = rounds[item]!;
@@ -77,7 +79,7 @@ export function replayStream(
   costWeight: number,
   { count, every }: { count: number; every: number },
 ): { item: number; arm: number }[] {
-  const learner = createLearner({ arms, costWeight, prior, every });
+  const learner = createLearner({ arms, costWeight, prior, indifference, every });
   const random = splitmix64(3_000);
   const chosen = Array.from({ length: count }, () => {
     const item = Math.floor(random() * rounds.length);
@@ -102,7 +104,7 @@ export function replayWarm(
   const order = shuffled([...rounds.keys()], 77);
   const foldOf = new Map(order.map((item, i) => [item, i % folds]));
   const learners = Array.from({ length: folds }, (_, fold): Learner => {
-    const learner = createLearner({ arms, costWeight, prior, every: Infinity });
+    const learner = createLearner({ arms, costWeight, prior, indifference, every: Infinity });
     for (const [item, { contexts, quality }] of rounds.entries())
       if (foldOf.get(item) !== fold) arms.forEach((_arm, arm) => learner.reward(arm, contexts[arm]!, quality[arm]!));
     // Solves what it was given.

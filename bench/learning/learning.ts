@@ -5,6 +5,7 @@
 // where nothing is late.
 import { join } from "node:path";
 import { dot } from "../../algorithms/matrix.ts";
+import { routing as routingSection } from "../../config/sections/learning.ts";
 import { normal, splitmix64 } from "../../algorithms/random.ts";
 import { bestTokenF1 } from "../../algorithms/token-f1.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
@@ -34,6 +35,7 @@ const arms = [
   { name: "large", cost: 1, examples: false },
 ];
 const prior = { mean: 0.5, variance: 0.25, noise: 0.1 };
+const { indifference } = routingSection.parse({});
 const costWeight = 0.3;
 const sweep = [0, 0.1, 0.2, 0.3, 0.5, 0.7, 1];
 
@@ -139,10 +141,14 @@ async function nl2bash(
     // In memory, on the contexts that the real loop logged: mean over seeds.
     sweep: sweep.map((weight) => {
       const runs = Array.from({ length: plan.seeds }, (_, seed) =>
-        outcomeOf(rounds, learnInMemory(rounds, { arms, costWeight: weight, prior, random: splitmix64(seed) }), {
-          arms,
-          costWeight: weight,
-        }),
+        outcomeOf(
+          rounds,
+          learnInMemory(rounds, { arms, costWeight: weight, prior, indifference, random: splitmix64(seed) }),
+          {
+            arms,
+            costWeight: weight,
+          },
+        ),
       );
       const [reward, cost, share] = [
         mean(runs.map((one) => one.reward)),
@@ -224,7 +230,11 @@ async function syntheticDelay(context: BenchContext, plan: Plan, stack: string, 
   const memory = Array.from(
     { length: plan.seeds },
     (_, seed) =>
-      outcomeOf(truth, learnInMemory(noisy, { ...options, prior, random: splitmix64(1_000 + seed) }), options).regret,
+      outcomeOf(
+        truth,
+        learnInMemory(noisy, { ...options, prior, indifference, random: splitmix64(1_000 + seed) }),
+        options,
+      ).regret,
   );
   return {
     delay_ratio: significant(real / mean(memory)),

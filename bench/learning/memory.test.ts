@@ -6,7 +6,7 @@ const arms = [
   { name: "small", cost: 0 },
   { name: "large", cost: 1 },
 ];
-const options = { arms, costWeight: 0.3, prior: { mean: 0.5, variance: 0.25, noise: 0.1 } };
+const options = { arms, costWeight: 0.3, prior: { mean: 0.5, variance: 0.25, noise: 0.1 }, indifference: 0 };
 
 /** The small arm is as good as the large one exactly where the second feature is positive. */
 function world(count: number): Round[] {

@@ -18,11 +18,16 @@ export interface MemoryOptions {
   arms: readonly { name: string; cost: number }[];
   costWeight: number;
   prior: { mean: number; variance: number; noise: number };
+  /** As routing.indifference. */
+  indifference: number;
   random: Random;
 }
 
 /** Index of the arm chosen in every round. */
-export function learnInMemory(rounds: readonly Round[], { arms, costWeight, prior, random }: MemoryOptions): number[] {
+export function learnInMemory(
+  rounds: readonly Round[],
+  { arms, costWeight, prior, indifference, random }: MemoryOptions,
+): number[] {
   const dimension = rounds[0]?.contexts[0]?.length ?? 0;
   const belief = constantPrior(dimension, prior.mean, prior.variance, prior.noise);
   const nothing = priorPosterior(belief);
@@ -45,7 +50,7 @@ export function learnInMemory(rounds: readonly Round[], { arms, costWeight, prio
   return rounds.map(({ contexts, rewards }) => {
     const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i] ?? [], examples: [], trial: null }));
     const policy = { version: 1, featureVersion: 1, trainedThrough: null, arms: learnt };
-    const { chosen } = scoreArms(contenders, policy, nothing, { costWeight, ...unloaded }, random);
+    const { chosen } = scoreArms(contenders, policy, nothing, { costWeight, indifference, ...unloaded }, random);
     const statistics = known[chosen]!;
     observe(statistics, contexts[chosen] ?? [], rewards[chosen] ?? 0);
     const { name } = arms[chosen]!;

@@ -13,6 +13,8 @@ export interface LearnerOptions {
   arms: readonly { name: string; cost: number }[];
   costWeight: number;
   prior: PriorConfig;
+  /** As routing.indifference. */
+  indifference: number;
   /** Rewards between two versions of the policy, and at least a tenth of all. */
   every: number;
 }
@@ -33,7 +35,7 @@ const unloaded = {
   saturationBias: { threshold: 1, gamma: 1, weight: 0 },
 };
 
-export function createLearner({ arms, costWeight, prior: settings, every }: LearnerOptions): Learner {
+export function createLearner({ arms, costWeight, prior: settings, indifference, every }: LearnerOptions): Learner {
   const routeArms = arms.map(({ name, cost }): RouteArm => ({
     ...{ name, model: name, cost, examples: false, template: "chat-turns", maxTokens: 1_024 },
     prices: { prompt: 0, completion: 0 },
@@ -79,7 +81,13 @@ export function createLearner({ arms, costWeight, prior: settings, every }: Lear
   return {
     choose(contexts, random) {
       const contenders = routeArms.map((arm, i) => ({ arm, context: contexts[i]!, examples: [], trial: null }));
-      const { chosen, scores } = scoreArms(contenders, policy, prior, { costWeight, ...unloaded }, random);
+      const { chosen, scores } = scoreArms(
+        contenders,
+        policy,
+        prior,
+        { costWeight, indifference, ...unloaded },
+        random,
+      );
       return { arm: chosen, probability: scores[chosen]!.probability };
     },
     reward(arm, context, reward) {

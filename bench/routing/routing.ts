@@ -55,6 +55,7 @@ async function run(context: BenchContext): Promise<Measured> {
       ],
       costWeight: settings.costWeight,
       prior: settings,
+      indifference: settings.indifference,
       every: 8,
     },
   };
@@ -119,6 +120,7 @@ async function run(context: BenchContext): Promise<Measured> {
       },
       split: `${plan.folds} folds by hash of the prompt, ${plan.repeats} times; APGR and CPT on the test folds, thresholds at equal shares of each fold`,
       lambda_c: settings.costWeight,
+      indifference: settings.indifference,
       costs,
       feature_version: FEATURE_VERSION,
       ...figures,

@@ -8,8 +8,13 @@ export const routing = z.strictObject({
   /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
   tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
   /**
+   * Quality that is known to within this is hardly tried any more: samples have the deviation
+   * d² / (d + indifference), where Thompson sampling (0) has d. Part of the logged propensity.
+   */
+  indifference: z.number().min(0).max(1).default(0.1),
+  /**
    * Share of the requests whose arm is drawn evenly from those that they allow, whatever was
-   * learnt; part of the logged propensity. 0: Thompson sampling alone.
+   * learnt; part of the logged propensity. 0: by the samples alone.
    */
   explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; the first by default. */

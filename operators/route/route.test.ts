@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
 import type { BreakerState } from "../../algorithms/breaker.ts";
+import { winProbabilities } from "../../algorithms/propensity.ts";
 import { splitmix64 } from "../../algorithms/random.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
@@ -261,6 +262,41 @@ describe("route", () => {
     for (const [i, { name }] of arms.entries())
       expect((chosen.get(name) ?? 0) / 2_000).toBeCloseTo(probabilities[i]!, 1);
     expect(probabilities[0]).toBeCloseTo(0.1, 3);
+  });
+
+  it("hardly tries what is known to within the indifference, and logs the probability that follows of it", async () => {
+    const known = policyOf({ small: 0.5, large: 0.9 });
+    const policy = () => known;
+    const whole = await decide({ policy });
+    for (const indifference of [0, 0.1, 1]) {
+      const random = splitmix64(3);
+      let [large, logged] = [0, 0];
+      for (let i = 0; i < 2_000; i++) {
+        const decision = await decide({ policy, random, routing: { ...routing, indifference } });
+        if (decision.arm === "large") large++;
+        logged = decision.arms[1]!.probability;
+        // What is believed does not depend on what is tried.
+        expect(decision.arms.map(({ mean, deviation }) => [mean, deviation])).toEqual(
+          whole.arms.map(({ mean, deviation }) => [mean, deviation]),
+        );
+      }
+      const scores = whole.arms.map(({ mean, deviation, bias }) => ({
+        mean: mean - bias,
+        deviation: (deviation * deviation) / (deviation + indifference),
+      }));
+      expect(logged).toBeCloseTo(winProbabilities(scores)[1]!, 12);
+      expect(large / 2_000).toBeCloseTo(logged, 1);
+    }
+  });
+
+  it("asks where the arms are even by what is believed, whatever is worth trying", async () => {
+    const near = { arms: () => [arm("a", 0), arm("b", 0.3)] };
+    const askedWith = (indifference: number) =>
+      decide({ ...near, routing: { ...routing, indifference } }, {}, { mayAsk: true });
+    const [all, little] = [await askedWith(0), await askedWith(20)];
+    expect(all.arms[0]!.probability).toBeLessThan(0.6);
+    expect(little.arms[0]!.probability).toBeGreaterThan(0.65);
+    expect([all.askProbability, little.askProbability]).toEqual([1, 1]);
   });
 
   it("weighs cost as the request says, else as its tenant's setting, else as all do", async () => {

@@ -21,20 +21,18 @@ import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { second } from "./second.ts";
 import { shadowChoices } from "./shadow.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
-import { scoreArms, undecided, type Biases, type Contender, type Scored } from "./score.ts";
+import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
 /** What it reads of a request, and what it adds. */
 type Needs = Pick<Selected, "request" | "position" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
 type Adds = Pick<Routed, "decision">;
 
-export interface RouteConfig extends PriorConfig {
+export interface RouteConfig extends PriorConfig, Exploring {
   /** lambda_c unless the request or its tenant's configuration says otherwise. */
   costWeight: number;
   /** lambda_c of the requests of these tenants. */
   tenantCostWeights?: Readonly<Record<string, number>>;
-  /** Share of the requests whose arm is drawn evenly from those allowed; 0 by default. */
-  explorationFloor?: number;
   /** Answers when routing is degraded; the first allowed one if absent or not allowed. */
   defaultArm?: string | undefined;
   /**
@@ -81,6 +79,8 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
   const features = createFeatures();
   const { unknown: prior } = routerPrior(routing);
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
+  const { indifference = 0, explorationFloor = 0 } = routing;
+  const exploring = { indifference, explorationFloor };
 
   return function route(selected) {
     const { request } = selected;
@@ -132,7 +132,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     else if (routerPolicy.featureVersion === FEATURE_VERSION && (routerPolicy.version > 0 || problem === null)) {
       const biases = { ...overloadBiases(arms(), routing), load: currentLoad };
       const costWeight = request.allow.costWeight ?? costWeights.get(request.tenant) ?? routing.costWeight;
-      const weights = { ...biases, costWeight, explorationFloor: routing.explorationFloor ?? 0 };
+      const weights = { ...biases, costWeight, ...exploring };
       score = (among) => {
         try {
           return scoreArms(among, routerPolicy, prior, weights, random);
@@ -158,8 +158,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const held = scores.length === 0 ? [] : (shadows?.() ?? []);
       if (held.length === 0) return [];
       const { id: requestId, tenant } = request;
-      const { explorationFloor = 0 } = routing;
-      return shadowChoices(held, { requestId, tenant, scores, prior, explorationFloor });
+      return shadowChoices(held, { requestId, tenant, scores, prior, exploring });
     };
     const decision: Decision = {
       requestId: request.id,

@@ -1,6 +1,6 @@
 // The scores of the arms for one request (docs/design/routing.md, Score): predicted quality less
 // cost, load and saturation, a Thompson sample of it, and the exact chance to win.
-import { predict, sample, type Posterior } from "../../algorithms/bandit.ts";
+import { predict, sample, triedWith, type Posterior } from "../../algorithms/bandit.ts";
 import {
   loadPenalty,
   pressure,
@@ -26,19 +26,25 @@ export interface Contender {
 export interface Scored {
   /** In the order of the contenders. */
   scores: ArmScore[];
-  /** Choice probabilities if there were no load. */
+  /** Probability of each arm to be the best by what is believed, if there were no load. */
   loadFree: number[];
   chosen: number;
 }
 
-export interface Biases {
+/** How arms are drawn. */
+export interface Exploring {
+  /** Quality that is known to within it is hardly tried any more (triedWith()); 0 by default. */
+  indifference?: number;
+  /** Share of the requests whose arm is drawn evenly, [0, 1]; 0 by default. */
+  explorationFloor?: number;
+}
+
+export interface Biases extends Exploring {
   /** lambda_c. */
   costWeight: number;
   load: Load;
   loadBias: LoadBias;
   saturationBias: SaturationBias;
-  /** Share of the requests whose arm is drawn evenly, [0, 1]; 0 by default. */
-  explorationFloor?: number;
 }
 
 /**
@@ -60,18 +66,18 @@ export function believed(
  */
 export const choiceProbabilities = (
   scores: readonly Pick<ArmScore, "mean" | "deviation" | "bias">[],
-  explorationFloor = 0,
+  { indifference = 0, explorationFloor = 0 }: Exploring = {},
 ): number[] =>
-  winProbabilities(scores.map(({ mean, deviation, bias }) => ({ mean: mean - bias, deviation }))).map(
-    (win) => (1 - explorationFloor) * win + explorationFloor / scores.length,
-  );
+  winProbabilities(
+    scores.map(({ mean, deviation, bias }) => ({ mean: mean - bias, deviation: triedWith(deviation, indifference) })),
+  ).map((win) => (1 - explorationFloor) * win + explorationFloor / scores.length);
 
 /** Throws RangeError when the policy leads to anything not finite. */
 export function scoreArms(
   contenders: readonly Contender[],
   policy: RouterPolicy,
   prior: Posterior,
-  { costWeight, load, loadBias, saturationBias, explorationFloor = 0 }: Biases,
+  { costWeight, load, loadBias, saturationBias, indifference = 0, explorationFloor = 0 }: Biases,
   random: Random,
 ): Scored {
   const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
@@ -83,7 +89,7 @@ export function scoreArms(
       cost: arm.cost,
       context,
       ...prediction,
-      sampled: sample(prediction, random),
+      sampled: sample({ ...prediction, deviation: triedWith(prediction.deviation, indifference) }, random),
       bias: costWeight * arm.cost + loadPenalty(load.costlier, arm.cost, loadBias) + saturation,
       saturation,
       probability: 0,
@@ -91,14 +97,16 @@ export function scoreArms(
       trial,
     };
   });
-  const probabilities = choiceProbabilities(scores, explorationFloor);
+  const probabilities = choiceProbabilities(scores, { indifference, explorationFloor });
   const unloaded = pressure(load.costlier, loadBias) === 0 && scores.every(({ saturation }) => saturation === 0);
-  const loadFree = unloaded
-    ? probabilities
-    : choiceProbabilities(
-        scores.map(({ mean, deviation, cost }) => ({ mean, deviation, bias: costWeight * cost })),
-        explorationFloor,
-      );
+  // The whole deviation: what feedback tells does not depend on what is worth trying.
+  const loadFree =
+    unloaded && indifference === 0
+      ? probabilities
+      : choiceProbabilities(
+          scores.map(({ mean, deviation, cost }) => ({ mean, deviation, bias: costWeight * cost })),
+          { explorationFloor },
+        );
   const even = explorationFloor > 0 && random() < explorationFloor;
   return {
     scores: scores.map((score, i) => ({ ...score, probability: probabilities[i]! })),

@@ -44,7 +44,14 @@ async function decisions(shadows?: () => readonly Shadow[]): Promise<Decision[]>
     ...{ arms: () => arms, load: () => ({ costlier: 0.5, byArm: new Map([["small", 1.5]]) }), clock: () => NOW },
     ...{ random: splitmix64(4), ...(shadows && { shadows }) },
     routing: {
-      ...{ costWeight: 0.3, priorMean: 0.5, priorVariance: 0.25, askShare: 0.3, explorationFloor: 0.1 },
+      ...{
+        costWeight: 0.3,
+        priorMean: 0.5,
+        priorVariance: 0.25,
+        askShare: 0.3,
+        indifference: 0.2,
+        explorationFloor: 0.1,
+      },
       ...{ load: { threshold: 0.2, gamma: 1 }, saturation: { threshold: 1, gamma: 1 } },
     },
   });
@@ -78,7 +85,9 @@ it("logs the probabilities that the policy would have been served with, and choo
     expect(shadow).toMatchObject({ version: 3, arms: [{ arm: "small" }, { arm: "large" }] });
     // The shadow's beliefs under the biases of the decision.
     const looked = shadow!.arms.map(({ mean, deviation }, i) => ({ mean, deviation, bias: scores[i]!.bias }));
-    expect([small!.probability, other!.probability]).toEqual(choiceProbabilities(looked, 0.1));
+    expect([small!.probability, other!.probability]).toEqual(
+      choiceProbabilities(looked, { indifference: 0.2, explorationFloor: 0.1 }),
+    );
     expect(other!.mean).toBeGreaterThan(small!.mean);
     expect(shadow!.probability).toBe(shadow!.arms.find(({ arm }) => arm === shadow!.arm)!.probability);
     if (shadow!.arm === "large") large++;

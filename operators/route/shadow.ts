@@ -7,7 +7,7 @@ import { requestKey } from "../../algorithms/identity.ts";
 import { drawIndex, splitmix64 } from "../../algorithms/random.ts";
 import type { ArmScore, ShadowChoice } from "../../schemas/types.ts";
 import type { Shadow } from "../../policies/shadow.ts";
-import { believed, choiceProbabilities } from "./score.ts";
+import { believed, choiceProbabilities, type Exploring } from "./score.ts";
 
 export interface ShadowedDecision {
   requestId: string;
@@ -16,7 +16,7 @@ export interface ShadowedDecision {
   scores: readonly ArmScore[];
   /** Of an arm that a policy does not know. */
   prior: Posterior;
-  explorationFloor: number;
+  exploring: Exploring;
 }
 
 export function shadowChoices(shadows: readonly Shadow[], decision: ShadowedDecision): ShadowChoice[] {
@@ -31,13 +31,13 @@ export function shadowChoices(shadows: readonly Shadow[], decision: ShadowedDeci
 
 function choiceOf(
   { name, policy }: Shadow,
-  { requestId, tenant, scores, prior, explorationFloor }: ShadowedDecision,
+  { requestId, tenant, scores, prior, exploring }: ShadowedDecision,
 ): ShadowChoice {
   const looked = scores.map(({ arm, model, context, bias }) => ({
     ...predict(believed(policy, prior, { name: arm, model }), context),
     bias,
   }));
-  const probabilities = choiceProbabilities(looked, explorationFloor);
+  const probabilities = choiceProbabilities(looked, exploring);
   // The same request gets the same choice, in whichever process.
   const random = splitmix64(bloomHash(`${name} ${requestKey(tenant, requestId)}`)[0]);
   const chosen = drawIndex(probabilities, random);

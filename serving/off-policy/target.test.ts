@@ -1,8 +1,10 @@
 // Probabilities of target policies on one logged decision.
 import { expect, it } from "vitest";
 import { priorPosterior } from "../../algorithms/bandit.ts";
+import { normalCdf } from "../../algorithms/gaussian.ts";
+import type { Exploring } from "../../operators/route/score.ts";
 import type { RouterPolicy } from "../../policies/router.ts";
-import { targetProbabilities, type Candidate, type Target } from "./target.ts";
+import { servingOf, targetProbabilities, type Candidate, type Target } from "./target.ts";
 
 const prior = priorPosterior({ mean: Float64Array.of(0.5, 0), variance: 0.25, noise: 0.1 });
 const candidates: Candidate[] = ["a", "b", "c"].map((arm, i) => ({
@@ -13,8 +15,8 @@ const router: Target = {
   name: "r",
   policy: { version: 0, arms: new Map() } as unknown as RouterPolicy,
 };
-const of = (target: Target, explorationFloor = 0) =>
-  targetProbabilities(target, candidates, { prior, explorationFloor });
+const of = (target: Target, exploring: Exploring = {}) =>
+  targetProbabilities(target, candidates, { prior, ...exploring });
 
 it("an arm is chosen always, or can't be followed; what was logged is what was logged", () => {
   expect(of({ kind: "arm", name: "b", arm: "b" })).toEqual([0, 1, 0]);
@@ -26,7 +28,20 @@ it("a router policy has the exploration floor with which it is served", () => {
   const [a, b, c] = of(router)!;
   expect(a).toBeCloseTo(0, 9);
   expect(b).toBeCloseTo(c!, 9);
-  const floored = of(router, 0.3)!;
+  const floored = of(router, { explorationFloor: 0.3 })!;
   expect(floored[0]).toBeCloseTo(0.1, 9);
   expect(floored.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 9);
+});
+
+it("a router policy is drawn as boldly as it is served", () => {
+  const biased = candidates.map((one, i) => ({ ...one, bias: i === 1 ? 0.2 : one.bias }));
+  const share = (routing: Exploring) =>
+    targetProbabilities(router, biased, {
+      ...servingOf({ priorMean: 0.5, priorVariance: 0.25, ...routing }),
+      prior,
+    })![2]!;
+  // The difference of two samples, each N(0.5, 0.25), has the deviation 0.707.
+  expect(share({})).toBeCloseTo(normalCdf(0.2 / Math.sqrt(0.5)), 9);
+  // .5^2 / (.5 + .75) = .2 each.
+  expect(share({ indifference: 0.75 })).toBeCloseTo(normalCdf(0.2 / (0.2 * Math.SQRT2)), 9);
 });

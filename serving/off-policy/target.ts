@@ -2,7 +2,8 @@
 // (docs/off-policy.md, Targets). A router policy is computed by the code that serves it, with the
 // biases that were logged: load and saturation are the situation, not the policy.
 import { predict, type Posterior } from "../../algorithms/bandit.ts";
-import { believed, choiceProbabilities } from "../../operators/route/score.ts";
+import { believed, choiceProbabilities, type Exploring } from "../../operators/route/score.ts";
+import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import type { RouterPolicy } from "../../policies/router.ts";
 
 export type Target =
@@ -21,11 +22,15 @@ export interface Candidate {
 }
 
 /** What a router policy is served with. */
-export interface Serving {
+export interface Serving extends Exploring {
   /** Of an arm that the policy does not know. */
   prior: Posterior;
-  /** `routing.explorationFloor`; 0 by default. */
-  explorationFloor?: number;
+}
+
+/** As the configuration has it. */
+export function servingOf(routing: PriorConfig & Exploring): Serving {
+  const { indifference = 0, explorationFloor = 0 } = routing;
+  return { prior: routerPrior(routing).unknown, indifference, explorationFloor };
 }
 
 /**
@@ -35,7 +40,7 @@ export interface Serving {
 export function targetProbabilities(
   target: Target,
   candidates: readonly Candidate[],
-  { prior, explorationFloor = 0 }: Serving,
+  { prior, ...exploring }: Serving,
 ): readonly number[] | null {
   switch (target.kind) {
     case "logged":
@@ -50,7 +55,7 @@ export function targetProbabilities(
           ...predict(believed(target.policy, prior, { name: arm, model }), context),
           bias,
         })),
-        explorationFloor,
+        exploring,
       );
   }
 }
