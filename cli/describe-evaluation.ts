@@ -80,11 +80,15 @@ function warnings({ names, read, values }: Described): string[] {
   if (rates.uneven) {
     const by = rates.arms.map(({ arm, rate }) => `${arm} ${share(rate)}`).join(", ");
     const corrected =
-      read.feedbackWeight === undefined
-        ? "--correct-feedback weights for arm, length and domain"
-        : "the weights correct for what arm, length and domain explain, nothing else";
+      read.correctedBy === "kind"
+        ? "the weights correct for what arm, length and domain explain, nothing else"
+        : "--correct-feedback weights for arm, length and domain";
     out.push(`feedback is missing by arm (${by}): values may be biased; ${corrected}`);
   }
+  if (rates.selective)
+    out.push(
+      `feedback comes where it was asked for (asked ${share(rates.asking.asked ?? 0)}, not asked ${share(rates.asking.unasked ?? 0)}): a reward counts by the inverse of its probability`,
+    );
   values.forEach(({ support }, i) => {
     if (support.unsupported > mostUnsupported)
       out.push(
@@ -105,6 +109,8 @@ export const evaluationJson = (described: Described) => ({
   left_out: Object.fromEntries(described.read.leftOut),
   feedback: {
     corrected: described.read.feedbackWeight !== undefined,
+    corrected_by: described.read.correctedBy,
+    asking: described.read.rates.asking,
     uneven: described.read.rates.uneven,
     arms: described.read.rates.arms,
   },

@@ -1,7 +1,14 @@
 // Who gives feedback, and on what: the share of decisions with a reward by arm, length of the
-// prompt and domain. Where it differs between arms, the rewards that are there are no fair sample
-// (missing not at random); weighting a reward by the inverse of its share corrects for what these
-// three explain.
+// prompt and domain, and by whether feedback was asked for. Where it differs, the rewards that are
+// there are no fair sample (missing not at random); weighting a reward by the inverse of its
+// probability corrects for what these explain. How likely a decision was to be asked about is known
+// exactly: it was logged.
+
+/**
+ * asked, unasked: of decisions with a chance to be asked about (a logged probability above 0);
+ * never: of all others.
+ */
+export type Asking = "asked" | "unasked" | "never";
 
 /** Decisions of one kind, and how many of them got a reward. */
 export interface FeedbackCell {
@@ -9,14 +16,18 @@ export interface FeedbackCell {
   /** Lengths in classes; 0 is the shortest. */
   length: number;
   domain: string;
+  asking: Asking;
   decisions: number;
   rewarded: number;
 }
 
-export interface ArmRate {
-  arm: string;
+interface Heard {
   decisions: number;
   rewarded: number;
+}
+
+export interface ArmRate extends Heard {
+  arm: string;
   /** rewarded / decisions. */
   rate: number;
 }
@@ -27,14 +38,27 @@ export interface FeedbackRates {
   ratio: number;
   /** Feedback is missing by arm: what is left may be biased. */
   uneven: boolean;
-  /** Probability of feedback for a decision of this kind, in [leastRate, 1]. */
-  rateOf(arm: string, length: number, domain: string): number;
+  /** rewarded / decisions; null: there is no such decision. */
+  asking: Record<Asking, number | null>;
+  /** Feedback depends on whether it was asked for, so it comes mostly from where it was. */
+  selective: boolean;
+  /** Decisions that nobody could be asked about, of which none has a reward while others have. */
+  silent: number;
+  /**
+   * Probability of feedback for a decision of this kind, which was asked about with this
+   * probability; in [leastHeard, 1].
+   */
+  rateOf(arm: string, length: number, domain: string, askProbability: number): number;
+  /** The same by asking alone. */
+  askedRateOf(askProbability: number): number;
 }
 
-/** Rates that differ by more between arms are warned of. */
+/** Rates that differ by more are warned of, or corrected for. */
 const unevenRatio = 2;
-/** A weight of more than 100 for one reward would be all that is heard. */
+/** Who answers less often is taken to answer so often. */
 export const leastRate = 0.01;
+/** A weight of more than 1,000 for one reward would be all that is heard. */
+export const leastHeard = 0.001;
 /** A cell is drawn towards its arm's rate as by so many decisions. */
 const drawn = 20;
 
@@ -42,38 +66,65 @@ const drawn = 20;
 export const lengthClass = (share: number): number => Math.min(7, Math.max(0, Math.floor(share * 8)));
 
 export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {
-  const sums = new Map<string, { decisions: number; rewarded: number }>();
-  const byCell = new Map<string, { decisions: number; rewarded: number }>();
+  const byArm = new Map<string, Heard>();
+  const byAsking = new Map<string, Heard>();
+  const byArmAsking = new Map<string, Heard>();
+  const byCell = new Map<string, Heard>();
   for (const cell of cells) {
-    add(sums, cell.arm, cell);
-    add(byCell, keyOf(cell.arm, cell.length, cell.domain), cell);
+    add(byArm, cell.arm, cell);
+    add(byAsking, cell.asking, cell);
+    add(byArmAsking, keyOf(cell.arm, cell.asking), cell);
+    add(byCell, keyOf(cell.arm, cell.asking, cell.length, cell.domain), cell);
   }
-  const arms = [...sums]
-    .map(([arm, { decisions, rewarded }]) => ({ arm, decisions, rewarded, rate: rewarded / decisions }))
+  const arms = [...byArm]
+    .map(([arm, heard]) => ({ arm, ...heard, rate: heard.rewarded / heard.decisions }))
     .filter(({ decisions }) => decisions > 0)
     .sort((one, other) => (one.arm < other.arm ? -1 : 1));
-  const rates = arms.map(({ rate }) => rate);
-  const ratio = rates.length === 0 || Math.max(...rates) === 0 ? 1 : Math.max(...rates) / Math.min(...rates);
+  const ratio = ratioOf(arms.map(({ rate }) => rate));
+  const asking = { asked: shareOf(byAsking, "asked"), unasked: shareOf(byAsking, "unasked") };
+  const never = shareOf(byAsking, "never");
+  const rated = [asking.asked, asking.unasked].filter((rate) => rate !== null);
+  const rewarded = cells.some((cell) => cell.rewarded > 0);
+  /** Of the arm under this asking; of all arms where it has no such decision. */
+  const baseOf = (arm: string, kind: Asking): number =>
+    shareOf(byArmAsking, keyOf(arm, kind)) ?? (byArm.has(arm) ? shareOf(byAsking, kind) : null) ?? 1;
+  const cellOf = (arm: string, length: number, domain: string) => (kind: Asking) => {
+    const { decisions, rewarded: heard } = byCell.get(keyOf(arm, kind, length, domain)) ?? nothing;
+    return (heard + drawn * baseOf(arm, kind)) / (decisions + drawn);
+  };
   return {
-    arms,
-    ratio,
-    uneven: ratio > unevenRatio,
-    rateOf(arm, length, domain) {
-      const known = sums.get(arm) ?? { decisions: 0, rewarded: 0 };
-      const base = known.decisions === 0 ? 1 : known.rewarded / known.decisions;
-      const { decisions, rewarded } = byCell.get(keyOf(arm, length, domain)) ?? { decisions: 0, rewarded: 0 };
-      return Math.min(1, Math.max(leastRate, (rewarded + drawn * base) / (decisions + drawn)));
-    },
+    ...{ arms, ratio, uneven: ratio > unevenRatio },
+    asking: { ...asking, never },
+    selective: rated.length === 2 && ratioOf(rated) > unevenRatio,
+    silent: never === 0 && rewarded ? byAsking.get("never")!.decisions : 0,
+    rateOf: (arm, length, domain, askProbability) => heardWith(askProbability, cellOf(arm, length, domain)),
+    askedRateOf: (askProbability) => heardWith(askProbability, (kind) => shareOf(byAsking, kind) ?? 1),
   };
 }
 
-const keyOf = (arm: string, length: number, domain: string): string => JSON.stringify([arm, length, domain]);
+/** Asked with the probability, and heard of with the chance that goes with it. */
+function heardWith(askProbability: number, rate: (kind: Asking) => number): number {
+  if (!(askProbability > 0)) return within(rate("never"), leastRate);
+  const asked = askProbability * within(rate("asked"), leastRate);
+  // Who is surely asked has no rate for not being asked.
+  return within(askProbability < 1 ? asked + (1 - askProbability) * within(rate("unasked"), 0) : asked, leastHeard);
+}
 
-function add(
-  into: Map<string, { decisions: number; rewarded: number }>,
-  key: string,
-  { decisions, rewarded }: FeedbackCell,
-): void {
-  const before = into.get(key) ?? { decisions: 0, rewarded: 0 };
+const within = (rate: number, least: number): number => Math.min(1, Math.max(least, rate));
+const nothing: Heard = { decisions: 0, rewarded: 0 };
+
+function shareOf(sums: ReadonlyMap<string, Heard>, key: string): number | null {
+  const { decisions, rewarded } = sums.get(key) ?? nothing;
+  return decisions === 0 ? null : rewarded / decisions;
+}
+
+/** Largest over smallest; 1 where nothing was heard at all. */
+const ratioOf = (rates: readonly number[]): number =>
+  rates.length === 0 || Math.max(...rates) === 0 ? 1 : Math.max(...rates) / Math.min(...rates);
+
+const keyOf = (...parts: (string | number)[]): string => JSON.stringify(parts);
+
+function add(into: Map<string, Heard>, key: string, { decisions, rewarded }: Heard): void {
+  const before = into.get(key) ?? nothing;
   into.set(key, { decisions: before.decisions + decisions, rewarded: before.rewarded + rewarded });
 }

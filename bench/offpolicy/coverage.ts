@@ -54,13 +54,20 @@ function correction({ log, longer }: Sampled): Float64Array {
   const armOf = (i: number): string => log.arms[log.arm[log.chosen[i]!]!]!;
   log.chosen.forEach((_, i) => {
     const [arm, length] = [armOf(i), longer[i]!];
-    const cell = cells.get(`${arm}/${length}`) ?? { arm, length, domain: "", decisions: 0, rewarded: 0 };
+    const cell = cells.get(`${arm}/${length}`) ?? {
+      arm,
+      length,
+      domain: "",
+      asking: "never",
+      decisions: 0,
+      rewarded: 0,
+    };
     cell.decisions++;
     if (!Number.isNaN(log.reward[i]!)) cell.rewarded++;
     cells.set(`${arm}/${length}`, cell);
   });
   const rates = feedbackRates([...cells.values()]);
   return Float64Array.from(log.chosen, (_, i) =>
-    Number.isNaN(log.reward[i]!) ? 0 : 1 / rates.rateOf(armOf(i), longer[i]!, ""),
+    Number.isNaN(log.reward[i]!) ? 0 : 1 / rates.rateOf(armOf(i), longer[i]!, "", 0),
   );
 }

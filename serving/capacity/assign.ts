@@ -20,7 +20,7 @@ export async function sharesOf(
   options: Omit<ReadOptions, "targets" | "correctFeedback">,
 ): Promise<Shares> {
   // Decisions without feedback are decisions, too.
-  const { log, targets, of } = await readLog({ ...options, targets: [target], correctFeedback: true });
+  const { log, targets, of } = await readLog({ ...options, targets: [target], correctFeedback: "all" });
   const probability = targets[0]!;
   const places = new Map(of.requestId.map((id, i) => [requestKey(of.tenant[i]!, id), i]));
   const decisions = of.requestId.length;

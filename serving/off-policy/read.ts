@@ -28,8 +28,12 @@ export interface ReadOptions {
   serving: Serving;
   /** Decisions in memory at most. */
   maxDecisions: number;
-  /** Whether decisions without feedback are read, too, and rewards weighted to stand for them. */
-  correctFeedback: boolean;
+  /**
+   * Whether decisions without feedback are read, too, and rewards weighted to stand for them: by
+   * arm, length and domain (true), or by nothing but whether feedback was asked for, where that
+   * matters (false); all: every decision is read, with or without feedback.
+   */
+  correctFeedback: boolean | "all";
   signal: AbortSignal;
   onProgress?: (read: number, of: number) => void;
 }
@@ -50,6 +54,8 @@ export interface ReadLog {
   of: Identities;
   /** As EstimatorOptions.feedbackWeight; undefined: not corrected. */
   feedbackWeight: Float64Array | undefined;
+  /** What the weights correct for. */
+  correctedBy: "nothing" | "asking" | "kind";
   /** Decisions of the whole window by reason. */
   leftOut: ReadonlyMap<LeftOut, number>;
   /** Decisions of the window that could be used. */
@@ -70,6 +76,7 @@ interface PageRow {
   context: number[][];
   bias: number[];
   probability: number[];
+  ask_probability: number;
 }
 
 const pageSize = 5_000;
@@ -96,8 +103,13 @@ export async function readLog({
   const rates = feedbackRates(await clickhouse.query<FeedbackCell>(selectCells, whole));
   const leftOut = new Map(reasons.flatMap(({ reason, decisions }) => (reason === "" ? [] : [[reason, decisions]])));
   const heard = reasons.find(({ reason }) => reason === "")?.decisions ?? 0;
-  const usable = heard + (correctFeedback ? (leftOut.get("feedback_missing") ?? 0) : 0);
-  if (correctFeedback) leftOut.delete("feedback_missing");
+  const correctedBy = correctFeedback !== false ? "kind" : rates.selective ? "asking" : "nothing";
+  const unheard = correctedBy !== "nothing";
+  // Nothing that was heard can stand for those who are never asked and never say anything.
+  const silent = correctFeedback === "all" ? 0 : rates.silent;
+  const usable = heard + (unheard ? (leftOut.get("feedback_missing") ?? 0) - silent : 0);
+  if (unheard) leftOut.delete("feedback_missing");
+  if (unheard && silent > 0) leftOut.set("feedback_missing", silent);
 
   const builder = createLogBuilder(FEATURE_COUNT);
   const probabilities = targets.map(() => growing((length) => new Float64Array(length)));
@@ -107,7 +119,13 @@ export async function readLog({
   const pages = Math.max(1, Math.ceil(usable / pageSize));
   for (let page = 0; page < pages && read < maxDecisions; page++) {
     signal.throwIfAborted();
-    const rows = await clickhouse.query<PageRow>(selectPage, { ...parameters, pages, page, unheard: correctFeedback });
+    const rows = await clickhouse.query<PageRow>(selectPage, {
+      ...parameters,
+      pages,
+      page,
+      unheard,
+      never: silent === 0,
+    });
     for (const row of rows.slice(0, maxDecisions - read)) {
       const candidates = row.arm.map((arm, i) => ({
         ...{ arm, model: row.model[i]!, context: row.context[i]!, bias: row.bias[i]! },
@@ -123,7 +141,11 @@ export async function readLog({
       builder.add({ requestId: row.request_id, candidates, chosen: row.chosen, reward: row.reward });
       wanted.forEach((shares, i) => shares!.forEach((share) => probabilities[i]!.push(share)));
       const length = lengthClass(chosen.context[promptLength]!);
-      feedbackWeight.push(row.reward === null ? 0 : 1 / rates.rateOf(chosen.arm, length, row.domain));
+      const heardOf =
+        correctedBy === "asking"
+          ? rates.askedRateOf(row.ask_probability)
+          : rates.rateOf(chosen.arm, length, row.domain, row.ask_probability);
+      feedbackWeight.push(row.reward === null ? 0 : 1 / heardOf);
       of.requestId.push(row.request_id);
       of.tenant.push(row.tenant);
       of.domain.push(row.domain);
@@ -136,7 +158,8 @@ export async function readLog({
     log: builder.done(),
     targets: probabilities.map((one) => one.done()),
     of,
-    feedbackWeight: correctFeedback ? feedbackWeight.done() : undefined,
+    feedbackWeight: unheard ? feedbackWeight.done() : undefined,
+    correctedBy,
     ...{ leftOut, usable, rates },
   };
 }

@@ -27,6 +27,7 @@ const judged = `
     decision.arm AS chosen, decision.arms AS arms,
     indexOf(decision.arms.arm, decision.arm) AS place,
     rewarded.reward AS reward, rewarded.weight > 0 AS has_reward,
+    ifNull(decision.ask_probability, 0) AS ask_probability, decision.asked AS asked,
     multiIf(
       hasAny(decision.degraded, ['policy', 'features']), 'degraded',
       decision.feature_version != {featureVersion:UInt32}
@@ -37,7 +38,7 @@ const judged = `
       NOT has_reward, 'feedback_missing',
       '') AS reason
   FROM (
-    SELECT request_id, tenant, domain, created_at, arm, arms, degraded, feature_version FROM decisions FINAL
+    SELECT request_id, tenant, domain, created_at, arm, arms, degraded, feature_version, asked, ask_probability FROM decisions FINAL
     WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND created_at < fromUnixTimestamp64Milli({until:Int64}, 'UTC')
       AND ({domain:String} = '' OR domain = {domain:String}) AND ${inPage}
   ) AS decision
@@ -52,19 +53,20 @@ const settings = "SETTINGS distributed_product_mode = 'local'";
 export const selectReasons = `SELECT reason, count() AS decisions FROM (${judged}) GROUP BY reason ${settings}`;
 
 /**
- * Who gets feedback, by arm, class of length (component 3 of the context, promptLength) and domain;
- * the largest cells where there are more than can be used.
+ * Who gets feedback, by arm, class of length (component 3 of the context, promptLength), domain and
+ * whether it was asked for; the largest cells where there are more than can be used.
  */
 export const selectCells = `
 SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[place][3] * 8)))) AS length, domain,
+       multiIf(NOT ask_probability > 0, 'never', asked, 'asked', 'unasked') AS asking,
        count() AS decisions, countIf(reason = '') AS rewarded
 FROM (${judged}) WHERE reason IN ('', 'feedback_missing')
-GROUP BY arm, length, domain ORDER BY decisions DESC, arm, length, domain LIMIT 20000 ${settings}`;
+GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
-/** Decisions of a page; {unheard:Bool}: those without feedback, too. */
+/** Decisions of a page; {unheard:Bool}: those without feedback, too; {never:Bool}: also where nobody could be asked. */
 export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(place - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,
-       arms.probability AS probability
-FROM (${judged}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing')
+       arms.probability AS probability, ask_probability
+FROM (${judged}) WHERE reason = '' OR ({unheard:Bool} AND reason = 'feedback_missing' AND ({never:Bool} OR ask_probability > 0))
 ORDER BY request_id, tenant ${settings}`;
