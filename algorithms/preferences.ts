@@ -1,10 +1,19 @@
 // What comparisons of two answers say of the arms that gave them (docs/learning.md, Preferences): a
 // Bradley-Terry model on the same weights that the rewards are about, logit P(i over j) =
-// x_i . theta_i - x_j . theta_j, or x . (theta_i - theta_j) where both saw the same context. It has
-// no fixed sums, so the rows are kept and added to Gaussian posteriors by Newton's method, and the
+// slope (x_i . theta_i - x_j . theta_j), or slope x . (theta_i - theta_j) where both saw the same
+// context. It has no fixed sums, so the rows are kept and added to Gaussian posteriors by Newton's method, and the
 // curvature at the maximum gives the new covariance (Laplace). Pure, and a bounded number of steps.
 import type { Posterior } from "./bandit.ts";
-import { cholesky, dot, multiply, packedIndex, packedLength, solveCholesky, type Numbers } from "./matrix.ts";
+import {
+  cholesky,
+  dot,
+  multiply,
+  packedIndex,
+  packedLength,
+  packedRows,
+  solveCholesky,
+  type Numbers,
+} from "./matrix.ts";
 
 /** One comparison; the arms as indexes into the posteriors, and not the same. */
 export interface PreferenceRow {
@@ -29,9 +38,52 @@ const enough = 1e-20;
  * Which arms a row couples is forgotten: each posterior is that arm's own share of the joint one.
  * Throws RangeError for what is not finite or has other sizes.
  */
-export function addPreferences(posteriors: readonly Posterior[], rows: readonly PreferenceRow[]): Posterior[] {
+export function addPreferences(
+  posteriors: readonly Posterior[],
+  rows: readonly PreferenceRow[],
+  slope = 1,
+): Posterior[] {
+  const compared = comparedArms(posteriors, rows, slope);
+  if (compared === null) return [...posteriors];
+  const { problem, place } = compared;
+  const { arms, n } = problem;
+  const { step, hessian } = maximum(problem);
+  const next = [...posteriors];
+  for (const [index, at] of place)
+    next[index] = {
+      mean: Float64Array.from(arms[at]!.mean, (mean, k) => mean + step[at * n + k]!),
+      factor: marginalFactor(hessian, at, arms.length, n),
+    };
+  return next;
+}
+
+/**
+ * Logarithm of the probability of the rows under a slope, the weights integrated out (Laplace), but
+ * for what does not depend on the slope. 0 without rows. Throws as addPreferences does.
+ */
+export function preferenceEvidence(
+  posteriors: readonly Posterior[],
+  rows: readonly PreferenceRow[],
+  slope: number,
+): number {
+  const compared = comparedArms(posteriors, rows, slope);
+  if (compared === null) return 0;
+  const { value, hessian } = maximum(compared.problem);
+  const factor = cholesky(hessian);
+  let evidence = value;
+  for (let i = 0; i < packedRows(factor.length); i++) evidence -= Math.log(factor[packedIndex(i, i)]!);
+  return evidence;
+}
+
+/** The arms that stand in the rows, and their places by their index; null: none does. */
+function comparedArms(
+  posteriors: readonly Posterior[],
+  rows: readonly PreferenceRow[],
+  slope: number,
+): { problem: Problem; place: Map<number, number> } | null {
+  if (!(slope > 0 && Number.isFinite(slope))) throw new RangeError(`a slope of ${slope}`);
   const used = [...new Set(rows.filter(({ weight }) => weight > 0).flatMap(({ first, second }) => [first, second]))];
-  if (used.length === 0) return [...posteriors];
+  if (used.length === 0) return null;
   const arms = used.toSorted((a, b) => a - b).map((index) => posteriors[index]!);
   const place = new Map(used.toSorted((a, b) => a - b).map((index, at) => [index, at]));
   const n = arms[0]!.mean.length;
@@ -46,10 +98,13 @@ export function addPreferences(posteriors: readonly Posterior[], rows: readonly 
       return { ...row, first: place.get(row.first)!, second: place.get(row.second)! };
     });
   const precisions = arms.map(({ factor }) => squared(factor, n));
-  const problem: Problem = { arms, precisions, pairs, n };
+  return { problem: { arms, precisions, pairs, n, slope }, place };
+}
 
+/** The most likely weights, as a step from the means, and the curvature there. */
+function maximum(problem: Problem): { step: Float64Array; value: number; hessian: Float64Array } {
   // In steps from the means, so that nothing cancels where the rows say little.
-  let step = new Float64Array(arms.length * n);
+  let step = new Float64Array(problem.arms.length * problem.n);
   let value = objective(problem, step);
   for (let round = 0; round < mostSteps; round++) {
     const { gradient, hessian } = curvature(problem, step);
@@ -68,14 +123,7 @@ export function addPreferences(posteriors: readonly Posterior[], rows: readonly 
     [step, value] = [tried, gained];
   }
 
-  const { hessian } = curvature(problem, step);
-  const next = [...posteriors];
-  for (const [index, at] of place)
-    next[index] = {
-      mean: Float64Array.from(arms[at]!.mean, (mean, k) => mean + step[at * n + k]!),
-      factor: marginalFactor(hessian, at, arms.length, n),
-    };
-  return next;
+  return { step, value, hessian: curvature(problem, step).hessian };
 }
 
 interface Problem {
@@ -85,11 +133,12 @@ interface Problem {
   /** first and second: places among the arms. */
   pairs: readonly PreferenceRow[];
   n: number;
+  slope: number;
 }
 
-/** By how much the first is ahead. */
+/** Logit of the probability that the first is better. */
 function lead(
-  { arms, n }: Problem,
+  { arms, n, slope }: Problem,
   step: Numbers,
   { first, second, firstContext, secondContext }: PreferenceRow,
 ): number {
@@ -98,7 +147,7 @@ function lead(
     for (let k = 0; k < n; k++) sum += step[arm * n + k]! * x[k]!;
     return sum;
   };
-  return worth(first, firstContext) - worth(second, secondContext);
+  return slope * (worth(first, firstContext) - worth(second, secondContext));
 }
 
 /** log(1 + e^z), without overflow. */
@@ -122,7 +171,7 @@ function objective(problem: Problem, step: Float64Array): number {
 
 /** Gradient of the objective, and its negative second derivative, packed. */
 function curvature(problem: Problem, step: Float64Array): { gradient: Float64Array; hessian: Float64Array } {
-  const { precisions, pairs, n } = problem;
+  const { precisions, pairs, n, slope } = problem;
   const gradient = new Float64Array(step.length);
   const hessian = new Float64Array(packedLength(step.length));
   precisions.forEach((precision, arm) => {
@@ -132,8 +181,8 @@ function curvature(problem: Problem, step: Float64Array): { gradient: Float64Arr
   });
   for (const pair of pairs) {
     const chance = sigmoid(lead(problem, step, pair));
-    const pull = pair.weight * (pair.outcome - chance);
-    const bend = pair.weight * chance * (1 - chance);
+    const pull = slope * pair.weight * (pair.outcome - chance);
+    const bend = slope * slope * pair.weight * chance * (1 - chance);
     const sides = [
       { arm: pair.first, x: pair.firstContext, sign: 1 },
       { arm: pair.second, x: pair.secondContext, sign: -1 },

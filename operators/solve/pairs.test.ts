@@ -32,8 +32,13 @@ describe("comparisons of arms", () => {
   });
 
   it("of another model than the arm has now, or none at all, change nothing", () => {
-    expect(addPairs(arms, [pair({ secondModel: "older" })], options)).toEqual({ arms, used: 0, newestAt: null });
-    expect(addPairs(arms, [], options)).toEqual({ arms, used: 0, newestAt: null });
+    expect(addPairs(arms, [pair({ secondModel: "older" })], options)).toEqual({
+      arms,
+      used: 0,
+      newestAt: null,
+      slope: null,
+    });
+    expect(addPairs(arms, [], options)).toEqual({ arms, used: 0, newestAt: null, slope: null });
   });
 
   it("count half after the half-life of rewards, and no more than once when they are newer", () => {

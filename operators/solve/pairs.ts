@@ -2,6 +2,7 @@
 // rewards do, and rows of a model that an arm no longer has count nothing. Pure.
 import type { Posterior } from "../../algorithms/bandit.ts";
 import { addPreferences, type PreferenceRow } from "../../algorithms/preferences.ts";
+import { estimateSlope } from "../../algorithms/preference-slope.ts";
 import type { ArmPosterior } from "../../policies/router.ts";
 import type { Pair } from "../learnt.ts";
 
@@ -11,6 +12,8 @@ export interface PairsAdded {
   used: number;
   /** Milliseconds since the epoch; null where none was used. */
   newestAt: number | null;
+  /** How decided preferences are for a difference in quality of 1; null where none was used. */
+  slope: number | null;
 }
 
 export interface PairOptions {
@@ -40,7 +43,7 @@ export function addPairs(
   const current = pairs.filter(
     (pair) => known.get(pair.first)?.model === pair.firstModel && known.get(pair.second)?.model === pair.secondModel,
   );
-  if (current.length === 0) return { arms: new Map(arms), used: 0, newestAt: null };
+  if (current.length === 0) return { arms: new Map(arms), used: 0, newestAt: null, slope: null };
   const newest = newestHour ?? Math.max(...current.map(({ hour }) => hour));
   const rows = current.map((pair): PreferenceRow => ({
     ...pair,
@@ -51,10 +54,9 @@ export function addPairs(
   const weights = new Map<number, number>();
   for (const { first, second, weight } of rows)
     for (const at of [first, second]) weights.set(at, (weights.get(at) ?? 0) + weight);
-  const added = addPreferences(
-    names.map((name) => known.get(name)!),
-    rows,
-  );
+  const believed = names.map((name) => known.get(name)!);
+  const slope = estimateSlope(believed, rows);
+  const added = addPreferences(believed, rows, slope);
   const next = names.flatMap((name, at): [string, ArmPosterior][] => {
     const before = known.get(name)!;
     const weight = weights.get(at) ?? 0;
@@ -63,5 +65,5 @@ export function addPairs(
     const { mean, factor } = added[at]!;
     return [[name, { model: before.model, count: before.count + weight, mean, factor }]];
   });
-  return { arms: new Map(next), used: current.length, newestAt: Math.max(...current.map(({ at }) => at)) };
+  return { arms: new Map(next), used: current.length, newestAt: Math.max(...current.map(({ at }) => at)), slope };
 }

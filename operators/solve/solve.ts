@@ -91,7 +91,7 @@ export function solve(
     trainedThrough: times.length === 0 ? null : Math.max(...times),
     metrics: {
       ...metricsOf(used),
-      ...(compared.used === 0 ? {} : { comparisons: compared.used }),
+      ...(compared.used === 0 ? {} : { comparisons: compared.used, preference_slope: compared.slope ?? 1 }),
       ...(together === null ? {} : varianceMetrics(together.variances)),
     },
     problems,
@@ -110,7 +110,7 @@ function solvePairs(
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     problems.push(`comparisons: ${error.message}; the rewards alone count`);
-    return { arms: new Map(arms), used: 0, newestAt: null };
+    return { arms: new Map(arms), used: 0, newestAt: null, slope: null };
   }
 }
 
