@@ -6,10 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startOf, windowAt } from "../algorithms/budget.ts";
 import { erasedRequest } from "../algorithms/erasure.ts";
 import { startGateway, type RunningGateway } from "../assembly/gateway.ts";
 import { stageNames } from "../assembly/up.ts";
 import { runCommand } from "../cli/run.testing.ts";
+import { createBudgets, type Budgeted } from "../gateway/keys/budgets.ts";
+import { createSpending } from "../gateway/keys/spending.ts";
+import { plainRequest } from "../schemas/plain-request.ts";
+import { readAccountCosts } from "../serving/account-costs.ts";
 import { startModel, type TestModel } from "./support/model.ts";
 import { startSystem, type TestSystem } from "./support/system.ts";
 
@@ -188,6 +193,32 @@ test("days and months are counted apart", async () => {
   const isThisMonth = yesterday.slice(0, 7) === new Date().toISOString().slice(0, 7);
   if (isThisMonth) await expect(ask(monthly)).rejects.toMatchObject(refused);
   else await ask(monthly);
+});
+
+test("a budget is whole again at midnight of UTC, and not a millisecond before, by what record wrote of real answers", async () => {
+  const account = idOf(await create().then(async (key) => (await ask(key), key)));
+  await recorded(account, 1);
+  // On the last day of a month what is left of the day is left of the month.
+  const midnight = startOf(windowAt("day", Date.now()).next);
+  const month = startOf(windowAt("month", Date.now()).next);
+  /** What a gateway says whose clock is there. */
+  const heldAt = async (now: number, budgets: Partial<Budgeted>): Promise<unknown> => {
+    const spending = createSpending({
+      read: (accounts, since) => readAccountCosts(system.session.clickhouse, accounts, since),
+      ...{ gateways: () => 1, now: () => now, clock: () => now, log: system.session.log },
+    });
+    const holdBudget = createBudgets({ spending, mostCost: () => 0, mostMs: () => 1, now: () => now });
+    const key = { id: account, account: null, budgetPerDay: null, budgetPerMonth: null, ...budgets };
+    const request = plainRequest("hello", { id: "r" });
+    return holdBudget(key, request).then(
+      () => "left",
+      ({ code }: { code: string }) => code,
+    );
+  };
+  const [day, all] = [{ budgetPerDay: cost }, { budgetPerMonth: cost }];
+  expect(await heldAt(midnight - 1, { budgetPerDay: 1.1 * cost })).toBe("left");
+  expect([await heldAt(midnight - 1, day), await heldAt(midnight, day)]).toEqual(["insufficient_quota", "left"]);
+  expect([await heldAt(month - 1, all), await heldAt(month, all)]).toEqual(["insufficient_quota", "left"]);
 });
 
 test("another gateway knows what was spent at the first, also when it is started afterwards, and the other way round", async () => {
