@@ -4,6 +4,7 @@
 // with keys to admin keys.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isLocalHost } from "../algorithms/local-host.ts";
+import { adminPrefix, feedbackPath, isApi } from "./addresses.ts";
 import { ApiError } from "./errors.ts";
 import { isFeedbackToken, type FeedbackTokens } from "./feedback-token.ts";
 import { accountOf } from "./keys/key.ts";
@@ -76,11 +77,6 @@ function findKey(keys: Pick<KeyTable, "find">, incoming: Incoming): ValidKey {
   });
 }
 
-/** Of routes that are the operators' alone. */
-export const adminPrefix = "/v1/admin/";
-
-export const feedbackPath = "/v1/feedback";
-
 export interface TokenAccess {
   /** Absent: no token is valid. */
   tokens: Pick<FeedbackTokens, "read"> | undefined;
@@ -108,9 +104,6 @@ export interface Access {
   /** Of feedback, which needs no key where there is a token. */
   feedbackBy: CallerOf;
 }
-
-/** Health, and the page, whose routes ask by its own rule (page/access.ts). */
-export const isApi = (url = ""): boolean => url !== "/healthz" && url !== "/" && !url.startsWith("/page/");
 
 /**
  * Asks at every request of the API, before its body is read; gives what routes ask by.

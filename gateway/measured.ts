@@ -1,7 +1,7 @@
 // Counts what the API answers, refusals among it. The page and health are nobody's traffic.
 import type { FastifyInstance } from "fastify";
 import type { GatewayMetrics } from "../metrics/gateway.ts";
-import { isApi } from "./access.ts";
+import { isApi } from "./addresses.ts";
 import { onceEnded } from "./closed.ts";
 
 export function addMetrics(server: FastifyInstance, metrics: GatewayMetrics): void {

@@ -4,7 +4,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Span, Tracing } from "../connections/tracing/port.ts";
-import { isApi } from "./access.ts";
+import { isApi } from "./addresses.ts";
 import { onceEnded } from "./closed.ts";
 import type { Send } from "./send.ts";
 

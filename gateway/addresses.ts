@@ -1,0 +1,9 @@
+// Addresses that are asked for by rules of their own.
+
+/** Of routes that are the operators' alone. */
+export const adminPrefix = "/v1/admin/";
+
+export const feedbackPath = "/v1/feedback";
+
+/** All but health, and the page, whose routes ask by its own rule (page/access.ts). */
+export const isApi = (url = ""): boolean => url !== "/healthz" && url !== "/" && !url.startsWith("/page/");
