@@ -3,7 +3,7 @@
 // is done where the sources are as they were.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pageFolder } from "../config/assets.ts";
 
@@ -55,8 +55,10 @@ async function writeWhole(file: string, text: string): Promise<void> {
 
 async function fingerprint(): Promise<string> {
   const hash = createHash("sha256");
-  const names = (await readdir(sources)).sort().map((name) => join(sources, name));
+  const entries = await readdir(sources, { recursive: true, withFileTypes: true });
+  const files = entries.filter((one) => one.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   const others = ["package-lock.json", "scripts/build-page.ts"].map((name) => join(root, name));
-  for (const file of [...names, ...others]) hash.update(`${basename(file)}\n`).update(await readFile(file));
+  for (const file of [...files.sort(), ...others])
+    hash.update(`${relative(root, file)}\n`).update(await readFile(file));
   return hash.digest("hex");
 }

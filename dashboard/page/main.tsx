@@ -10,7 +10,7 @@ import { linkTo, useData, usePlace, useTheme, type Place } from "./hooks.ts";
 import { Shortcuts, useKeyboard } from "./keyboard.tsx";
 import { Problem } from "./parts.tsx";
 import { Policies } from "./policies.tsx";
-import { Explain } from "./request.tsx";
+import { Explain } from "./request/request.tsx";
 import { Requests, type Names } from "./requests.tsx";
 import { Values } from "./values.tsx";
 import "./main.css";

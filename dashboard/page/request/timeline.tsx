@@ -1,0 +1,63 @@
+// When what happened, from the arrival to the end of the answer.
+import { duration } from "../format.ts";
+import { Nothing, Panel } from "../parts.tsx";
+import type { Answer, Decision } from "./conversation.ts";
+
+export function Timeline({ decision, response }: { decision: Decision | undefined; response: Answer | undefined }) {
+  if (response === undefined)
+    return (
+      <Panel title="Timeline">
+        <Nothing>Not answered yet.</Nothing>
+      </Panel>
+    );
+  const { planMs, queueMs, firstTokenMs, totalMs } = response;
+  const until = firstTokenMs ?? totalMs;
+  const steps = [
+    { label: "planned", ms: planMs, colour: "var(--arm-2)" },
+    { label: "waited for its turn", ms: queueMs, colour: "var(--warn)" },
+    {
+      label: firstTokenMs === null ? "topics and call" : "topics, and call until the first token",
+      ms: Math.max(0, until - planMs - queueMs),
+      colour: "var(--accent)",
+    },
+    ...(firstTokenMs === null
+      ? []
+      : [{ label: "the rest of the answer", ms: Math.max(0, totalMs - firstTokenMs), colour: "var(--good)" }]),
+  ];
+  let begun = 0;
+  return (
+    <Panel title="Timeline" note={`${duration(totalMs)} from its arrival.`}>
+      <table class="timeline">
+        <tbody>
+          {steps.map(({ label, ms, colour }) => {
+            const left = totalMs === 0 ? 0 : Math.min(1, begun / totalMs);
+            begun += ms;
+            return (
+              <tr key={label}>
+                <th scope="row">{label}</th>
+                <td class="wide">
+                  <span class="track" aria-hidden="true">
+                    <span
+                      class="fill"
+                      style={{
+                        marginLeft: `${left * 100}%`,
+                        width: `${totalMs === 0 ? 0 : Math.min(1 - left, ms / totalMs) * 100}%`,
+                        background: colour,
+                      }}
+                    />
+                  </span>
+                </td>
+                <td class="number">{duration(ms)}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+      {decision !== undefined && decision.timings.length > 0 && (
+        <p class="note">
+          Within planning: {decision.timings.map(({ operator, ms }) => `${operator} ${duration(ms)}`).join(", ")}.
+        </p>
+      )}
+    </Panel>
+  );
+}
