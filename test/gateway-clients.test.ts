@@ -54,6 +54,12 @@ afterAll(async () => {
 const asked = (question: string) =>
   model.received().filter(({ messages }) => (messages as { content: string }[]).at(-1)?.content === question).length;
 
+/** The model's call ends when its client leaves. */
+const callEnded = (question: string): Promise<true> =>
+  system.eventually("the end of the call that was left", () =>
+    Promise.resolve(model.closed().includes(question) ? true : undefined),
+  );
+
 describe("Python", () => {
   let python: string;
   /** What a client's script was told. */
@@ -95,9 +101,7 @@ describe("Python", () => {
       ...{ retried: "takes a while", left: true },
     });
     expect(asked("takes a while")).toBe(1);
-    await system.eventually("the end of the call that was left", () =>
-      Promise.resolve(model.closed().includes("held until it is let go") ? true : undefined),
-    );
+    await callEnded("held until it is let go");
   });
 
   test("LiteLLM", async () => {
@@ -105,9 +109,12 @@ describe("Python", () => {
       answer: ["litellm asks", 5],
       stream: "litellm in many words",
       tool: ["weather", { city: "Ulm" }],
+      tool_result: "heard sunny",
+      tool_stream: ["weather", { city: "Bonn" }],
       format: { answer: "in a format" },
-      unknown_model: 404,
+      ...{ unknown_model: 404, failed: 502, left: true },
     });
+    await callEnded("held by litellm until");
   });
 
   test("LangChain", async () => {
@@ -117,9 +124,11 @@ describe("Python", () => {
       batch: ["one", "three", "two"],
       tool: ["weather", { city: "Ulm" }],
       tool_result: "heard rain in Ulm",
+      tool_stream: ["weather", { city: "Bonn" }],
       format: { answer: "in a format" },
-      unknown_model: 404,
+      ...{ unknown_model: 404, failed: 502, left: true },
     });
+    await callEnded("held by langchain until");
   });
 });
 
@@ -185,10 +194,33 @@ describe("the Vercel AI SDK", () => {
   });
 });
 
+test("the Vercel AI SDK asks again by itself, and leaves", async () => {
+  const options = { name: "precedent", baseURL, apiKey: "none" };
+  let calls = 0;
+  const flaky = createOpenAICompatible({
+    ...options,
+    // What a gateway says whose brokers are away, the first time.
+    fetch: (...given) =>
+      calls++ === 0
+        ? Promise.resolve(new Response("{}", { status: 503, headers: { "retry-after": "0" } }))
+        : fetch(...given),
+  });
+  expect((await generateText({ model: flaky("mock"), prompt: "vercel again" })).text).toBe("vercel again");
+  expect([calls, asked("vercel again")]).toEqual([2, 1]);
+  const leaves = new AbortController();
+  const prompt = "held by vercel until";
+  const streamed = streamText({
+    ...{ model: createOpenAICompatible(options)("mock"), prompt, abortSignal: leaves.signal },
+    onError: () => undefined,
+  });
+  for await (const piece of streamed.textStream) if (piece !== "") leaves.abort();
+  await callEnded(prompt);
+});
+
 test("curl, whole and as it comes", async () => {
-  const curl = async (body: object): Promise<string> => {
+  const curl = async (body: object, seconds = "60"): Promise<string> => {
     const json = ["-H", "content-type: application/json", "-d", JSON.stringify(body)];
-    const { stdout } = await execute("curl", ["-sSN", "--max-time", "60", `${baseURL}/chat/completions`, ...json]);
+    const { stdout } = await execute("curl", ["-sSN", "--max-time", seconds, `${baseURL}/chat/completions`, ...json]);
     return stdout;
   };
   const messages = [{ role: "user", content: "curl asks" }];
@@ -202,4 +234,12 @@ test("curl, whole and as it comes", async () => {
     return choices[0]?.delta.content ?? "";
   });
   expect(text.join("")).toBe("curl asks");
+  // An error is a status and a body; who gives up takes the request back.
+  const failed = await curl({ model: "nobody", messages });
+  expect(JSON.parse(failed)).toMatchObject({ error: { code: "model_not_found" } });
+  const left = "held by curl until";
+  await expect(
+    curl({ model: "mock", messages: [{ role: "user", content: left }], stream: true }, "2"),
+  ).rejects.toThrow();
+  await callEnded(left);
 });

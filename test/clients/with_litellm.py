@@ -25,6 +25,13 @@ said["stream"] = "".join(chunk.choices[0].delta.content or "" for chunk in strea
 called = litellm.completion(model="openai/tools", messages=user("Ulm"), tools=[tool], **common)
 call = called.choices[0].message.tool_calls[0]
 said["tool"] = [call.function.name, json.loads(call.function.arguments)]
+messages = user("Ulm") + [called.choices[0].message.model_dump()]
+messages.append({"role": "tool", "tool_call_id": call.id, "content": "sunny"})
+result = litellm.completion(model="openai/tools", messages=messages, tools=[tool], **common)
+said["tool_result"] = result.choices[0].message.content
+pieces = litellm.completion(model="openai/tools", messages=user("Bonn"), tools=[tool], stream=True, **common)
+calls = [c for chunk in pieces for c in chunk.choices[0].delta.tool_calls or []]
+said["tool_stream"] = [calls[0].function.name, json.loads("".join(c.function.arguments or "" for c in calls))]
 formatted = litellm.completion(
     model="openai/tools", messages=user("in a format"), response_format={"type": "json_object"}, **common
 )
@@ -33,4 +40,16 @@ try:
     litellm.completion(model="openai/nobody", messages=user("x"), **common)
 except litellm.NotFoundError as error:
     said["unknown_model"] = error.status_code
+try:
+    litellm.completion(model="openai/mock", messages=user("fail"), **common)
+except litellm.BadGatewayError as error:
+    said["failed"] = error.status_code
+
+# It leaves in the middle of a stream.
+left = litellm.completion(model="openai/mock", messages=user("held by litellm until"), stream=True, **common)
+for chunk in left:
+    if chunk.choices[0].delta.content:
+        break
+left.completion_stream.close()
+said["left"] = True
 print(json.dumps(said))
