@@ -24,17 +24,52 @@ const houseNumber = new RegExp(
   "uy",
 );
 
+const isDigit = (code: number): boolean => code >= 48 && code < 58;
+const isBlank = (code: number): boolean => code === 32 || code === 9;
+const isUpper = (code: number): boolean => code >= 65 && code < 91;
+const dash = 45;
+
+/**
+ * Where the name of a street begins whose kind begins at `end`: with a capital, behind three parts
+ * with dashes at most; -1: nowhere.
+ */
+function startOfName(text: string, from: number, end: number): number {
+  const start = runBefore(text, from, end, inName);
+  if (!isAscii(text, start, end)) {
+    const name = nameEnd.exec(text.slice(start, end));
+    return name === null ? -1 : end - name[1]!.length;
+  }
+  for (let at = start, parts = 0, part = start; at < end; at++) {
+    const code = text.charCodeAt(at);
+    if (at === part && isUpper(code)) return at;
+    if (code !== dash) continue;
+    if (at === part || ++parts > 3) return -1;
+    part = at + 1;
+  }
+  return -1;
+}
+
+function isAscii(text: string, from: number, end: number): boolean {
+  for (let at = from; at < end; at++) if (text.charCodeAt(at) >= 128) return false;
+  return true;
+}
+
 function findOneWordStreets(text: string): Span[] {
   const spans: Span[] = [];
   let after = 0;
-  for (const { index, 0: whole } of text.matchAll(oneWord)) {
-    const name = nameEnd.exec(text.slice(runBefore(text, Math.max(after, index - longestName), index, inName), index));
-    if (name === null) continue;
-    const start = index - name[1]!.length;
-    houseNumber.lastIndex = index + whole.search(/[ \t]/);
-    if (houseNumber.exec(text) === null) continue;
-    spans.push({ start, end: houseNumber.lastIndex });
+  oneWord.lastIndex = 0;
+  for (let match = oneWord.exec(text); match !== null; match = oneWord.exec(text)) {
+    const { index } = match;
+    const start = startOfName(text, Math.max(after, index - longestName), index);
+    if (start === -1) continue;
+    // Back over the number and what is blank before it.
+    let blank = oneWord.lastIndex;
+    while (isDigit(text.charCodeAt(blank - 1))) blank--;
+    while (isBlank(text.charCodeAt(blank - 1))) blank--;
+    houseNumber.lastIndex = blank;
+    if (!houseNumber.test(text)) continue;
     after = houseNumber.lastIndex;
+    spans.push({ kind: "ADDRESS", start, end: after });
   }
   return spans;
 }

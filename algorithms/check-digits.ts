@@ -22,15 +22,18 @@ function luhnSum(text: string, start: number, end: number): number {
   return sum;
 }
 
+/** Whether a payment card's number may begin with this character. */
+export const isIssuer = (code: number): boolean => code >= zero + 2 && code <= zero + 6;
+
 /**
  * Whether the digits from start to end, so many, look like a payment card's: 13 to 19 of them, an
  * issuer's first digit, Luhn.
  */
 export function isCardNumber(text: string, start = 0, end = text.length, digits = end - start): boolean {
-  const issuer = text.charCodeAt(start) - zero;
-  if (digits < 13 || digits > 19 || issuer < 2 || issuer > 6) return false;
+  const issuer = text.charCodeAt(start);
+  if (digits < 13 || digits > 19 || !isIssuer(issuer)) return false;
   // Of thirteen digits are Visa's alone.
-  return (digits > 13 || issuer === 4) && luhnSum(text, start, end) % 10 === 0;
+  return (digits > 13 || issuer === zero + 4) && luhnSum(text, start, end) % 10 === 0;
 }
 
 const capitalA = 65;
@@ -46,32 +49,44 @@ for (const entry of (
   ibanLengths[placeOf(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
 
 /** Of the country of these two capitals. */
-export const ibanLength = (first: number, second: number): number => ibanLengths[placeOf(first, second)]!;
+const ibanLength = (first: number, second: number): number => ibanLengths[placeOf(first, second)]!;
 
 function placeOf(first: number, second: number): number {
   return letters * (first - capitalA) + second - capitalA;
 }
 
 /**
- * ISO 13616, from start to end: two letters, two check digits, 11 to 30 more; modulo 97 is 1. In
- * capitals; blanks and dashes do not count.
+ * ISO 13616: where the account number ends that begins with a country's two capitals and two check
+ * digits at `start`, with at most one blank or dash between two characters; -1: there is none.
  */
-export function isIban(text: string, start = 0, end = text.length): boolean {
-  let characters = 0;
-  // The country and the check digits count as if they stood at the end.
-  let head = 0;
+export function endOfIban(text: string, start: number): number {
+  const length = ibanLength(text.charCodeAt(start), text.charCodeAt(start + 1));
+  if (length === 0 || start + length > text.length) return -1;
+  let at = start + 4;
   let remainder = 0;
-  for (let i = start; i < end; i++) {
-    const code = text.charCodeAt(i);
-    if (code === blank || code === dash) continue;
-    const isLetter = code >= capitalA && code < capitalA + letters;
-    if (!isLetter && (code < zero || code > zero + 9)) return false;
-    if (characters < 4 && isLetter !== characters < 2) return false;
-    // A letter counts as two digits, from 10 for A.
-    const value = isLetter ? code - capitalA + 10 : code - zero;
-    if (characters < 4) head = (isLetter ? 100 : 10) * head + value;
-    else remainder = ((isLetter ? 100 : 10) * remainder + value) % 97;
-    characters++;
+  for (let taken = 4; taken < length; taken++, at++) {
+    let value = at < text.length ? valueOf(text.charCodeAt(at)) : none;
+    if (value === separator) value = ++at < text.length ? valueOf(text.charCodeAt(at)) : none;
+    if (value > greatest) return -1;
+    // A letter counts as two digits.
+    remainder = ((value > 9 ? 100 : 10) * remainder + value) % 97;
   }
-  return characters >= 15 && characters <= 34 && (1_000_000 * remainder + head) % 97 === 1;
+  // The country and the check digits count as if they stood at the end.
+  for (let i = start; i < start + 4; i++) {
+    const value = valueOf(text.charCodeAt(i));
+    remainder = ((value > 9 ? 100 : 10) * remainder + value) % 97;
+  }
+  return remainder === 1 ? at : -1;
 }
+
+const [greatest, separator, none] = [35, 36, 37];
+/** Of each ASCII character in an account number: A is 10. */
+const values = new Uint8Array(128).fill(none);
+for (let i = 0; i < 10; i++) values[zero + i] = i;
+for (let i = 0; i < letters; i++) values[capitalA + i] = 10 + i;
+values[blank] = values[dash] = separator;
+const valueOf = (code: number): number => (code < 128 ? values[code]! : none);
+
+/** Whether the whole text is one. */
+export const isIban = (text: string): boolean => ibanHead.test(text) && endOfIban(text, 0) === text.length;
+const ibanHead = /^[A-Z]{2}\d{2}/;

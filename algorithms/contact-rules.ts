@@ -14,6 +14,25 @@ const domain = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,16}\p{L
 
 const inLocal = asciiOf(/[\w.+%'-]/);
 
+const inWord = asciiOf(/\w/);
+const apostrophe = 39;
+
+/** Where the mailbox begins in a run that ends at the "@": as localEnd says; -1: it is none. */
+function startOfLocal(text: string, from: number, at: number): number {
+  let start = -1;
+  // In ASCII: at the beginning of the run, or behind an apostrophe; the first that fits.
+  for (let i = from; i < at; i++) {
+    const code = text.charCodeAt(i);
+    if (code >= 128) {
+      const local = localEnd.exec(text.slice(from, at));
+      return local === null ? -1 : at - local[0].length;
+    }
+    const begins = i === from || text.charCodeAt(i - 1) === apostrophe;
+    if (start === -1 && begins && inWord[code]! && at - i <= longestLocal) start = i;
+  }
+  return start;
+}
+
 /** Looked at from the "@": what stands before it up to a bound, and what follows. */
 function findEmails(text: string): Span[] {
   const spans: Span[] = [];
@@ -21,16 +40,14 @@ function findEmails(text: string): Span[] {
   for (let at = text.indexOf("@"); at !== -1; at = text.indexOf("@", at + 1)) {
     // One more than may be: where it is a letter too, the mailbox is none.
     const from = runBefore(text, Math.max(after, at - longestLocal - 1), at, inLocal);
-    const local = from === at ? null : localEnd.exec(text.slice(from, at));
-    if (local === null) continue;
-    const start = at - local[0].length;
+    const start = startOfLocal(text, from, at);
+    if (start === -1) continue;
     domain.lastIndex = at + 1;
-    const rest = domain.exec(text);
-    if (rest === null) continue;
+    if (!domain.test(text)) continue;
     const end = domain.lastIndex;
     const address = text.slice(start, end);
     if (roleAccount.test(address) || reservedDomain.test(address)) continue;
-    spans.push({ start, end });
+    spans.push({ kind: "EMAIL", start, end });
     after = end;
   }
   return spans;

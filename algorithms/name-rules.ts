@@ -25,7 +25,11 @@ const noNames = new Set(
     "damen herren herr frau monsieur madame señor señora señores signor signora unknown none nobody new"
   ).split(" "),
 );
-const isName = (value: string): boolean => !noNames.has((value.split(/[ \t]/)[0] ?? "").toLowerCase());
+function isName(value: string): boolean {
+  let end = 0;
+  while (end < value.length && value.charCodeAt(end) !== 32 && value.charCodeAt(end) !== 9) end++;
+  return !noNames.has(value.slice(0, end).toLowerCase());
+}
 
 const named =
   "my name is|my name['’]s|i am called|call me|ich heiße|mein name ist|je m['’]appelle|mon nom est|me llamo|mi nombre es|mi chiamo|il mio nome è|" +

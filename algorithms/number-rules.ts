@@ -1,6 +1,6 @@
 // Account and card numbers: rows of digits that a check digit tells from others. Read where they
 // stand, without copies: a text may be nothing but what looks like the beginning of one.
-import { ibanLength, isCardNumber, isIban } from "./check-digits.ts";
+import { endOfIban, isCardNumber, isIssuer } from "./check-digits.ts";
 import type { Span } from "./personal-rule.ts";
 
 const isBlankOrDash = (code: number): boolean => code === 32 || code === 45;
@@ -10,7 +10,9 @@ const isAlphanumeric = (code: number): boolean =>
 const isWord = (code: number): boolean => isAlphanumeric(code) || code === 95;
 const dot = 46;
 
-const ibanHead = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}/g;
+// Beyond the text there is a blank: charCodeAt would give NaN there, and be slow from then on.
+const codeAt = (text: string, at: number): number => (at >= 0 && at < text.length ? text.charCodeAt(at) : 32);
+const isCapital = (code: number): boolean => code >= 65 && code < 91;
 
 /**
  * A country and check digits, then as many characters as its accounts have, at most one blank or
@@ -18,24 +20,19 @@ const ibanHead = /(?<![A-Za-z0-9])[A-Z]{2}\d{2}/g;
  */
 export function findIbans(text: string): Span[] {
   const spans: Span[] = [];
-  ibanHead.lastIndex = 0;
-  while (ibanHead.test(text)) {
-    const start = ibanHead.lastIndex - 4;
-    const length = ibanLength(text.charCodeAt(start), text.charCodeAt(start + 1));
-    if (length === 0) continue;
-    let end = start + 4;
-    let taken = 4;
-    for (; taken < length; taken++) {
-      const next = isBlankOrDash(text.charCodeAt(end)) ? end + 1 : end;
-      if (!isAlphanumeric(text.charCodeAt(next))) break;
-      end = next + 1;
-    }
-    if (taken < length || isAlphanumeric(text.charCodeAt(end)) || !isIban(text, start, end)) continue;
-    spans.push({ start, end });
-    ibanHead.lastIndex = end;
+  const last = text.length - shortestIban;
+  for (let start = 0; start <= last; start++) {
+    if (!isDigit(codeAt(text, start + 3)) || !isDigit(codeAt(text, start + 2))) continue;
+    if (!isCapital(codeAt(text, start)) || !isCapital(codeAt(text, start + 1))) continue;
+    if (isAlphanumeric(codeAt(text, start - 1))) continue;
+    const end = endOfIban(text, start);
+    if (end === -1 || isAlphanumeric(codeAt(text, end))) continue;
+    spans.push({ kind: "IBAN", start, end });
+    start = end - 1;
   }
   return spans;
 }
+const shortestIban = 15;
 
 const longestCard = 19;
 const shortestGroup = 3;
@@ -47,55 +44,68 @@ const shortestGroup = 3;
 export function findCards(text: string): Span[] {
   const spans: Span[] = [];
   for (let at = 0; at < text.length; at++) {
-    if (!isDigit(text.charCodeAt(at))) continue;
-    const groups = digitGroups(text, at);
-    const before = text.charCodeAt(at - 1);
-    at = groups.at(-1)!;
-    // The first one is a part of something else: x10, 1.5.
-    takeCards(text, groups, isWord(before) || before === dot ? 2 : 0, spans);
+    if (!isDigit(codeAt(text, at))) continue;
+    const before = codeAt(text, at - 1);
+    // The first group is a part of something else: x10, 1.5.
+    let isPart = isWord(before) || before === dot;
+    for (let more = true; more;) {
+      let end = isPart ? -1 : endOfCard(text, at);
+      if (end === -1) end = endOfDigits(text, at);
+      else spans.push({ kind: "CARD", start: at, end });
+      isPart = false;
+      more = isFollowed(text, end);
+      at = more ? end + 1 : end;
+    }
   }
   return spans;
 }
 
-/** Rows of digits with one blank or dash between two: beginning and end of each, in turn. */
-function digitGroups(text: string, from: number): number[] {
-  const groups: number[] = [];
-  for (let start = from; isDigit(text.charCodeAt(start));) {
-    let end = start + 1;
-    while (isDigit(text.charCodeAt(end))) end++;
-    groups.push(start, end);
-    if (!isBlankOrDash(text.charCodeAt(end))) break;
-    start = end + 1;
-  }
-  return groups;
+function endOfDigits(text: string, from: number): number {
+  let end = from;
+  while (isDigit(codeAt(text, end))) end++;
+  return end;
 }
 
-/** Of the groups from this place on. */
-function takeCards(text: string, groups: readonly number[], from: number, spans: Span[]): void {
-  const end = groups.at(-1)!;
-  const next = text.charCodeAt(end);
-  // The last one is a part of something else: 10x, 1.5.
-  const isPart = isWord(next) || (next === dot && isDigit(text.charCodeAt(end + 1)));
-  const until = isPart ? groups.length - 2 : groups.length;
-  for (let first = from; first < until; first += 2) {
-    const last = lastOfCard(text, groups, first, until);
-    if (last === -1) continue;
-    spans.push({ start: groups[first]!, end: groups[last + 1]! });
-    first = last;
-  }
-}
+/** By another group, with one blank or dash between the two. */
+const isFollowed = (text: string, end: number): boolean =>
+  isBlankOrDash(codeAt(text, end)) && isDigit(codeAt(text, end + 1));
 
-/** The last group of the longest card number that begins with this group; -1: none does. */
-function lastOfCard(text: string, groups: readonly number[], first: number, until: number): number {
-  const start = groups[first]!;
+/** What a digit counts that Luhn doubles. */
+const doubled = Uint8Array.from([0, 2, 4, 6, 8, 1, 3, 5, 7, 9]);
+
+/**
+ * Of the longest card number that begins with the group at `start`; -1: none does. Both sums of
+ * Luhn are kept, for which digits are doubled depends on where it ends.
+ */
+function endOfCard(text: string, start: number): number {
+  if (!isIssuer(codeAt(text, start))) return -1;
   let found = -1;
   let digits = 0;
-  for (let last = first; last < until && digits < longestCard; last += 2) {
-    const end = groups[last + 1]!;
-    const size = end - groups[last]!;
-    digits += size;
-    if (isCardNumber(text, start, end, digits)) found = last;
-    if (size < shortestGroup) break;
+  let inGroup = 0;
+  let ofOdd = 0;
+  let ofEven = 0;
+  for (let at = start; ; at++) {
+    const code = codeAt(text, at);
+    if (isDigit(code)) {
+      if (digits++ === longestCard) return found;
+      inGroup++;
+      const digit = code - 48;
+      const isOdd = (digits & 1) === 1;
+      ofOdd += isOdd ? digit : doubled[digit]!;
+      ofEven += isOdd ? doubled[digit]! : digit;
+      continue;
+    }
+    const more = isBlankOrDash(code) && isDigit(codeAt(text, at + 1));
+    if (!more && isCut(text, at)) return found;
+    const sum = (digits & 1) === 1 ? ofOdd : ofEven;
+    if (sum % 10 === 0 && isCardNumber(text, start, at, digits)) found = at;
+    if (!more || inGroup < shortestGroup) return found;
+    inGroup = 0;
   }
-  return found;
+}
+
+/** The last group is a part of something else: 10x, 1.5. */
+function isCut(text: string, end: number): boolean {
+  const next = codeAt(text, end);
+  return isWord(next) || (next === dot && isDigit(codeAt(text, end + 1)));
 }

@@ -2,14 +2,15 @@
 // every rule takes time in proportion to the text. A run that no bound limits either ends what is
 // looked for (it is consumed) or is looked at from its anchor alone.
 
+export const personalKinds = ["SECRET", "EMAIL", "IBAN", "CARD", "IP", "PHONE", "ADDRESS", "NAME"] as const;
+export type PersonalKind = (typeof personalKinds)[number];
+
 /** Half-open, in UTF-16 units. */
 export interface Span {
+  kind: PersonalKind;
   start: number;
   end: number;
 }
-
-export const personalKinds = ["SECRET", "EMAIL", "IBAN", "CARD", "IP", "PHONE", "ADDRESS", "NAME"] as const;
-export type PersonalKind = (typeof personalKinds)[number];
 
 export interface Rule {
   kind: PersonalKind;
@@ -17,7 +18,7 @@ export interface Rule {
   needs: number;
   /** In a shorter text there is nothing to be found. */
   least: number;
-  /** In order, not overlapping, none empty. */
+  /** In order, not overlapping, none empty. They are the caller's, who may move them. */
   find(text: string): readonly Span[];
 }
 
@@ -44,10 +45,11 @@ export function shape(
       if (match === null) return nothing;
       const spans: Span[] = [];
       for (; match !== null; match = pattern.exec(text)) {
-        const value = match[1] ?? match[0];
+        const whole = match[0];
+        const value = match[1] ?? whole;
         if (!accept(value)) continue;
-        const start = match.index + match[0].lastIndexOf(value);
-        spans.push({ start, end: start + value.length });
+        const start = match.index + (value === whole ? 0 : whole.lastIndexOf(value));
+        spans.push({ kind, start, end: start + value.length });
       }
       return spans;
     },

@@ -2,6 +2,7 @@
 // is kept (docs/design/selection.md, Example lifecycle). By rules alone (pii-rules.ts); pure and
 // deterministic. The same value gets the same placeholder in all texts of a call, so that an answer
 // still fits its question. What the rules do not see is said in docs/examples.md.
+import type { Span } from "./personal-rule.ts";
 import { personalRules, type PersonalKind, type Rule } from "./pii-rules.ts";
 import { createPlaceholders, placeholderShape, type Keyed } from "./placeholders.ts";
 import { traitsOf } from "./text-traits.ts";
@@ -15,12 +16,8 @@ export interface Replaced {
   found: Partial<Record<PersonalKind, number>>;
 }
 
-/** Half-open, in UTF-16 units of the text. */
-export interface Finding {
-  kind: PersonalKind;
-  start: number;
-  end: number;
-}
+/** In units of the text. */
+export type Finding = Span;
 
 export interface PersonalDataOptions {
   /**
@@ -47,16 +44,6 @@ export function replacePersonalData(texts: readonly string[], options: PersonalD
   return { texts: replaced, found };
 }
 
-/** A stretch of text without findings, and how far the rules are with it. */
-interface Stretch {
-  start: number;
-  end: number;
-  /** The rule that is next. Rules take turns until all of them have found nothing in a row. */
-  next: number;
-  /** Rules that were tried on the stretches that this one was part of. */
-  tried: number;
-}
-
 /** A finding may uncover what stood too close to it; so much nesting no text has. */
 const mostRounds = 8;
 /** Nothing that a rule finds is shorter. */
@@ -67,11 +54,15 @@ const shortest = 5;
  * it were a text of its own.
  */
 export function findPersonalData(text: string, { ipAddresses = false }: PersonalDataOptions = {}): Finding[] {
-  const rules = ipAddresses ? personalRules : rulesWithoutAddresses;
+  const table = ipAddresses ? allRules : withoutAddresses;
+  const { rules } = table;
   const findings: Finding[] = [];
-  const open: Stretch[] = [];
+  // Stretches of text without findings, and how far the rules are with each, four numbers in turn:
+  // start; end; the rule that is next, for rules take turns until all of them have found nothing in
+  // a row; how many were tried on the stretches that this one was part of.
+  const open: number[] = [];
   const add = (start: number, end: number, next: number, tried: number): void => {
-    if (end - start >= shortest && tried < mostRounds * rules.length) open.push({ start, end, next, tried });
+    if (end - start >= shortest && tried < mostRounds * rules.length) open.push(start, end, next, tried);
   };
   let from = 0;
   for (const { index, 0: whole } of text.matchAll(placeholderShape)) {
@@ -80,26 +71,56 @@ export function findPersonalData(text: string, { ipAddresses = false }: Personal
   }
   add(from, text.length, 0, 0);
 
-  for (let stretch = open.pop(); stretch !== undefined; stretch = open.pop()) {
-    const { start, end, next } = stretch;
-    const traits = traitsOf(text, start, end);
-    const piece = text.slice(start, end);
-    for (let turn = 0; turn < rules.length; turn++) {
-      const at = (next + turn) % rules.length;
+  let isInOrder = true;
+  let newest = 0;
+  while (open.length > 0) {
+    const tried = open.pop()!;
+    const next = open.pop()!;
+    const end = open.pop()!;
+    const start = open.pop()!;
+    const applicable = applicableTo(table, traitsOf(text, start, end));
+    let piece: string | undefined;
+    let i = 0;
+    while (i < applicable.length && applicable[i]! < next) i++;
+    for (let left = applicable.length; left > 0; left--, i++) {
+      if (i === applicable.length) i = 0;
+      const at = applicable[i]!;
       const rule = rules[at]!;
-      if (rule.least > end - start || (rule.needs & traits) !== rule.needs) continue;
+      if (rule.least > end - start) continue;
+      const spans = rule.find((piece ??= text.slice(start, end)));
+      if (spans.length === 0) continue;
+      const turn = at >= next ? at - next : at - next + rules.length;
       let after = start;
-      for (const span of rule.find(piece)) {
-        findings.push({ kind: rule.kind, start: start + span.start, end: start + span.end });
-        add(after, start + span.start, at, stretch.tried + turn + 1);
-        after = start + span.end;
+      for (const span of spans) {
+        span.start += start;
+        span.end += start;
+        isInOrder &&= span.start >= newest;
+        newest = span.start;
+        findings.push(span);
+        add(after, span.start, at, tried + turn + 1);
+        after = span.end;
       }
-      if (after === start) continue;
-      add(after, end, at, stretch.tried + turn + 1);
+      add(after, end, at, tried + turn + 1);
       break;
     }
   }
-  return findings.sort((a, b) => a.start - b.start);
+  return isInOrder ? findings : findings.sort((one, other) => one.start - other.start);
 }
 
-const rulesWithoutAddresses: readonly Rule[] = personalRules.filter(({ kind }) => kind !== "IP");
+/** Rules, and which of them there are for what a stretch has: most stretches have it of few. */
+interface RuleTable {
+  rules: readonly Rule[];
+  /** By traits, in the order of the rules; made when such a stretch first comes. */
+  applicable: (Uint8Array | undefined)[];
+}
+const tableOf = (rules: readonly Rule[]): RuleTable => ({ rules, applicable: new Array<Uint8Array | undefined>(256) });
+
+function applicableTo({ rules, applicable }: RuleTable, traits: number): Uint8Array {
+  return (applicable[traits] ??= Uint8Array.from(
+    rules.flatMap(({ needs }, at) => ((needs & traits) === needs ? [at] : [])),
+  ));
+}
+const [allRules, withoutAddresses] = [
+  tableOf(personalRules),
+  tableOf(personalRules.filter(({ kind }) => kind !== "IP")),
+];

@@ -19,7 +19,7 @@ function findWebTokens(text: string): Span[] {
       const second = endOfPart(text, first + 1);
       const third = text[second] === "." ? endOfPart(text, second + 1) : second;
       if (second - first > shortestPart && third - second > shortestPart) {
-        spans.push({ start: at, end: third });
+        spans.push({ kind: "SECRET", start: at, end: third });
         at = third;
         continue;
       }
@@ -42,7 +42,7 @@ function findApiKeys(text: string): Span[] {
   for (const { index, 0: run, groups } of text.matchAll(/(?<![A-Za-z0-9_])(?:[spr]k[-_])(?<body>[\w-]*)/g)) {
     // The first beginning has the longest rest: where it is no key, none in this run is.
     const body = groups?.["body"] ?? "";
-    if (body.length >= 16 && /\d/.test(body)) spans.push({ start: index, end: index + run.length });
+    if (body.length >= 16 && /\d/.test(body)) spans.push({ kind: "SECRET", start: index, end: index + run.length });
   }
   return spans;
 }
