@@ -12,7 +12,7 @@ const least = -2;
 const most = 5;
 export const slopeBounds = { least: 2 ** least, most: 2 ** most } as const;
 /** The first rows are enough to know one number by, and each slope takes a fit. */
-const mostRows = 2_000;
+const mostRows = 1_000;
 
 /** Rows newest first. Throws as addPreferences does. */
 export function estimateSlope(posteriors: readonly Posterior[], rows: readonly PreferenceRow[]): number {
