@@ -14,7 +14,7 @@ export const questions: Scene = async ({ screen, session, client, data, commande
   const { arms } = session.config;
   screen.heading(
     "New requests",
-    "Each goes through plan and generate as a record in Kafka. Similar requests answered before are shown to the model; a Thompson sample decides which of the two answers.",
+    "Each goes through plan and generate as a record in Kafka. Similar requests answered before are shown to the model; a sample of what was learnt of the two decides which one answers.",
   );
   const widest = Math.max(...arms.map(({ name }) => name.length));
   for (const arm of arms) screen.line(`  ${pc.green(arm.name.padEnd(widest))}  ${describeArm(arm)}`);
