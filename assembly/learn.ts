@@ -118,7 +118,8 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
 function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
   const { config, clickhouse, topic } = session;
   const { everyMs, halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
-  const { priorMean, priorVariance, noiseVariance } = config.routing;
+  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants } = config.routing;
+  const byTenant = statistics === "tenant" ? { mostTenants } : undefined;
   const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
     aggregate: aggregateWhenChanged({
@@ -129,6 +130,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
           ...{ responses: topic("responses"), withdrawals: topic("withdrawals") },
         },
         limits: feedback,
+        byTenant,
         featureVersion: FEATURE_VERSION,
         dimension: FEATURE_COUNT,
       }),
@@ -146,6 +148,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
     }),
     solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance, ...(hierarchy && { hierarchy }) },
     halfLifeHours,
+    byTenant,
     observe: metrics.observe,
   });
   const report = createLearnReport({ metrics, log });

@@ -82,7 +82,7 @@ export async function startPlan(
     guard: breakers.guard,
     metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm)),
   });
-  const policies = createPolicyTable();
+  const policies = createPolicyTable(config.routing.statistics);
   const shadows = createShadowTable();
   const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
   const policyMetrics = createPolicyMetrics(session.metrics);

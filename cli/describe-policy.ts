@@ -2,7 +2,7 @@
 // else there is by its figures.
 import Table from "cli-table3";
 import { decodeThresholdPolicy, THRESHOLD } from "../policies/threshold.ts";
-import { decodeRouterPolicy, ROUTER } from "../policies/router.ts";
+import { decodeRouterPolicy, ROUTER, type RouterPolicy } from "../policies/router.ts";
 import type { Policy } from "../schemas/types.ts";
 
 const time = (milliseconds: number | null): string =>
@@ -33,12 +33,20 @@ export function describePolicy(policy: Policy): string {
 function describeRouter(policy: Policy): string {
   const decoded = decodeRouterPolicy(policy);
   if ("problem" in decoded) return decoded.problem;
+  if (decoded.tenants !== undefined) return describeTenants(decoded.tenants);
   const arms = table(["arm", "model", "rewards", "weight", "mean reward"], 2);
   for (const [arm, { model, count }] of decoded.arms) {
     const { [`rewards.${arm}`]: rewards, [`mean_reward.${arm}`]: mean } = policy.metrics;
     arms.push([arm, model, short(rewards), short(count), short(mean)]);
   }
   return arms.toString();
+}
+
+function describeTenants(tenants: NonNullable<RouterPolicy["tenants"]>): string {
+  const arms = table(["tenant", "arm", "model", "weight"], 3);
+  for (const [tenant, own] of tenants)
+    for (const [arm, { model, count }] of own.arms) arms.push([tenant, arm, model, short(count)]);
+  return `tenants       ${tenants.size}, each by its own rewards; others by the prior\n${arms.toString()}`;
 }
 
 function describeThreshold(policy: Policy): string {

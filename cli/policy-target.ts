@@ -21,8 +21,8 @@ export interface Named {
 export const targetHelp =
   "router (the newest), router@VERSION (0: the prior), shadow/N, a FILE.json (precedent policy show --json), an arm, or logged";
 
-/** A file of more is no router policy: 64 arms take less. */
-const mostBytes = 4 * 1_048_576;
+/** A file of more is no router policy: a record of one takes less. */
+const mostBytes = 16 * 1_048_576;
 
 /**
  * @param arms names of the configured arms; another is taken where it is written arm:NAME

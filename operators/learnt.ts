@@ -3,10 +3,12 @@
 import type { Posterior } from "../algorithms/bandit.ts";
 import type { Moved } from "../algorithms/byte-budget.ts";
 import type { BudgetBody } from "../policies/budget.ts";
-import type { ArmPosterior } from "../policies/router.ts";
+import type { ArmPosterior, Beliefs } from "../policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
 export interface ArmStatistics {
+  /** Absent: of all tenants. */
+  tenant?: string;
   arm: string;
   model: string;
   /** Sum of w x xT, packed lower triangle. */
@@ -28,6 +30,8 @@ export interface ArmStatistics {
 
 /** What somebody said of two answers to one request, by arms. */
 export interface Pair {
+  /** Absent where all tenants' comparisons count for all. */
+  tenant?: string;
   /** The arm that was chosen, and the other one. */
   first: string;
   firstModel: string;
@@ -49,6 +53,8 @@ export interface Solved {
   arms: ReadonlyMap<string, ArmPosterior>;
   /** Of arms that nobody has rewarded yet, from what the others have in common; absent: nothing. */
   prior?: Posterior;
+  /** Where each tenant's rewards count for that tenant alone: `arms` is empty then. */
+  tenants?: ReadonlyMap<string, Beliefs>;
   /** Rewarded decisions and comparisons behind it. */
   rewards: number;
   /** Milliseconds since the epoch; null when nothing is known. */

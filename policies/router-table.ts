@@ -1,7 +1,7 @@
 // The router policy in force.
 import type { Policy } from "../schemas/types.ts";
 import { createNewest } from "./newest.ts";
-import { decodeRouterPolicy, priorPolicy, ROUTER, type RouterPolicy } from "./router.ts";
+import { decodeRouterPolicy, priorPolicy, ROUTER, withoutShared, type RouterPolicy } from "./router.ts";
 
 export interface PolicyState {
   policy: RouterPolicy;
@@ -20,8 +20,13 @@ export interface PolicyTable {
   current(): PolicyState;
 }
 
-export function createPolicyTable(): PolicyTable {
-  const newest = createNewest(decodeRouterPolicy, priorPolicy);
+/** @param statistics as `routing.statistics` says */
+export function createPolicyTable(statistics: "shared" | "tenant" = "shared"): PolicyTable {
+  const usable = (policy: RouterPolicy): RouterPolicy => (statistics === "tenant" ? withoutShared(policy) : policy);
+  const newest = createNewest((record) => {
+    const decoded = decodeRouterPolicy(record);
+    return "problem" in decoded ? decoded : usable(decoded);
+  }, usable(priorPolicy));
   return {
     apply(record) {
       if (record.name === ROUTER) newest.apply(record);

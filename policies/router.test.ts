@@ -4,7 +4,15 @@ import { constantPrior, emptyStatistics, observe, solvePosterior } from "../algo
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import type { Policy } from "../schemas/types.ts";
 import { createPolicyTable } from "./router-table.ts";
-import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, type ArmPosterior } from "./router.ts";
+import {
+  allArms,
+  beliefsOf,
+  decodeRouterPolicy,
+  encodeRouterBody,
+  ROUTER,
+  ROUTER_KIND,
+  type ArmPosterior,
+} from "./router.ts";
 
 function learnt(reward: number, seed = 1): ArmPosterior {
   const statistics = emptyStatistics(FEATURE_COUNT);
@@ -23,7 +31,7 @@ function record(version: number, change: Partial<Policy> = {}): Policy {
     tenant: "default",
     version,
     kind: ROUTER_KIND,
-    body: encodeRouterBody(new Map([["small", learnt(0.7)]])),
+    body: encodeRouterBody({ arms: new Map([["small", learnt(0.7)]]) }),
     reference: null,
     hash: null,
     featureVersion: FEATURE_VERSION,
@@ -40,7 +48,7 @@ describe("router policy", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(1_000), (reward, seed) => {
         const arm = learnt(reward, seed);
-        const decoded = decodeRouterPolicy(record(3, { body: encodeRouterBody(new Map([["a", arm]])) }));
+        const decoded = decodeRouterPolicy(record(3, { body: encodeRouterBody({ arms: new Map([["a", arm]]) }) }));
         if ("problem" in decoded) throw new Error(decoded.problem);
         const back = decoded.arms.get("a")!;
         expect(back.mean).toEqual(Array.from(arm.mean));
@@ -72,21 +80,57 @@ describe("router policy", () => {
 
   it("carries what is believed of arms that are not in it", () => {
     const prior = learnt(0.4, 7);
-    const decoded = decodeRouterPolicy(record(1, { body: encodeRouterBody(new Map([["a", learnt(1)]]), prior) }));
+    const decoded = decodeRouterPolicy(
+      record(1, { body: encodeRouterBody({ arms: new Map([["a", learnt(1)]]), prior }) }),
+    );
     if ("problem" in decoded) throw new Error(decoded.problem);
     expect(decoded.prior).toEqual({ mean: Array.from(prior.mean), factor: Array.from(prior.factor) });
     const without = decodeRouterPolicy(record(1));
     expect("prior" in without).toBe(false);
-    expect(() => encodeRouterBody(new Map(), { mean: [Number.NaN], factor: [] })).toThrow("is not finite");
+    expect(() => encodeRouterBody({ arms: new Map(), prior: { mean: [Number.NaN], factor: [] } })).toThrow(
+      "is not finite",
+    );
+  });
+
+  it("may have what is believed for each tenant: one that is not in it has nothing of the others", () => {
+    const prior = learnt(0.4, 7);
+    const tenants = new Map([
+      ["one", { arms: new Map([["a", learnt(1)]]), prior }],
+      ["two", { arms: new Map([["a", learnt(0.1, 3)]]) }],
+    ]);
+    const decoded = decodeRouterPolicy(record(4, { body: encodeRouterBody({ arms: new Map(), tenants }) }));
+    if ("problem" in decoded) throw new Error(decoded.problem);
+    for (const [tenant, { arms }] of tenants) {
+      const own = beliefsOf(decoded, tenant).arms.get("a")!;
+      expect(own).toMatchObject({ mean: Array.from(arms.get("a")!.mean), factor: Array.from(arms.get("a")!.factor) });
+    }
+    expect(beliefsOf(decoded, "one").prior?.mean).toEqual(Array.from(prior.mean));
+    expect(beliefsOf(decoded, "two").prior).toBeUndefined();
+    expect(beliefsOf(decoded, "three")).toEqual({ arms: new Map() });
+    expect([...allArms(decoded).values()]).toHaveLength(2);
+    const broken = new Map([["one", { arms: new Map([["a", { ...learnt(1), mean: [Number.NaN] }]]) }]]);
+    expect(() => encodeRouterBody({ arms: new Map(), tenants: broken })).toThrow("is not finite");
   });
 
   it("is never published with NaN in it", () => {
     const broken = { ...learnt(1), mean: [Number.NaN] };
-    expect(() => encodeRouterBody(new Map([["a", broken]]))).toThrow("posterior of a is not finite");
+    expect(() => encodeRouterBody({ arms: new Map([["a", broken]]) })).toThrow("posterior of a is not finite");
   });
 });
 
 describe("policy table", () => {
+  it("where tenants share nothing, one that was learnt from all of them is as good as none", () => {
+    const table = createPolicyTable("tenant");
+    table.apply(record(3));
+    expect(table.current()).toMatchObject({ policy: { version: 0, arms: new Map() }, problem: null });
+    expect(beliefsOf(table.current().policy, "one").arms.size).toBe(0);
+    const tenants = new Map([["one", { arms: new Map([["small", learnt(1)]]) }]]);
+    table.apply(record(4, { body: encodeRouterBody({ arms: new Map(), tenants }) }));
+    expect(table.current().policy.version).toBe(4);
+    expect(beliefsOf(table.current().policy, "one").arms.size).toBe(1);
+    expect(beliefsOf(table.current().policy, "two").arms.size).toBe(0);
+  });
+
   it("holds the newest that can be used, and the reason why a newer one is not", () => {
     const table = createPolicyTable();
     expect(table.current()).toMatchObject({ policy: { version: 0 }, problem: null });

@@ -22,15 +22,24 @@ export interface ArmPosterior extends Posterior {
   count: number;
 }
 
-export interface RouterPolicy {
+/** What is believed of the arms. */
+export interface Beliefs {
+  arms: ReadonlyMap<string, ArmPosterior>;
+  /** Of arms that are not in it; absent: what the configuration says. */
+  prior?: Posterior;
+}
+
+export interface RouterPolicy extends Beliefs {
   /** 0: nothing learnt yet, every arm has the prior. */
   version: number;
   featureVersion: number;
   /** Newest reward in it, milliseconds since the epoch. */
   trainedThrough: number | null;
-  arms: ReadonlyMap<string, ArmPosterior>;
-  /** Of arms that are not in it; absent: what the configuration says. */
-  prior?: Posterior;
+  /**
+   * Where every tenant's rewards count for that tenant alone (`routing.statistics: tenant`); `arms`
+   * is empty then.
+   */
+  tenants?: ReadonlyMap<string, Beliefs>;
 }
 
 export const priorPolicy: RouterPolicy = {
@@ -40,9 +49,24 @@ export const priorPolicy: RouterPolicy = {
   arms: new Map(),
 };
 
+const nothing: Beliefs = { arms: new Map() };
+
+/**
+ * What is believed for a tenant's requests. One that is not in a policy by tenant has the prior:
+ * nothing of what others' rewards say.
+ */
+export const beliefsOf = (policy: RouterPolicy, tenant: string): Beliefs =>
+  policy.tenants === undefined ? policy : (policy.tenants.get(tenant) ?? nothing);
+
+/**
+ * The policy as it may be used where tenants share no statistics: one that was learnt from all of
+ * them is as good as none.
+ */
+export const withoutShared = (policy: RouterPolicy): RouterPolicy =>
+  policy.tenants === undefined ? { ...priorPolicy, featureVersion: policy.featureVersion, tenants: new Map() } : policy;
+
 const numbers = (length: number) => z.array(z.number()).length(length);
-const bodySchema = z.strictObject({
-  dimension: z.literal(FEATURE_COUNT),
+const beliefs = {
   arms: z.record(
     z.string(),
     z.strictObject({
@@ -53,10 +77,24 @@ const bodySchema = z.strictObject({
     }),
   ),
   prior: z.strictObject({ mean: numbers(FEATURE_COUNT), factor: numbers(packedLength(FEATURE_COUNT)) }).optional(),
+};
+const beliefsSchema = z.strictObject(beliefs);
+const bodySchema = z.strictObject({
+  dimension: z.literal(FEATURE_COUNT),
+  ...beliefs,
+  tenants: z.record(z.string(), beliefsSchema).optional(),
 });
 
 /** JSON of the posteriors; numbers survive exactly. Throws RangeError when one is not finite. */
-export function encodeRouterBody(arms: ReadonlyMap<string, ArmPosterior>, prior?: Posterior): string {
+export function encodeRouterBody({ arms, prior, tenants }: Pick<RouterPolicy, "arms" | "prior" | "tenants">): string {
+  return JSON.stringify({
+    dimension: FEATURE_COUNT,
+    ...bodyOf({ arms, ...(prior && { prior }) }),
+    tenants: tenants && Object.fromEntries([...tenants].map(([tenant, own]) => [tenant, bodyOf(own)])),
+  });
+}
+
+function bodyOf({ arms, prior }: Beliefs): z.infer<typeof beliefsSchema> {
   const entries = [...arms].map(([arm, { model, count, mean, factor }]) => {
     const body = { model, count, mean: Array.from(mean), factor: Array.from(factor) };
     if (![...body.mean, ...body.factor, count].every(Number.isFinite))
@@ -66,7 +104,7 @@ export function encodeRouterBody(arms: ReadonlyMap<string, ArmPosterior>, prior?
   const unknown = prior && { mean: Array.from(prior.mean), factor: Array.from(prior.factor) };
   if (unknown && ![...unknown.mean, ...unknown.factor].every(Number.isFinite))
     throw new RangeError("the prior of arms without rewards is not finite");
-  return JSON.stringify({ dimension: FEATURE_COUNT, arms: Object.fromEntries(entries), prior: unknown });
+  return { arms: Object.fromEntries(entries), ...(unknown && { prior: unknown }) };
 }
 
 /** The policy of a record, or why this process can't use it. */
@@ -74,14 +112,33 @@ export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem
   const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
   const decoded = decodePolicyBody(record, bodySchema, expected);
   if ("problem" in decoded) return decoded;
+  const { tenants, ...shared } = decoded.body;
   return {
     version: record.version,
     featureVersion: record.featureVersion,
     trainedThrough: record.trainedThrough,
-    arms: new Map(Object.entries(decoded.body.arms)),
-    ...(decoded.body.prior === undefined ? {} : { prior: decoded.body.prior }),
+    ...beliefsIn(shared),
+    ...(tenants && { tenants: new Map(Object.entries(tenants).map(([tenant, own]) => [tenant, beliefsIn(own)])) }),
   };
 }
+
+const beliefsIn = ({ arms, prior }: z.infer<typeof beliefsSchema>): Beliefs => ({
+  arms: new Map(Object.entries(arms)),
+  ...(prior === undefined ? {} : { prior }),
+});
+
+/** Every posterior there is, of all tenants; by names that differ where tenant or arm do. */
+export const allArms = ({
+  arms,
+  tenants,
+}: Pick<RouterPolicy, "arms" | "tenants">): ReadonlyMap<string, ArmPosterior> =>
+  tenants === undefined
+    ? arms
+    : new Map(
+        [...tenants].flatMap(([tenant, own]) =>
+          [...own.arms].map(([arm, posterior]) => [JSON.stringify([tenant, arm]), posterior] as const),
+        ),
+      );
 
 /** Whether two posteriors are the same but for rounding: sums come in another order every time. */
 export function sameArms(one: ReadonlyMap<string, ArmPosterior>, other: ReadonlyMap<string, ArmPosterior>): boolean {

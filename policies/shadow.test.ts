@@ -6,7 +6,7 @@ import { encodeRouterBody, ROUTER, ROUTER_KIND } from "./router.ts";
 import { FEATURE_VERSION } from "../algorithms/features.ts";
 import { createShadowTable, endShadow, holdInShadow } from "./shadow.ts";
 
-const body = encodeRouterBody(new Map());
+const body = encodeRouterBody({ arms: new Map() });
 const record = (name: string, version: number, more: Partial<Policy> = {}): Policy =>
   policyRecord({ name, version, kind: ROUTER_KIND, body, featureVersion: FEATURE_VERSION, createdAt: 7, ...more });
 

@@ -265,7 +265,7 @@ describe("precedent policy evaluate", () => {
 describe("precedent policy compare and promote", () => {
   let learnt: Policy["body"] = "";
   beforeAll(async () => {
-    learnt = encodeRouterBody(solve(await aggregate.statistics(168), solving).arms);
+    learnt = encodeRouterBody(solve(await aggregate.statistics(168), solving));
     await writeFile(join(folder, "learnt.json"), learnt);
   });
 
@@ -275,8 +275,8 @@ describe("precedent policy compare and promote", () => {
     if ("problem" in decoded) throw new Error(decoded.problem);
     const shareOf =
       (policy: typeof decoded) =>
-      ({ arms: scores }: Decision) =>
-        targetProbabilities({ kind: "router", name: "", policy }, scores, { prior })!;
+      ({ arms: scores, tenant }: Decision) =>
+        targetProbabilities({ kind: "router", name: "", policy }, scores, { prior }, tenant)!;
     const expected = truth(shareOf(decoded)) - truth(shareOf(priorPolicy));
     expect(expected).toBeGreaterThan(0.05);
     for (const name of ["snips", "dr"]) {

@@ -50,12 +50,12 @@ beforeAll(async () => {
       ...solvePosterior(statistics, constantPrior(FEATURE_COUNT, 0.5, 0.25, 0.1)),
     };
   };
-  const body = encodeRouterBody(
-    new Map([
+  const body = encodeRouterBody({
+    arms: new Map([
       ["small", arm(0)],
       ["large", arm(1)],
     ]),
-  );
+  });
   await writeFile(join(folder, "proposal.json"), body);
 });
 afterAll(async () => {

@@ -63,7 +63,7 @@ async function bodyOf(aggregate: Aggregate): Promise<string> {
   const prior = { priorMean: 0.5, priorVariance: 0.25, noiseVariance: 0.1, variances: "estimated" as const };
   const { hierarchy } = routerPrior(prior);
   const solved = solve(await aggregate.statistics(24), { dimension, ...prior, ...(hierarchy && { hierarchy }) });
-  return encodeRouterBody(solved.arms, solved.prior);
+  return encodeRouterBody(solved);
 }
 
 /** All numbers within 1e-9 of each other, everything else equal. */

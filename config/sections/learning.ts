@@ -30,6 +30,16 @@ export const routing = z.strictObject({
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**
+   * shared: all tenants' rewards and comparisons count for all of them; tenant: each tenant's for
+   * that tenant alone, and one without rewards has the prior (docs/learning.md).
+   */
+  statistics: z.enum(["shared", "tenant"]).default("shared"),
+  /**
+   * With statistics by tenant: so many tenants have some, those with the most rewards of late; the
+   * others have the prior.
+   */
+  mostTenants: z.number().int().min(1).max(200).default(50),
+  /**
    * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
    * arm (routing.md).
    */

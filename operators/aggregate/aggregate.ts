@@ -8,16 +8,14 @@ import type { ArmStatistics, Pair } from "../learnt.ts";
 import { readPairs, selectNewPairs } from "./pairs.ts";
 import { createExcess, type FeedbackLimits } from "./excess.ts";
 import {
-  insertArmHours,
   insertRewards,
   rewardedBefore,
-  selectDirty,
   selectRanges,
-  selectStatistics,
   selectTakenBack,
   withFeedback,
   type Table,
 } from "./statements.ts";
+import { sumsOf } from "./sums.ts";
 import { selectNamed, selectWithdrawnHours, withdrawnBetween } from "./withdrawals.ts";
 
 export interface AggregateDependencies {
@@ -26,6 +24,8 @@ export interface AggregateDependencies {
   topics: { feedback: string; decisions: string; responses?: string; withdrawals?: string };
   /** Of feedback that counts; absent: all of it does. */
   limits?: FeedbackLimits;
+  /** Each tenant alone, of so many tenants at most; absent: all together. */
+  byTenant?: { mostTenants: number } | undefined;
   featureVersion: number;
   /** Length of a context of that version; decisions with another are left out. */
   dimension: number;
@@ -36,7 +36,7 @@ export interface AggregateDependencies {
 export interface Progress {
   /** Rows of feedback, withdrawals, decisions and responses that were new. */
   rows: number;
-  /** Buckets of arm_hours that were recomputed. */
+  /** Buckets of the sums that were recomputed. */
   buckets: number;
   /** Something about comparisons may be new; absent: nothing. */
   pairs?: true;
@@ -61,6 +61,7 @@ interface Range {
   end: number;
 }
 interface Bucket {
+  tenant: string;
   arm: string;
   model: string;
   /** Seconds since the epoch. */
@@ -75,12 +76,15 @@ export function createAggregate({
   clickhouse,
   topics,
   limits,
+  byTenant,
   featureVersion,
   dimension,
   maxRows = 200_000,
 }: AggregateDependencies): Aggregate {
-  // Another layout of the context starts over: what the one before skipped is new to it.
-  const reader = `router@${featureVersion}`;
+  // Another layout of the context starts over: what the one before skipped is new to it. So do sums
+  // by tenant.
+  const reader = `router@${featureVersion}${byTenant === undefined ? "" : "/tenant"}`;
+  const sums = sumsOf(byTenant !== undefined);
 
   // Rows of a table whose topic is not named are looked at only with their decision or feedback.
   const tables = (["feedback", "decisions", "responses", "withdrawals"] as const).filter(
@@ -109,11 +113,12 @@ export function createAggregate({
 
   const recompute = (buckets: readonly Bucket[]): Promise<void> => {
     const hours = buckets.map(({ hour }) => hour);
-    return clickhouse.command(insertArmHours, {
+    return clickhouse.command(sums.insert, {
       featureVersion,
       dimension,
       arms: buckets.map(({ arm }) => arm),
       models: buckets.map(({ model }) => model),
+      tenants: buckets.map(({ tenant }) => tenant),
       hours,
       firstHour: Math.min(...hours),
       lastHour: Math.max(...hours),
@@ -150,7 +155,7 @@ export function createAggregate({
       ): Promise<void> => {
         const touched = [changed, others].filter((one) => one !== null).join(" UNION DISTINCT ");
         if (changed !== null) await clickhouse.command(insertRewards(changed), { ...parameters, ...more });
-        const dirty = await clickhouse.query<Bucket>(selectDirty(touched), { ...parameters, ...more });
+        const dirty = await clickhouse.query<Bucket>(sums.selectDirty(touched), { ...parameters, ...more });
         for (const span of spans(dirty)) await recompute(span);
         buckets += dirty.length;
       };
@@ -184,11 +189,14 @@ export function createAggregate({
       };
     },
 
-    pairs: () => readPairs(clickhouse, { featureVersion, dimension }),
+    pairs: () => readPairs(clickhouse, { featureVersion, dimension }, byTenant),
 
     async statistics(halfLifeHours) {
-      const rows = await clickhouse.query<StatisticsRow>(selectStatistics, { featureVersion, halfLifeHours });
+      const rows = await clickhouse.query<StatisticsRow>(sums.selectStatistics, {
+        ...{ featureVersion, halfLifeHours, ...byTenant },
+      });
       return rows.map((row) => ({
+        ...(row.tenant === undefined ? {} : { tenant: row.tenant }),
         arm: row.arm,
         model: row.model,
         a: row.sum_a,
@@ -214,6 +222,7 @@ export async function rewardsTakenBack(clickhouse: Pick<ClickHouse, "query">, si
 }
 
 interface StatisticsRow {
+  tenant?: string;
   arm: string;
   model: string;
   sum_a: number[];

@@ -24,7 +24,7 @@ SETTINGS distributed_product_mode = 'local'`;
  * Newest of each source, kind and other arm on a request, between arms that the decision had both.
  * outcome: 1 where the chosen arm's answer is the better one; of seven points within 0.3 is a tie.
  */
-const selectPairs = `
+const selectPairs = (byTenant?: { mostTenants: number }): string => `
 WITH
   said AS (
     WITH ${withWithdrawals}
@@ -40,7 +40,7 @@ WITH
     GROUP BY request_id, tenant, source, kind, other
   )
 SELECT
-  decision.chosen AS first, decision.models[indexOf(decision.names, decision.chosen)] AS firstModel,
+  ${byTenant === undefined ? "" : "said.tenant AS tenant,"} decision.chosen AS first, decision.models[indexOf(decision.names, decision.chosen)] AS firstModel,
   decision.contexts[indexOf(decision.names, decision.chosen)] AS firstContext,
   said.other AS second, decision.models[indexOf(decision.names, said.other)] AS secondModel,
   decision.contexts[indexOf(decision.names, said.other)] AS secondContext,
@@ -62,11 +62,16 @@ WHERE second != first AND has(decision.names, second)
   AND length(firstContext) = {dimension:UInt32} AND length(secondContext) = {dimension:UInt32}
   AND arrayAll(value -> isFinite(value), firstContext) AND arrayAll(value -> isFinite(value), secondContext)
 ORDER BY at DESC, said.request_id, said.tenant, said.source, said.kind, second
+${byTenant === undefined ? "" : `LIMIT ${Math.floor(mostPairs / byTenant.mostTenants)} BY said.tenant`}
 LIMIT ${mostPairs}
 SETTINGS distributed_product_mode = 'local'`;
 
-/** Newest first. Rejects as the port does. */
+/**
+ * Newest first; by tenant: an equal number of each, so that none displaces another's. Rejects as
+ * the port does.
+ */
 export const readPairs = (
   clickhouse: Pick<ClickHouse, "query">,
   layout: { featureVersion: number; dimension: number },
-): Promise<Pair[]> => clickhouse.query<Pair>(selectPairs, layout);
+  byTenant?: { mostTenants: number },
+): Promise<Pair[]> => clickhouse.query<Pair>(selectPairs(byTenant), layout);

@@ -93,12 +93,6 @@ SETTINGS distributed_product_mode = 'local'`;
  */
 export const answeredByAnother = "SELECT request_id, tenant FROM responses WHERE notEmpty(failed_arms)";
 
-/** x of the chosen arm, and which bucket a decision falls into. */
-const chosen = `
-  arms.model[indexOf(arms.arm, arm)] AS chosen_model,
-  arms.context[indexOf(arms.arm, arm)] AS x,
-  toUnixTimestamp(toStartOfHour(created_at)) AS hour`;
-
 /**
  * New decisions on which there is a reward already, and rewarded ones that turn out to be answered
  * by another arm: a feedback that comes before its decision waits in rewards and is found here.
@@ -109,91 +103,6 @@ export const rewardedBefore = `
   UNION DISTINCT
   SELECT request_id, tenant FROM rewards
   WHERE (request_id, tenant) IN (${answeredByAnother} AND ${inRange("responses")})`;
-
-/** Buckets of decisions whose reward may have changed: those on the requests of `touched`. */
-export const selectDirty = (touched: string): string => `
-WITH touched AS (${touched})
-SELECT DISTINCT chosen_arm AS arm, chosen_model AS model, hour FROM (
-  SELECT arm AS chosen_arm, ${chosen} FROM decisions FINAL
-  WHERE feature_version = {featureVersion:UInt32} AND (request_id, tenant) IN (touched)
-)
-ORDER BY hour, arm, model
-SETTINGS distributed_product_mode = 'local'`;
-
-/**
- * arm_hours of the buckets zipped from three parameters, all of whose hours lie in
- * [firstHour, lastHour]. A bucket in which nothing is left becomes a row of zeros, which takes the
- * place of what was there. Decisions without a usable context are left out.
- */
-export const insertArmHours = `
-INSERT INTO arm_hours (arm, model, hour, feature_version, a, b, weight, reward_sum, reward_squares, rewards, newest_at, version)
-WITH
-  buckets AS (
-    SELECT bucket.1 AS arm, bucket.2 AS model, bucket.3 AS hour FROM (
-      SELECT arrayJoin(arrayZip({arms:Array(String)}, {models:Array(String)}, {hours:Array(UInt32)})) AS bucket
-    )
-  ),
-  decided AS (
-    SELECT request_id, tenant, arm AS chosen_arm, ${chosen} FROM decisions FINAL
-    WHERE feature_version = {featureVersion:UInt32}
-      AND created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
-      AND length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x)
-      -- A response comes within a day, the longest deadline there is.
-      AND (request_id, tenant) NOT IN (
-        ${answeredByAnother}
-          AND created_at >= toDateTime({firstHour:UInt32}, 'UTC') - INTERVAL 1 HOUR
-          AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 26 HOUR)
-  ),
-  rewarded AS (
-    SELECT request_id, tenant, reward, weight, newest_at FROM rewards FINAL
-    WHERE weight > 0 AND (request_id, tenant) IN (
-      SELECT request_id, tenant FROM decisions
-      WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
-    )
-  ),
-  sums AS (
-    SELECT
-      chosen_arm AS arm, chosen_model AS model, hour,
-      sumForEach(arrayFlatten(arrayMap(
-        (value, row) -> arrayMap(other -> weight * value * other, arraySlice(x, 1, row)), x, arrayEnumerate(x)))) AS a,
-      sumForEach(arrayMap(value -> weight * reward * value, x)) AS b,
-      sum(weight) AS total_weight,
-      sum(weight * reward) AS reward_sum,
-      sum(weight * reward * reward) AS reward_squares,
-      count() AS rewards,
-      max(newest_at) AS newest
-    FROM decided INNER JOIN rewarded USING (request_id, tenant)
-    WHERE (chosen_arm, chosen_model, hour) IN (SELECT arm, model, hour FROM buckets)
-    GROUP BY chosen_arm, chosen_model, hour
-  )
-SELECT
-  buckets.arm, buckets.model, toDateTime(buckets.hour, 'UTC'), {featureVersion:UInt32},
-  sums.a, sums.b, sums.total_weight, sums.reward_sum, sums.reward_squares, sums.rewards, sums.newest,
-  ${nextVersion("arm_hours")}
-FROM buckets LEFT JOIN sums USING (arm, model, hour)
-SETTINGS distributed_product_mode = 'local'`;
-
-/**
- * Everything that is known of each arm and model, hours weighted by 2^(-age / half-life); age
- * counts back from the newest hour with a reward.
- */
-export const selectStatistics = `
-WITH
-  kept AS (SELECT * FROM arm_hours FINAL WHERE feature_version = {featureVersion:UInt32} AND rewards > 0),
-  (SELECT max(hour) FROM kept) AS newest_hour
-SELECT
-  arm, model,
-  sumForEach(arrayMap(value -> decay * value, a)) AS sum_a,
-  sumForEach(arrayMap(value -> decay * value, b)) AS sum_b,
-  sum(decay * weight) AS sum_weight,
-  sum(decay * reward_sum) AS sum_reward,
-  sum(decay * reward_squares) AS sum_squares,
-  sum(rewards) AS count,
-  toUnixTimestamp(max(hour)) AS last_hour,
-  toUnixTimestamp64Milli(max(newest_at)) AS newest
-FROM (SELECT *, exp2(-dateDiff('hour', hour, newest_hour) / {halfLifeHours:Float64}) AS decay FROM kept)
-GROUP BY arm, model
-ORDER BY arm, model`;
 
 /** Rewards that were recomputed to nothing since then, in microseconds. */
 export const selectTakenBack = `

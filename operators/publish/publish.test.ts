@@ -49,6 +49,32 @@ function createTopic() {
 }
 
 describe("publish", () => {
+  it("by tenant: tells at once of another tenant or kind, not of hardly anything new", async () => {
+    const { open, versions } = createTopic();
+    const { publish } = open();
+    const byTenant = (values: Record<string, number>): Solved => ({
+      ...solved(0.5),
+      arms: new Map(),
+      tenants: new Map(Object.entries(values).map(([tenant, value]) => [tenant, { arms: solved(value).arms }])),
+    });
+    expect(await publish(solved(0.1))).toMatchObject({ outcome: "published" });
+    expect(await publish(byTenant({ one: 0.1 }))).toMatchObject({ outcome: "published" });
+    expect(await publish(byTenant({ one: 0.1 }))).toEqual({ outcome: "same" });
+    const both = await publish(byTenant({ one: 0.1, two: 0.5 }));
+    if (both.outcome !== "published") throw new Error(both.outcome);
+    expect(decodeRouterPolicy(both.policy)).toMatchObject({
+      tenants: new Map([
+        ["one", {}],
+        ["two", {}],
+      ]),
+    });
+    expect(await publish(byTenant({ one: 0.101, two: 0.5 }))).toEqual({ outcome: "soon" });
+    now += 100;
+    expect(await publish(byTenant({ one: 0.101, two: 0.5 }))).toMatchObject({ outcome: "published" });
+    expect(await publish(solved(0.1))).toMatchObject({ outcome: "published" });
+    expect(versions()).toHaveLength(5);
+  });
+
   it("gives versions in order, and none for what is published already or rests on too little", async () => {
     const { open, versions } = createTopic();
     const { publish } = open();

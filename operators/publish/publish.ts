@@ -5,7 +5,7 @@
 // replaces it until `precedent policy resume`, which publishes the same body once more as a version
 // of its own.
 import type { Policy } from "../../schemas/types.ts";
-import { decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
+import { allArms, decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
 import type { Solved } from "../learnt.ts";
 import type { PolicyLog } from "../../policies/log.ts";
 import { policyRecord } from "../../policies/record.ts";
@@ -56,24 +56,28 @@ export function createPublish(dependencies: PublishDependencies) {
     if (newest.revertOf !== null) return "paused";
     const decoded = decodeRouterPolicy(newest);
     if ("problem" in decoded) return null;
-    if (sameArms(decoded.arms, solved.arms)) return "same";
-    const change = changedShare(decoded.arms, solved.arms);
+    const [before, now] = [allArms(decoded), allArms(solved)];
+    // Tenants who share nothing from now on, or everything, need a version that says so.
+    if ((decoded.tenants === undefined) !== (solved.tenants === undefined)) return null;
+    if (sameArms(before, now)) return "same";
+    const change = changedShare(before, now);
     return change < notable && clock() - newest.createdAt < settleMs ? "soon" : null;
   };
 
   /** Whether the newest version knows something, and rests on what was withdrawn. */
   const isHollow = async (newest: Policy | null): Promise<boolean> => {
     const decoded = newest === null ? null : decodeRouterPolicy(newest);
-    if (newest === null || decoded === null || "problem" in decoded || decoded.arms.size === 0) return false;
+    if (newest === null || decoded === null || "problem" in decoded || allArms(decoded).size === 0) return false;
     return takenBack(newest.createdAt);
   };
 
   return async function publish(known: Solved): Promise<Published> {
-    const few = known.rewards < minimumRewards || known.arms.size === 0;
+    const few = known.rewards < minimumRewards || allArms(known).size === 0;
     if (few && !(await isHollow(policies.newest()))) return { outcome: "few" };
     // As before anything was learnt.
-    const { rewards, metrics, problems } = known;
-    const solved: Solved = few ? { arms: new Map(), rewards, metrics, problems, trainedThrough: null } : known;
+    const { rewards, metrics, problems, tenants } = known;
+    const empty: Solved = { arms: new Map(), rewards, metrics, problems, trainedThrough: null };
+    const solved: Solved = few ? { ...empty, ...(tenants && { tenants: new Map() }) } : known;
     let decided: Kept | null = judge(policies.newest(), solved);
     if (decided !== null) return { outcome: decided };
     const policy = await policies.append((version) => {
@@ -84,7 +88,7 @@ export function createPublish(dependencies: PublishDependencies) {
         name: ROUTER,
         version,
         kind: ROUTER_KIND,
-        body: encodeRouterBody(solved.arms, solved.prior),
+        body: encodeRouterBody(solved),
         featureVersion,
         trainedThrough: solved.trainedThrough,
         metrics: solved.metrics,

@@ -224,6 +224,22 @@ describe("route", () => {
     expect(probed).toEqual(["large"]);
   });
 
+  it("uses what is believed for the request's tenant; without any, the prior", async () => {
+    const own = (small: number, large: number) => ({ arms: policyOf({ small, large }).policy.arms });
+    const tenants = new Map([
+      ["acme", own(0.9, 0.1)],
+      ["other", own(0.1, 0.9)],
+    ]);
+    const policy = () => ({ policy: { ...priorPolicy, version: 4, tenants }, problem: null });
+    const meansOf = async (tenant: string) =>
+      (await decide({ policy }, {}, { tenant })).arms.map(({ mean }) => Math.round(mean * 10) / 10);
+    expect(await meansOf("acme")).toEqual([0.9, 0.1]);
+    expect(await meansOf("other")).toEqual([0.1, 0.9]);
+    const unknown = await decide({ policy }, {}, { tenant: "new" });
+    const prior = await decide({}, {}, { tenant: "new" });
+    expect(unknown.arms).toEqual(prior.arms);
+  });
+
   it("falls back to the default arm, surely and visibly, when the policy can't be used", async () => {
     const broken = policyOf({ small: 0.5, large: 0.5 });
     broken.policy.arms.get("large")!.mean = new Float64Array(FEATURE_COUNT).fill(Number.NaN);

@@ -14,6 +14,7 @@ import type { Embedded, Routed, Selected } from "../flow.ts";
 import { serves } from "../serves.ts";
 import { computing, costAtMost, type RouteArm } from "./arms.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
+import { beliefsOf } from "../../policies/router.ts";
 import type { PolicyState } from "../../policies/router-table.ts";
 import type { Shadow } from "../../policies/shadow.ts";
 import { bypass } from "./bypass.ts";
@@ -135,7 +136,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const weights = { ...biases, costWeight, ...exploring };
       score = (among) => {
         try {
-          return scoreArms(among, routerPolicy, prior, weights, random);
+          return scoreArms(among, beliefsOf(routerPolicy, request.tenant), prior, weights, random);
         } catch (error) {
           if (!(error instanceof RangeError)) throw error;
           return null;

@@ -13,7 +13,7 @@ import { winProbabilities } from "../../algorithms/propensity.ts";
 import type { Random } from "../../algorithms/random.ts";
 import type { ArmScore, ExampleTrial, ShownExample } from "../../schemas/types.ts";
 import type { RouteArm } from "./arms.ts";
-import type { RouterPolicy } from "../../policies/router.ts";
+import type { Beliefs } from "../../policies/router.ts";
 
 /** An arm that may answer, with its context x and what it would be shown. */
 export interface Contender {
@@ -52,7 +52,7 @@ export interface Biases extends Exploring {
  * the configured one. An arm that changed its model is a new one.
  */
 export function believed(
-  policy: Pick<RouterPolicy, "arms" | "prior">,
+  policy: Beliefs,
   prior: Posterior,
   { name, model }: Pick<RouteArm, "name" | "model">,
 ): Posterior {
@@ -75,7 +75,7 @@ export const choiceProbabilities = (
 /** Throws RangeError when the policy leads to anything not finite. */
 export function scoreArms(
   contenders: readonly Contender[],
-  policy: RouterPolicy,
+  policy: Beliefs,
   prior: Posterior,
   { costWeight, load, loadBias, saturationBias, indifference = 0, explorationFloor = 0 }: Biases,
   random: Random,

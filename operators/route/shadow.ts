@@ -7,6 +7,7 @@ import { requestKey } from "../../algorithms/identity.ts";
 import { drawIndex, splitmix64 } from "../../algorithms/random.ts";
 import type { ArmScore, ShadowChoice } from "../../schemas/types.ts";
 import type { Shadow } from "../../policies/shadow.ts";
+import { beliefsOf } from "../../policies/router.ts";
 import { believed, choiceProbabilities, type Exploring } from "./score.ts";
 
 export interface ShadowedDecision {
@@ -33,8 +34,9 @@ function choiceOf(
   { name, policy }: Shadow,
   { requestId, tenant, scores, prior, exploring }: ShadowedDecision,
 ): ShadowChoice {
+  const beliefs = beliefsOf(policy, tenant);
   const looked = scores.map(({ arm, model, context, bias }) => ({
-    ...predict(believed(policy, prior, { name: arm, model }), context),
+    ...predict(believed(beliefs, prior, { name: arm, model }), context),
     bias,
   }));
   const probabilities = choiceProbabilities(looked, exploring);

@@ -6,6 +6,7 @@ import { estimateVariances, solveHierarchy, type Hierarchy, type Variances } fro
 import type { ArmPosterior } from "../../policies/router.ts";
 import type { ArmStatistics, Pair, Solved } from "../learnt.ts";
 import { addPairs, type PairsAdded } from "./pairs.ts";
+import { createTenantSolver } from "./tenants.ts";
 
 export interface SolveConfig {
   /** Length of the context. */
@@ -21,6 +22,8 @@ export interface SolveConfig {
 }
 
 export interface SolveDependencies {
+  /** Each tenant's rewards for that tenant alone, of so many tenants; absent: all together. */
+  byTenant?: { mostTenants: number } | undefined;
   aggregate: { statistics(halfLifeHours: number): Promise<ArmStatistics[]>; pairs?(): Promise<Pair[]> };
   solving: SolveConfig;
   halfLifeHours: number;
@@ -30,14 +33,19 @@ export interface SolveDependencies {
  * The newest statistics solved; what was solved last while nothing is newer. buckets: of how many
  * sums something is new; pairs: of comparisons, too.
  */
-export function createSolve({ aggregate, solving, halfLifeHours }: SolveDependencies) {
+export function createSolve({ aggregate, solving, halfLifeHours, byTenant }: SolveDependencies) {
   let solved: Solved | undefined;
+  const solveTenants =
+    byTenant && createTenantSolver((own, pairs) => solve(own, solving, { pairs, halfLifeHours }), byTenant);
   return async function solveNewest({ buckets, pairs }: NewThings): Promise<{ solved: Solved }> {
     if (buckets > 0 || pairs === true) solved = undefined;
-    solved ??= solve(await aggregate.statistics(halfLifeHours), solving, {
-      pairs: (await aggregate.pairs?.()) ?? [],
-      halfLifeHours,
-    });
+    if (solved !== undefined) return { solved };
+    const statistics = await aggregate.statistics(halfLifeHours);
+    const compared = (await aggregate.pairs?.()) ?? [];
+    solved =
+      solveTenants === undefined
+        ? solve(statistics, solving, { pairs: compared, halfLifeHours })
+        : await solveTenants(statistics, compared);
     return { solved };
   };
 }

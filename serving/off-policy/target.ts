@@ -4,7 +4,7 @@
 import { predict, type Posterior } from "../../algorithms/bandit.ts";
 import { believed, choiceProbabilities, type Exploring } from "../../operators/route/score.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
-import type { RouterPolicy } from "../../policies/router.ts";
+import { beliefsOf, type RouterPolicy } from "../../policies/router.ts";
 
 export type Target =
   | { kind: "router"; name: string; policy: RouterPolicy }
@@ -34,13 +34,15 @@ export function servingOf(routing: PriorConfig & Exploring): Serving {
 }
 
 /**
- * Probability of each candidate, in their order; null where the target can't be followed: its arm
- * was not allowed. Throws RangeError when a policy leads to anything not finite.
+ * Probability of each candidate of a tenant's request, in their order; null where the target can't
+ * be followed: its arm was not allowed. Throws RangeError when a policy leads to anything not
+ * finite.
  */
 export function targetProbabilities(
   target: Target,
   candidates: readonly Candidate[],
   { prior, ...exploring }: Serving,
+  tenant: string,
 ): readonly number[] | null {
   switch (target.kind) {
     case "logged":
@@ -52,7 +54,7 @@ export function targetProbabilities(
     case "router":
       return choiceProbabilities(
         candidates.map(({ arm, model, context, bias }) => ({
-          ...predict(believed(target.policy, prior, { name: arm, model }), context),
+          ...predict(believed(beliefsOf(target.policy, tenant), prior, { name: arm, model }), context),
           bias,
         })),
         exploring,
