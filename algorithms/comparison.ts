@@ -11,7 +11,7 @@ export interface Comparison {
 }
 
 export interface Compared {
-  /** How much better the first is, [-3, 3]; null where no verdict of one of the orders could be read. */
+  /** How much better the first is, [-3, 3]; null where of one order no verdict could be read. */
   score: number | null;
   /** Positive for the first answer, whichever stood first. */
   verdicts: number[];
