@@ -76,7 +76,7 @@ function createForgetFiles({ config, clickhouse, log }: Session): ForgetFiles {
         );
         if (tables.length === 0) continue;
         const rows = await clickhouse.query(
-          `SELECT 1 FROM ${name}.${table} WHERE ${erasedRequestSql("tenant", request)} IN (SELECT hash FROM erasures) LIMIT 1`,
+          `SELECT 1 FROM ${name}.${table} WHERE ${erasedRequestSql("tenant", request)} GLOBAL IN (SELECT hash FROM erasures) LIMIT 1`,
         );
         if (rows.length > 0) found.push(id);
       }

@@ -155,7 +155,7 @@ export async function isUnrated(
 ): Promise<boolean> {
   const rows = await clickhouse.query(
     `SELECT 1 FROM requests FINAL WHERE request_id = {requestId:String} AND tenant = {tenant:String} AND ${unjudged}
-       AND ${erasedRequestSql("tenant", "request_id")} NOT IN (SELECT hash FROM erasures)
+       AND ${erasedRequestSql("tenant", "request_id")} GLOBAL NOT IN (SELECT hash FROM erasures)
      LIMIT 1 SETTINGS distributed_product_mode = 'local'`,
     { requestId, tenant },
   );

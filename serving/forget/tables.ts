@@ -183,10 +183,12 @@ const LETTERS = `
     AND created_at < fromUnixTimestamp64Milli({before:Int64}, 'UTC')
   ORDER BY source_topic, source_partition, source_offset LIMIT {limit:UInt32}`;
 
-// What an erasure that was broken off has begun with may have lost its responses already.
+// What an erasure that was broken off has begun with may have lost its responses already. On a
+// cluster a request and its responses are on one shard, the hashes of erasures on any.
 const UNDER_WAY = `
   SELECT tenant, request_id AS id FROM requests
   WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
-    AND ${erasedRequestSql("tenant", "request_id")} NOT IN (SELECT hash FROM erasures)
+    AND ${erasedRequestSql("tenant", "request_id")} GLOBAL NOT IN (SELECT hash FROM erasures)
     AND (request_id, tenant) NOT IN (
-      SELECT request_id, tenant FROM responses WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC'))`;
+      SELECT request_id, tenant FROM responses WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC'))
+  SETTINGS distributed_product_mode = 'local'`;
