@@ -2,7 +2,7 @@
 // without the logged probability of being asked.
 import { describe, expect, it } from "vitest";
 import { splitmix64 } from "../random.ts";
-import { estimators, termsOf } from "./estimators.ts";
+import { termsOf, type Estimator } from "./estimators.ts";
 import { feedbackRates, type Asking, type FeedbackCell } from "./feedback-rate.ts";
 import { logOf, type LoggedChoices } from "./log.ts";
 import { decided } from "./log.testing.ts";
@@ -63,7 +63,7 @@ describe("feedback asked for where the arms are even", () => {
   const count = 60_000;
   const made = world(count, 7);
   const rates = ratesOf(made);
-  const valueOf = (estimator: (typeof estimators)[number], arm: number, feedbackWeight: Float64Array) => {
+  const valueOf = (estimator: Estimator, arm: number, feedbackWeight: Float64Array) => {
     // A model that knows nothing but the mean: what the weights say decides.
     const predicted = new Float64Array(made.log.arm.length).fill(0.5);
     const options = { cap: Infinity, costWeight: 0, feedbackWeight, predicted };

@@ -63,7 +63,10 @@ SELECT chosen AS arm, toInt32(least(7, greatest(0, floor(arms.context[place][3] 
 FROM (${judged}) WHERE reason IN ('', 'feedback_missing')
 GROUP BY arm, length, domain, asking ORDER BY decisions DESC, arm, length, domain, asking LIMIT 20000 ${settings}`;
 
-/** Decisions of a page; {unheard:Bool}: those without feedback, too; {never:Bool}: also where nobody could be asked. */
+/**
+ * Decisions of a page; {unheard:Bool}: those without feedback, too; {never:Bool}: also where nobody
+ * could be asked.
+ */
 export const selectPage = `
 SELECT request_id, tenant, domain, decided_at, toUInt32(place - 1) AS chosen, if(reason = '', toNullable(reward), NULL) AS reward,
        arms.arm AS arm, arms.model AS model, arms.cost AS cost, arms.context AS context, arms.bias AS bias,
