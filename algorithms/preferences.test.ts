@@ -52,6 +52,12 @@ describe("preferences", () => {
     expect(addPreferences([...arms, third], [row({})])[2]).toBe(third);
   });
 
+  const same = { firstContext: [1, 0, 0], secondContext: [1, 0, 0] };
+  const nearlyFlat: PreferenceRow[] = [
+    { first: 0, second: 1, ...same, outcome: 0, weight: 1 },
+    { first: 1, second: 0, ...same, outcome: 1, weight: 0.3 },
+    { first: 1, second: 0, ...same, firstContext: [1, 0.991819503016251, 0], outcome: 0, weight: 1 },
+  ];
   it("are the same whichever answer is called the first", () => {
     fc.assert(
       fc.property(rows, (given) => {
@@ -59,7 +65,8 @@ describe("preferences", () => {
         const straight = addPreferences(arms, given);
         addPreferences(arms, given.map(swapped)).forEach((arm, i) => close(arm, straight[i]!, 1e-8));
       }),
-      { numRuns: 60 },
+      // The first is one of which two searches ended 1e-8 apart.
+      { numRuns: 60, examples: [[nearlyFlat]] },
     );
   });
 

@@ -33,6 +33,8 @@ const mostSteps = 50;
 const mostHalvings = 40;
 /** Newton's decrement below which nothing more is gained. */
 const enough = 1e-20;
+/** ... and below which a gain is lost in the density's rounding: there Newton's step is taken. */
+const unseen = 1e-9;
 
 /**
  * The posteriors with the rows added; those of arms that stand in no row are the same objects.
@@ -113,6 +115,11 @@ function maximum(problem: Problem): { step: Float64Array; value: number; hessian
     const decrement = dot(move, gradient);
     if (!Number.isFinite(decrement)) throw new RangeError("the comparisons are not finite");
     if (decrement < enough) break;
+    if (decrement < unseen) {
+      step = step.map((at, k) => at + move[k]!);
+      value = objective(problem, step);
+      continue;
+    }
     // Strictly concave: a move that is short enough always gains.
     let [length, tried, gained] = [1, step, value];
     for (let halving = 0; halving < mostHalvings; halving++, length /= 2) {

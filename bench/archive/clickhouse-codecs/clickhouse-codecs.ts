@@ -19,13 +19,13 @@ export const clickhouseCodecs: Benchmark = {
 };
 
 const tables = ["requests", "decisions", "responses", "example_uses"];
-const codec = /\s+CODEC\((?:[^()]|\([^()]*\))*\)/g;
+const codec = /\bCODEC\((?:[^()]|\([^()]*\))*\)/g;
 /** From the statement that made a table to one that makes it otherwise. */
 const variants: Readonly<Record<string, (columns: string) => string>> = {
   ours: (columns) => columns,
   LZ4: (columns) => columns.replace(codec, ""),
-  "ZSTD(1)": (columns) => columns.replace(codec, " CODEC(ZSTD(1))"),
-  "ZSTD(3)": (columns) => columns.replace(codec, " CODEC(ZSTD(3))"),
+  "ZSTD(1)": (columns) => columns.replace(codec, "CODEC(ZSTD(1))"),
+  "ZSTD(3)": (columns) => columns.replace(codec, "CODEC(ZSTD(3))"),
 };
 
 async function run(context: BenchContext): Promise<Measured> {
