@@ -49,6 +49,22 @@ describe("one budget of bytes", () => {
       }),
     );
   });
+  it("moves towards what is worth more at the margin, by the most that one step can save", () => {
+    fc.assert(
+      fc.property(someMemories, (memories) => {
+        const { from, to, saved } = moveBytes(memories, options);
+        const pairs = memories
+          .filter(({ bytes, floor }) => bytes - floor >= options.step)
+          .flatMap((donor) => memories.filter((taker) => taker !== donor).map((taker) => ({ donor, taker })))
+          .filter(({ donor, taker }) => taker.gain > options.margin * donor.loss);
+        const most = Math.max(0, ...pairs.map(({ donor, taker }) => taker.gain - donor.loss));
+        expect(saved).toBe(most);
+        expect(from === null).toBe(most === 0);
+        const byName = new Map(memories.map((one) => [one.name, one]));
+        if (from !== null && to !== null) expect(byName.get(to)!.gain - byName.get(from)!.loss).toBe(most);
+      }),
+    );
+  });
   it("never gives a memory less because it gains or loses more", () => {
     fc.assert(
       fc.property(someMemories, fc.nat(9), fc.nat(9), (memories, gain, loss) => {
@@ -58,6 +74,30 @@ describe("one budget of bytes", () => {
         expect(moveBytes([more, ...rest], options).bytes.get(first.name)).toBeGreaterThanOrEqual(before);
       }),
     );
+  });
+  it("brings four memories to where their margins are alike, but for the step and the margin", () => {
+    const worth: Record<string, number> = { answers: 2, examples: 1, small: 4, large: 3 };
+    const split = new Map(Object.keys(worth).map((name) => [name, 250]));
+    const value = (name: string, bytes: number): number => worth[name]! * Math.sqrt(bytes);
+    const memories = () =>
+      [...split].map(([name, bytes]) => ({
+        ...{ name, bytes, floor: 20 },
+        gain: value(name, bytes + 10) - value(name, bytes),
+        loss: value(name, bytes) - value(name, bytes - 10),
+      }));
+    for (let moves = 0; ; moves++) {
+      expect(moves).toBeLessThan(100);
+      const { bytes, from } = moveBytes(memories(), options);
+      if (from === null) break;
+      for (const [name, now] of bytes) split.set(name, now);
+    }
+    // Without step and margin: as 16, 9, 4 and 1.
+    expect([...split.values()].reduce((sum, one) => sum + one, 0)).toBe(1_000);
+    expect([...split].sort(([, a], [, b]) => b - a).map(([name]) => name)).toEqual([
+      ...["small", "large", "answers", "examples"],
+    ]);
+    for (const taker of memories())
+      for (const donor of memories()) expect(taker.gain).toBeLessThanOrEqual(options.margin * donor.loss);
   });
   it("ends: a split from which nothing moves is found", () => {
     // Concave values, as the most valuable bytes are used first.
