@@ -4,6 +4,9 @@ import { armOpener } from "./arms.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import { generate } from "../pipelines/generate.ts";
 import { tenantWeight } from "../config/tenants.ts";
+import { fixedSplit } from "../config/sections/memory.ts";
+import { measuredMs, stepOf } from "../operators/solve/budget.ts";
+import { firstCacheBytes, followCacheBudget } from "../serving/cache-budget.ts";
 import { keepAnswers } from "../serving/answers.ts";
 import type { Breakers, BreakersOf } from "../serving/breakers.ts";
 import type { CancelsOf } from "../serving/cancels.ts";
@@ -30,10 +33,20 @@ export async function startGenerate(
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
+  // A replay of a log has nothing to learn from, and a folder of its own.
+  const budget = session.replay
+    ? undefined
+    : { arm: config.name, clickhouse: session.clickhouse, fixed: fixedSplit(session.config), log };
+  const diskBytes = budget && (await firstCacheBytes(budget));
+  const { memory } = session.config;
   const arm = await armOpener(session)(config, {
     log,
     kvFolder: join(stack.folder, "kv"),
     history,
+    caches:
+      budget && diskBytes !== undefined
+        ? { diskBytes, margin: { step: stepOf(budget.fixed, memory), windowMs: measuredMs(memory.everyMs) } }
+        : undefined,
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
@@ -55,13 +68,15 @@ export async function startGenerate(
   const inventory = publishInventory(session, { arm, instance, log });
   // A replay of a log has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
+  const resized =
+    budget && diskBytes !== undefined ? followCacheBudget(arm, { ...budget, first: diskBytes }) : undefined;
   const gone = session.replay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,
     health: stage.health,
     async stop() {
       replies.stop();
-      await Promise.all([stage.stop(), inventory.stop(), gone?.stop()]);
+      await Promise.all([stage.stop(), inventory.stop(), gone?.stop(), resized?.stop()]);
       await Promise.all([arm.close(), deltas.stop()]);
       await history.close();
     },

@@ -5,18 +5,27 @@ import { measuredMs, stepOf } from "../operators/solve/budget.ts";
 import { fixedSplit } from "../config/sections/memory.ts";
 import { learnBudget } from "../pipelines/learn.ts";
 import { BUDGET } from "../policies/budget.ts";
+import type { MarginTable } from "../serving/cache-margins.ts";
 import type { Learning } from "./learn-helpfulness.ts";
 
-export function budgetPass({ session, policies: all, metrics, log }: Learning): () => Promise<boolean> {
+/** caches: of arms whose chunk caches share the budget. */
+export function budgetPass(
+  { session, policies: all, metrics, log }: Learning,
+  caches: Pick<MarginTable, "of"> | undefined,
+): () => Promise<boolean> {
   const { memory, curate } = session.config;
   const clock = Date.now;
   const policies = all.of(BUDGET);
   const fixed = fixedSplit(session.config);
+  const windowMs = measuredMs(memory.everyMs);
+  // A budget is known too little for the next step until half of a look at it is over.
+  const window = { windowMs, leastMs: Math.min(memory.everyMs, windowMs) / 2 };
   const worthOf = createMemoryWorth({
     clickhouse: session.clickhouse,
     costs: () => new Map(session.arms.routed().map(({ name, cost }) => [name, cost])),
     offloadQuality: curate.evict.offloadQuality,
-    windowMs: measuredMs(memory.everyMs),
+    windowMs,
+    caches: () => caches?.of(window) ?? new Map(),
     clock,
   });
   const pass = learnBudget.bind({

@@ -28,6 +28,7 @@ import { REUSE } from "../policies/reuse.ts";
 import { budgetPass } from "./learn-budget.ts";
 import { proxyPass, thresholdPass, type Learning } from "./learn-helpfulness.ts";
 import { highestPolicyVersion } from "../policies/history.ts";
+import { followMargins } from "../serving/cache-margins.ts";
 import type { SessionOf } from "../serving/session.ts";
 import { groupName, type RunningStage } from "../serving/stage.ts";
 
@@ -75,8 +76,10 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
     ];
     // Not health's business: an arm that nobody watches is off within the hour (policies/reuse.ts).
     loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
-    if (config.memory.budget === "learnt" && config.cache.enabled)
-      loops.push(repeat(opened(budgetPass(learning)), { ...timing, everyMs: config.memory.everyMs }));
+    const learnsBudget = config.memory.budget === "learnt" && config.cache.enabled;
+    const margins = learnsBudget && config.memory.caches ? followMargins(session, log) : undefined;
+    if (learnsBudget)
+      loops.push(repeat(opened(budgetPass(learning, margins)), { ...timing, everyMs: config.memory.everyMs }));
     const producer = kafka.plainProducer();
     if (config.cache.enabled)
       loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));
@@ -95,7 +98,12 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       await Promise.all(loops);
     } finally {
       passes.clear();
-      await Promise.all([policies.close(), producer.close(), judge.opened()?.then((one) => one.close())]);
+      await Promise.all([
+        policies.close(),
+        producer.close(),
+        margins?.stop(),
+        judge.opened()?.then((one) => one.close()),
+      ]);
     }
   };
 

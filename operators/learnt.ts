@@ -115,7 +115,12 @@ export interface MarginalWorth {
 export interface MemoryWorth {
   responses: MarginalWorth;
   examples: MarginalWorth;
+  /** Of the chunk caches of arms, as far as it is known. */
+  caches: Readonly<Record<string, MarginalWorth>>;
 }
+
+/** Names the memory of an arm, which may itself be called examples. */
+export const cachesOf = (arm: string): string => `caches.${arm}`;
 
 /** A step of bytes moved, or none. */
 export interface BudgetSplit {

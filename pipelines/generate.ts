@@ -11,7 +11,7 @@ export const generate = pipeline()
       name: "generate",
       sources: ["work"],
       // Which arms may take over; which requests were taken back; what linked prefill measured
-      // before.
+      // before; how many bytes its caches have.
       tables: ["breakers", "cancels", "ClickHouse"],
       // Second answers, for comparison; answers that are kept for exact repeats; work for another
       // arm, where this one fails.

@@ -47,8 +47,9 @@ export interface LearnBudgetDependencies {
 const declaration = {
   name: "learn",
   sources: ["ClickHouse"],
-  // The versions in force; how busy the arms are that plan calls itself.
-  tables: ["policies", "inline-calls"],
+  // The versions in force; how busy the arms are that plan calls itself; what bytes of chunk caches
+  // are worth.
+  tables: ["policies", "inline-calls", "kv-inventory"],
   outputs: ["policies", "ClickHouse"],
   // Tombstones; what the automatic judge says.
   beside: ["answers", "feedback"],

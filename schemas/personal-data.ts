@@ -33,7 +33,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   withdrawals: { none: "names of sources and authors, as an operator wrote them" },
   erasures: { none: "hashes" },
   policies: { none: "numbers, names of arms, of tenants and of sharing domains" },
-  "kv-inventory": { none: "a Bloom filter of hashes, for minutes" },
+  "kv-inventory": { none: "a Bloom filter of hashes, and counts of tokens, for minutes" },
   "inline-calls": { none: "counts" },
   breakers: { none: "states of arms" },
   keys: { none: "names of tenants and hashes of keys; precedent keys revoke" },

@@ -53,11 +53,12 @@ export function publishInventory(
     // Nothing was said yet, and there is nothing to say.
     if (last === null && inventory.chunks === 0) return false;
     if (last !== null && same(last.inventory, inventory) && now - last.at < renewMs) return false;
-    const { bloom, hashes, chunks, bytes } = inventory;
+    const { bloom, hashes, chunks, bytes, margin } = inventory;
     await send(
       codec.encode("kv-inventory", {
         ...{ arm: arm.name, tenant: "default", instance, bloom: Buffer.from(bloom), hashes, chunks, bytes },
-        createdAt: now,
+        ...{ gainTokens: margin?.gainTokens ?? 0, lossTokens: margin?.lossTokens ?? 0 },
+        ...{ measuredMs: margin?.measuredMs ?? 0, createdAt: now },
       }),
     );
     last = { inventory, at: now };

@@ -1,10 +1,10 @@
-// What bytes for kept answers and examples are worth, by the statements of learn on a ClickHouse
-// with rows whose worth is known by hand. Needs no Kafka.
+// What bytes for kept answers, examples and chunk caches are worth, by the statements of learn on a
+// ClickHouse with rows whose worth is known by hand. Needs no Kafka.
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import { migrate } from "../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { createMemoryWorth } from "../operators/aggregate/memory.ts";
+import { createMemoryWorth, type TokenMargin } from "../operators/aggregate/memory.ts";
 import { time } from "../operators/decode/values.ts";
 import { startFacade, type Facade } from "./support/clickhouse.ts";
 
@@ -58,11 +58,16 @@ const hold = (id: string, bytes: number): Promise<void> =>
     },
   ]);
 
-const worth = (split: { responses: number; examples: number }, step: number) =>
+const worth = (
+  split: { responses: number; examples: number; caches?: Record<string, number> },
+  step: number,
+  caches: ReadonlyMap<string, TokenMargin> = new Map(),
+) =>
   createMemoryWorth({
     ...{ clickhouse, offloadQuality: 0.6, windowMs: 4 * hourMs, clock: () => now },
     costs: () => new Map(Object.entries({ small: 0.1, large: 1 })),
-  })(split, step);
+    caches: () => caches,
+  })({ caches: {}, ...split }, step);
 
 /** One kept answer, its request of a byte and what it weighs besides. */
 const kept = 1_024 + 1_000 + 1;
@@ -116,4 +121,41 @@ it("answers that could have been kept free the bytes of examples, as often as th
   expect(examples.loss).toBeCloseTo(4 * 0.9, 6);
   // Two more answers by the small arm, and half of what the example saves.
   expect(responses.gain).toBeCloseTo(2 * 0.1 + 0.5 * 4 * 0.9, 6);
+});
+
+it("a token of a chunk cache is worth its share of the time, and so of the cost, of an answer", async () => {
+  const answer = (arm: string, more: object) => ({
+    ...{ request_id: `r${asked++}`, tenant: "acme", created_at: at(1), status: "ok", source: "generated", arm },
+    ...{ plan_ms: 10, queue_ms: 90, first_token_ms: 300, total_ms: 1_100 },
+    ...{ prefilled_tokens: 60, recomputed_tokens: 40, linked_tokens: 120, ...more },
+  });
+  await clickhouse.insert("responses", [
+    answer("small", {}),
+    // 600 ms of prefill for 300 tokens: with the other, 2 ms each; 3,000 ms in all.
+    answer("small", { first_token_ms: 700, total_ms: 3_100, prefilled_tokens: 260, linked_tokens: 40 }),
+    // None of these says anything.
+    answer("small", { first_token_ms: null, total_ms: 9_000 }),
+    answer("small", { source: "cache", total_ms: 9_000 }),
+    answer("small", { status: "failed", total_ms: 9_000 }),
+    answer("small", { created_at: at(25), total_ms: 9_000 }),
+    // Never linked anything: 200 ms for 100 tokens of a second.
+    answer("large", { prefilled_tokens: 100, recomputed_tokens: 0, linked_tokens: 0 }),
+  ]);
+  const counted = new Map([
+    ["small", { gainTokens: 1_000, lossTokens: 500 }],
+    ["large", { gainTokens: 10, lossTokens: 0 }],
+    ["other", { gainTokens: 1, lossTokens: 1 }],
+  ]);
+  const split = { responses: 0, examples: 0, caches: { small: 1, large: 1, other: 1 } };
+  const { caches } = await worth(split, 1, counted);
+  // A token takes a thousandth of the 2,000 ms of an answer, which costs .1; two of three that a
+  // cache is there of are linked.
+  expect(caches["small"]!.gain).toBeCloseTo((1_000 * 0.1 * (2 / 3)) / 1_000, 9);
+  expect(caches["small"]!.loss).toBeCloseTo((500 * 0.1 * (2 / 3)) / 1_000, 9);
+  expect(caches["large"]).toEqual({ gain: expect.closeTo((10 * 2) / 1_000, 9), loss: 0 });
+  // No answer says what its tokens take.
+  expect(Object.keys(caches).sort()).toEqual(["large", "small"]);
+  // Nobody has counted: nothing is known.
+  expect((await worth(split, 1)).caches).toEqual({});
+  expect((await worth({ responses: 0, examples: 0 }, 1, counted)).caches).toEqual({});
 });

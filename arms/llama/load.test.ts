@@ -37,7 +37,13 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
     } as const;
     const model = await models.file(shape);
     const sizes = { contextTokens: 256, sequences: 1, threads: 1 };
-    return loadLlama({ model, chatTemplate, system: null, ...sizes, linked: { ...linked, keepInFull: true } });
+    return loadLlama({
+      model,
+      chatTemplate,
+      system: null,
+      ...sizes,
+      linked: { ...linked, margin: null, keepInFull: true },
+    });
   }
 
   async function answerTwice({ model, chunked }: LoadedLlama, name: string) {

@@ -67,6 +67,7 @@ async function measure(context: BenchContext, clickhouse: ClickHouse): Promise<M
           const split = (examples: number) => ({
             responses: bytes - Math.floor(examples * bytes),
             examples: Math.floor(examples * bytes),
+            caches: {},
           });
           const warmUp = Math.floor(size.hours / 8);
           const fixed: number[] = [];

@@ -29,6 +29,7 @@ export async function createLearntSplit(
   const clock = (): number => now;
   const worthOf = createMemoryWorth({
     ...{ clickhouse, costs: () => new Map(Object.entries(costs)), offloadQuality, clock },
+    caches: () => new Map(),
     windowMs: measuredMs(rules.everyMs),
   });
   const move = createSplit({ rules });

@@ -1,5 +1,6 @@
-// How the bytes for kept answers and for examples are split.
+// How the bytes for kept answers, for examples and for chunk caches are split.
 import { z } from "zod";
+import type { ArmConfig } from "./arms.ts";
 import { milliseconds } from "./common.ts";
 
 export const memory = z.strictObject({
@@ -8,19 +9,36 @@ export const memory = z.strictObject({
    * one budget, whose split learn moves to where bytes save more (policy `budget`).
    */
   budget: z.enum(["fixed", "learnt"]).default("fixed"),
+  /**
+   * learnt: whether chunk caches on disk (linked.diskBytes of llama arms that link) share the
+   * budget as well. A byte of disk then counts as one of memory.
+   */
+  caches: z.boolean().default(false),
   /** Time between two looks at the split. */
   everyMs: milliseconds.default(3_600_000),
-  /** Share of all bytes that each of the two keeps. */
+  /** Share of all bytes that each of them keeps. */
   floor: z.number().min(0).max(0.5).default(0.05),
   /** Share of all bytes that moves at once. */
   step: z.number().min(0.001).max(0.25).default(0.05),
 });
 
-/** The split that the configuration names. */
-export const fixedSplit = (config: {
+interface Budgeted {
+  memory: Pick<z.infer<typeof memory>, "budget" | "caches">;
   cache: { budgetBytes: number };
   curate: { evict: { budgetBytes: number } };
-}): { responses: number; examples: number } => ({
-  responses: config.cache.budgetBytes,
-  examples: config.curate.evict.budgetBytes,
+  arms: readonly ArmConfig[];
+}
+
+/** The split that the configuration names. */
+export const fixedSplit = ({ memory: { budget, caches }, cache, curate, arms }: Budgeted) => ({
+  responses: cache.budgetBytes,
+  examples: curate.evict.budgetBytes,
+  /** By arm; of none where they have budgets of their own. */
+  caches: Object.fromEntries(
+    arms.flatMap((arm) =>
+      budget === "learnt" && caches && arm.type === "llama" && arm.linked.policy !== "full"
+        ? [[arm.name, arm.linked.diskBytes]]
+        : [],
+    ),
+  ) as Record<string, number>,
 });

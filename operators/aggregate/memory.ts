@@ -1,6 +1,6 @@
-// What the bytes for kept answers and for examples are worth at the margin: what a step more would
-// have saved lately, and what a step less would have cost, both in costs of answers (1: one of the
-// most expensive arm). Aggregated by ClickHouse; rejects as the port does.
+// What the bytes for kept answers, examples and chunk caches are worth at the margin: what a step
+// more would have saved lately, and what a step less would have cost, both in costs of answers (1:
+// one of the most expensive arm). Aggregated by ClickHouse; rejects as the port does.
 //
 // Out of sample: what has its place by what was known before a cut is worth what it did after it.
 // Ranked by what it is then measured by, the margin would always seem worthless.
@@ -10,6 +10,9 @@
 // are free for other examples. Examples: offloads that each made possible, by what they saved; of
 // those that were evicted nothing is known, so a full pool gains by a step what it would lose by
 // one.
+//
+// Chunk caches: tokens that the arm's processes counted (algorithms/cache-margin.ts), at what the
+// prefill of a token takes of the time of an answer.
 import { creditRetention } from "../../algorithms/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../policies/budget.ts";
@@ -24,8 +27,18 @@ export interface MemoryDependencies {
   offloadQuality: number;
   /** From the cut to now; less than a day. */
   windowMs: number;
+  /**
+   * By arm: tokens of chunk caches in `windowMs` that a step more would have kept and a step less
+   * have evicted, as far as they are known.
+   */
+  caches: () => ReadonlyMap<string, TokenMargin>;
   /** Milliseconds since the epoch. */
   clock: () => number;
+}
+
+export interface TokenMargin {
+  gainTokens: number;
+  lossTokens: number;
 }
 
 const dayMs = 86_400_000;
@@ -103,7 +116,41 @@ const overlap = `
     GROUP BY domain, cache_key
   )`;
 
-export function createMemoryWorth({ clickhouse, costs, offloadQuality, windowMs, clock }: MemoryDependencies) {
+/**
+ * By arm: what share of an answer's time, and so of its cost, the prefill of one token is. Of the
+ * tokens that a cache is there of, some are computed all the same: they save nothing.
+ */
+const tokenShares = `
+  SELECT assumeNotNull(arm) AS name,
+    sum(prefill_ms) / sum(computed) / avg(answer_ms) * if(sum(cached) = 0, 1, sum(linked_tokens) / sum(cached)) AS share
+  FROM (
+    SELECT arm, linked_tokens, assumeNotNull(first_token_ms) - plan_ms - queue_ms AS prefill_ms,
+      total_ms - plan_ms - queue_ms AS answer_ms, prefilled_tokens + recomputed_tokens AS computed,
+      linked_tokens + recomputed_tokens AS cached
+    FROM responses FINAL
+    WHERE created_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC') AND NOT duplicate AND status = 'ok'
+      AND source = 'generated' AND arm IN {arms:Array(String)} AND first_token_ms IS NOT NULL
+  )
+  GROUP BY arm HAVING sum(computed) > 0 AND sum(prefill_ms) > 0 AND avg(answer_ms) > 0`;
+
+export function createMemoryWorth(dependencies: MemoryDependencies) {
+  const { clickhouse, costs, offloadQuality, windowMs, caches, clock } = dependencies;
+
+  async function worthOfCaches(split: BudgetBody, since: number): Promise<MemoryWorth["caches"]> {
+    const arms = Object.keys(split.caches);
+    if (arms.length === 0) return {};
+    const shares = await clickhouse.query<{ name: string; share: number }>(tokenShares, { since, arms });
+    const [counted, costOf] = [caches(), costs()];
+    return Object.fromEntries(
+      shares.flatMap(({ name, share }) => {
+        const margin = counted.get(name);
+        if (margin === undefined) return [];
+        const cost = share * (costOf.get(name) ?? 1);
+        return [[name, { gain: cost * margin.gainTokens, loss: cost * margin.lossTokens }]];
+      }),
+    );
+  }
+
   /** step: bytes more or less. */
   return async function memoryWorth(split: BudgetBody, step: number): Promise<MemoryWorth> {
     const now = clock();
@@ -132,6 +179,7 @@ export function createMemoryWorth({ clickhouse, costs, offloadQuality, windowMs,
     return {
       responses: { gain: responses.gain + freed, loss: responses.loss + freed },
       examples: { gain: isFull ? Math.max(pool.gain, pool.loss) : 0, loss: pool.loss },
+      caches: await worthOfCaches(split, common.since),
     };
   };
 }

@@ -1,10 +1,10 @@
-// Publishes the split of the bytes for answers and examples when a step of them moves; paused by a
-// revert as every policy is.
+// Publishes the split of the bytes for answers, examples and chunk caches when a step of them
+// moves; paused by a revert as every policy is.
 import type { Policy } from "../../schemas/types.ts";
-import { BUDGET, BUDGET_KIND, type BudgetBody, decodeBudgetPolicy, encodeBudgetBody } from "../../policies/budget.ts";
+import { BUDGET, type BudgetBody, decodeBudgetPolicy, encodeBudget, sameBudget } from "../../policies/budget.ts";
 import { isPaused, type PolicyLog } from "../../policies/log.ts";
 import { policyRecord } from "../../policies/record.ts";
-import type { BudgetSplit } from "../learnt.ts";
+import { cachesOf, type BudgetSplit, type MemoryWorth } from "../learnt.ts";
 
 /** The split of the newest version; the fixed one where there is none that can be used. */
 export function splitInForce(policies: Pick<PolicyLog, "newest">, fixed: BudgetBody): BudgetBody {
@@ -26,16 +26,29 @@ export function createPublishBudget({ policies, fixed, clock }: PublishBudgetDep
     return policies.append((version) => {
       // Becoming the writer may have shown a newer version than the one decided about.
       const now = splitInForce(policies, fixed);
-      if (now.responses !== before.responses || isPaused(policies)) return null;
+      if (!sameBudget(now, before) || isPaused(policies)) return null;
       return policyRecord({
-        ...{ name: BUDGET, version, kind: BUDGET_KIND, body: encodeBudgetBody(split) },
+        ...{ name: BUDGET, version, ...encodeBudget(split) },
         ...{ trainedThrough: clock(), createdAt: clock() },
         metrics: {
           ...{ responses: split.responses, examples: split.examples, saved: moved.saved },
           ...{ "gain.responses": worth.responses.gain, "loss.responses": worth.responses.loss },
           ...{ "gain.examples": worth.examples.gain, "loss.examples": worth.examples.loss },
+          ...cacheMetrics(split, worth),
         },
       });
     });
   };
+}
+
+function cacheMetrics({ caches }: BudgetBody, worth: MemoryWorth): Record<string, number> {
+  const all: Record<string, number> = {};
+  for (const [arm, bytes] of Object.entries(caches)) {
+    all[cachesOf(arm)] = bytes;
+    const known = worth.caches[arm];
+    if (known === undefined) continue;
+    all[`gain.${cachesOf(arm)}`] = known.gain;
+    all[`loss.${cachesOf(arm)}`] = known.loss;
+  }
+  return all;
 }

@@ -1,8 +1,8 @@
-// Splits the bytes for answers and examples anew: one step at most, from the memory that loses the
-// least to the one that gains the most. Asks nobody.
+// Splits the bytes for answers, examples and chunk caches anew: one step at most, from the memory
+// that loses the least to the one that gains the most. Asks nobody.
 import { moveBytes } from "../../algorithms/byte-budget.ts";
 import { bytesOfAll, type BudgetBody } from "../../policies/budget.ts";
-import type { BudgetSplit, MemoryWorth } from "../learnt.ts";
+import { cachesOf, type BudgetSplit, type MemoryWorth } from "../learnt.ts";
 
 export interface SplitRules {
   /** Shares of all bytes: what a memory keeps, and what moves at once. */
@@ -26,11 +26,20 @@ export const createSplit =
   ({ rules }: { rules: SplitRules }) =>
   ({ worth, before }: { worth: MemoryWorth; before: BudgetBody }): { split: BudgetSplit } => {
     const floor = Math.floor(bytesOfAll(before) * rules.floor);
-    const memories = (["responses", "examples"] as const).map((name) => ({
-      ...{ name, bytes: before[name], floor },
-      ...worth[name],
-    }));
+    // Whose worth is not known keeps what it has.
+    const arms = Object.keys(before.caches).filter((arm) => worth.caches[arm] !== undefined);
+    const memories = [
+      ...(["responses", "examples"] as const).map((name) => ({ name, bytes: before[name], floor, ...worth[name] })),
+      ...arms.map((arm) => ({ name: cachesOf(arm), bytes: before.caches[arm]!, floor, ...worth.caches[arm]! })),
+    ];
     const moved = moveBytes(memories, { step: stepOf(before, rules), margin });
-    const { responses = before.responses, examples = before.examples } = Object.fromEntries(moved.bytes);
-    return { split: { before, split: { responses, examples }, moved, worth } };
+    const bytesOf = (name: string, otherwise: number): number => moved.bytes.get(name) ?? otherwise;
+    const split: BudgetBody = {
+      responses: bytesOf("responses", before.responses),
+      examples: bytesOf("examples", before.examples),
+      caches: Object.fromEntries(
+        Object.entries(before.caches).map(([arm, bytes]) => [arm, bytesOf(cachesOf(arm), bytes)]),
+      ),
+    };
+    return { split: { before, split, moved, worth } };
   };
