@@ -3,9 +3,9 @@
 // leaves its bytes as they are.
 import { voidMs } from "../operators/select/caches.ts";
 import type { TokenMargin } from "../operators/aggregate/memory.ts";
-import { followTable } from "../runtime/table.ts";
 import type { KvInventory } from "../schemas/types.ts";
-import type { SessionOf } from "./session.ts";
+import { followInventoryTopic, type Inventoried } from "./inventory.ts";
+import type { Session } from "./session.ts";
 
 type Counted = Pick<KvInventory, "arm" | "gainTokens" | "lossTokens" | "measuredMs" | "createdAt">;
 
@@ -54,19 +54,8 @@ export interface FollowedMargins extends Pick<MarginTable, "of"> {
   stop(): Promise<void>;
 }
 
-export function followMargins(
-  { kafka, codec, topic }: Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">,
-  log: SessionOf<object>["log"],
-): FollowedMargins {
+export function followMargins(session: Inventoried, log: Session["log"]): FollowedMargins {
   const table = createMarginTable(Date.now);
-  const reader = followTable({
-    ...{ kafka, codec, log, topic: topic("kv-inventory"), record: "kv-inventory" as const },
-    apply(changes) {
-      for (const { key, value } of changes) {
-        if (value === null) table.remove(key);
-        else table.apply(key, value);
-      }
-    },
-  });
-  return { of: table.of, stop: () => reader.stop() };
+  const { stop } = followInventoryTopic(session, table, log);
+  return { of: table.of, stop };
 }

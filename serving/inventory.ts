@@ -7,6 +7,7 @@ import { createInventoryTable, type InventoryTable, renewMs } from "../operators
 import { createKvMetrics } from "../metrics/caches.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { followTable } from "../runtime/table.ts";
+import type { KvInventory } from "../schemas/types.ts";
 import type { Session, SessionOf } from "./session.ts";
 
 /** How often an arm is asked, in milliseconds. */
@@ -86,11 +87,20 @@ export interface FollowedInventories {
   stop(): Promise<void>;
 }
 
-export function followInventories(
-  { kafka, codec, topic }: Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">,
-  log: Session["log"],
-): FollowedInventories {
+export function followInventories(session: Inventoried, log: Session["log"]): FollowedInventories {
   const table = createInventoryTable(Date.now);
+  const { caughtUp, stop } = followInventoryTopic(session, table, log);
+  return { table, caughtUp, stop };
+}
+
+export type Inventoried = Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">;
+
+/** Keeps a table of what the arms' processes say of their caches, by arm/instance. */
+export function followInventoryTopic(
+  { kafka, codec, topic }: Inventoried,
+  table: { apply(key: string, inventory: KvInventory): void; remove(key: string): void },
+  log: Session["log"],
+): Omit<FollowedInventories, "table"> {
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("kv-inventory"), record: "kv-inventory" as const },
     apply(changes) {
@@ -100,5 +110,5 @@ export function followInventories(
       }
     },
   });
-  return { table, caughtUp: reader.caughtUp, stop: () => reader.stop() };
+  return { caughtUp: reader.caughtUp, stop: () => reader.stop() };
 }
