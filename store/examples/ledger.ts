@@ -103,9 +103,11 @@ export function createLedger(
     state.countExample(domain, -1);
   }
 
-  const { counts, domains, numberOfDomain, partitions, change, setPartition, advance, setJournal, touch } = state;
+  const { counts, domains, numberOfDomain, partitions, change, onTouched } = state;
+  const { setPartition, advance, setJournal, touch } = state;
   return {
-    ...{ header, counts, domains, numberOfDomain, partitions, change, setPartition, advance, setJournal, touch },
+    ...{ header, counts, domains, numberOfDomain, partitions, change, onTouched },
+    ...{ setPartition, advance, setJournal, touch },
     /** These change what is held, inside change(). */
     hold,
     letGo,

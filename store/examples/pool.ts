@@ -14,6 +14,7 @@ import { createNearest } from "./nearest.ts";
 import { openStore } from "./open-store.ts";
 import { takeFolder } from "./owner.ts";
 import type { ExampleChange, ExamplePool, RefusedExample } from "./port.ts";
+import { createReadExamples } from "./read-examples.ts";
 import { createReembed } from "./reembed.ts";
 import type { Touched } from "./store-state.ts";
 import type { Damage } from "./upkeep.ts";
@@ -78,7 +79,8 @@ export async function createPool(options: PoolOptions): Promise<ExamplePool> {
     closing: closing.signal,
     onDamaged: (slot) => onDamaged({ slot }),
   });
-  const nearest = createNearest({ layout, ledger, search: indexes.search, onDamaged });
+  const read = createReadExamples({ layout, ledger, onDamaged });
+  const nearest = createNearest({ ledger, search: indexes.search, read });
 
   const inTurnAndFollow = (change: () => Promise<{ touched: Touched }>): Promise<void> =>
     inTurn(async () => indexes.follow((await change()).touched));

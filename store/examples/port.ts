@@ -9,7 +9,8 @@ import type { IndexFigures } from "../vectors/port.ts";
 export type HeldExample = Omit<Example, "embedding" | "embeddingModel">;
 
 export interface Candidate {
-  example: HeldExample;
+  /** Shared with other searches, like the vector: not to be changed. */
+  example: Readonly<HeldExample>;
   /** Cosine, [-1, 1]. */
   similarity: number;
   /** Of unit length, by the embedder of this pool. */

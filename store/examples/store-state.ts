@@ -40,6 +40,7 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
   let partitions = new Map<number, Partition>();
   let counts: Counts = { held: 0, pending: 0, free: 0 };
   let touched: Touched = new Map();
+  let onTouched: (touched: Touched) => void = () => undefined;
   let changedDomains = new Set<number>();
   let lowestFree = 0;
 
@@ -77,6 +78,8 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
       const reason = await commitFailure(error, "the store of the examples");
       load();
       throw reason;
+    } finally {
+      onTouched(touched);
     }
   }
 
@@ -97,6 +100,10 @@ export function createStoreState(layout: Layout, header: Header, clock: () => nu
     numberOfDomain: (name: string): number | undefined => numbers.get(name),
     partitions: (): ReadonlyMap<number, Partition> => partitions,
     change,
+    /** Is told of every change, once it is committed or has failed. */
+    onTouched(listener: (touched: Touched) => void): void {
+      onTouched = listener;
+    },
 
     // What follows belongs inside change().
     setPartition,
