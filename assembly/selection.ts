@@ -71,7 +71,7 @@ export async function holdSelection(session: Session): Promise<HeldSelection> {
         const question = request.messages.findLast(({ role }) => role === "user")?.content ?? "";
         const domain = sharingDomain(request.tenant, request.domain);
         const embedding = await examples.embedder.embed(question, signal);
-        const selection = await choose({ request, domain, question, embedding }, log);
+        const selection = await choose({ request, domain, question, embedding }, { log });
         return { ...selection, domain, pool: examples.pool.size(), embeddingModel: examples.embedder.model };
       },
       stop,

@@ -108,7 +108,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, proxy, lo
   return async (index: number): Promise<Omit<BonusAsked, "request">> => {
     const question = data.pool[index]!.request;
     const request = plainRequest(question, { id: `bench-${index}`, tenant, createdAt: 0 });
-    const { byArm, degraded } = await select({ request, domain, question, embedding: data.vectors[index]! }, log);
+    const { byArm, degraded } = await select({ request, domain, question, embedding: data.vectors[index]! }, { log });
     if (degraded.length > 0) throw new Error(`a selection was degraded: ${degraded.join(", ")}`);
     const { examples, verdicts } = byArm.get(arm.name)!;
     const pieces: Piece[] = [

@@ -95,7 +95,7 @@ export async function measureBoth(
       }
       const chosen = await select(
         { request: plainRequest(question, { id: `bench-${at}`, tenant, createdAt: 0 }), domain, question, embedding },
-        log,
+        { log },
       );
       if (i >= 0) stages.both.push(performance.now() - began);
       if (chosen.degraded.length > 0 || chosen.proxyVersion === 0)

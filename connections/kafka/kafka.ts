@@ -7,7 +7,6 @@ import type { Config } from "../../config/schema.ts";
 import { splitOrigin, type Origin } from "../../algorithms/origin.ts";
 import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
-import { Partitioners } from "./kafkajs.ts";
 import { createGroupConsumer } from "./group-consumer.ts";
 import { openCluster } from "./kafkajs-cluster.ts";
 import { unstableOffset } from "./kafkajs-fencing.ts";
@@ -15,6 +14,7 @@ import { endHanging, findHanging } from "./hanging.ts";
 import { brokerLevels, describeAffected } from "./lost-markers.ts";
 import { createLogs } from "./logs.ts";
 import { groupByTopic } from "./messages.ts";
+import { createPartitioner, partitionOf } from "./partitioner.ts";
 import type { Kafka, PartitionEnds, PlainProducer, StuckPartition } from "./port.ts";
 import { createSweep } from "./sweep.ts";
 import { followTopic } from "./topic-follower.ts";
@@ -39,7 +39,6 @@ export interface KafkaOptions {
 }
 
 const disconnectMs = 2_000;
-const partitioner = Partitioners.DefaultPartitioner();
 const stableLooks = { most: 100, everyMs: 10 };
 
 export function createKafka({ brokers, clientId, config, holders, answersMs, log }: KafkaOptions): Kafka {
@@ -153,7 +152,7 @@ export function createKafka({ brokers, clientId, config, holders, answersMs, log
   }
 
   function createPlainProducer(): PlainProducer {
-    const producer = client.producer({ allowAutoTopicCreation: false, idempotent: false });
+    const producer = client.producer({ createPartitioner, allowAutoTopicCreation: false, idempotent: false });
     let connected: Promise<void> | undefined;
     return {
       async send(messages) {
@@ -167,15 +166,4 @@ export function createKafka({ brokers, clientId, config, holders, answersMs, log
       close: () => within(disconnectMs, producer.disconnect()),
     };
   }
-}
-
-function partitionOf(key: string, partitions: number): number {
-  const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({
-    partitionErrorCode: 0,
-    partitionId,
-    leader: 0,
-    replicas: [],
-    isr: [],
-  }));
-  return partitioner({ topic: "", partitionMetadata, message: { key, value: null } });
 }

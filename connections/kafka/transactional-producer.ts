@@ -10,6 +10,7 @@ import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutc
 import { groupByTopic } from "./messages.ts";
 import { within } from "./within.ts";
 import type { FencedTopics } from "./kafkajs-fencing.ts";
+import { createPartitioner } from "./partitioner.ts";
 import type { Transaction, TransactionalProducer } from "./port.ts";
 import type { Sweep } from "./sweep.ts";
 
@@ -63,6 +64,7 @@ export function createTransactionalProducer(
   const initialise = async (): Promise<void> => {
     await discard();
     const next = client.producer({
+      createPartitioner,
       transactionalId,
       idempotent: true,
       maxInFlightRequests: 1,

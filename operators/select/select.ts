@@ -23,12 +23,12 @@ export interface SelectDependencies extends SelectionDependencies {
 export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds> {
   const choose = createSelection(dependencies);
   const { whole = () => true, sharing = nothingShared } = dependencies;
-  return async function select(input, { log }) {
+  return async function select(input, context) {
     // Asked first: what arrives during the search was not searched.
     const places = [input.domain, sharing.placeOf(input.domain)].filter((domain) => domain !== null);
     const isWhole = places.every((domain) => whole(domain, input.position.partition));
     const lacking = isWhole ? [] : ["examples_incomplete"];
-    const selection = await choose(input, log);
+    const selection = await choose(input, context);
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, proxyVersion } = selection;
     return ok({

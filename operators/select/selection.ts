@@ -74,6 +74,9 @@ export type SelectionConfig = Pick<
   | "cachedBonus"
 >;
 
+/** Its logger is made when it is read: few requests have anything to say. */
+type Logging = Pick<StepContext, "log">;
+
 /** What selection has to know of a request. */
 export type Asked = Pick<Embedded, "request" | "domain" | "question" | "embedding">;
 
@@ -120,7 +123,7 @@ export function createSelection(dependencies: SelectionDependencies) {
   async function nearest(
     { domain, embedding }: Asked,
     place: string | null,
-    log: StepContext["log"],
+    context: Logging,
   ): Promise<Candidate[] | null> {
     if (embedding === null) return [];
     const within = (where: string): Promise<Candidate[]> =>
@@ -131,12 +134,12 @@ export function createSelection(dependencies: SelectionDependencies) {
       return [...own, ...others].sort((one, other) => other.similarity - one.similarity).slice(0, selection.candidates);
     } catch (error) {
       if (!(error instanceof VectorError)) throw error;
-      log.warn({ err: error }, "no candidates: the request goes on without examples");
+      context.log.warn({ err: error }, "no candidates: the request goes on without examples");
       return null;
     }
   }
 
-  return async function select(asked: Asked, log: StepContext["log"]): Promise<Selection> {
+  return async function select(asked: Asked, context: Logging): Promise<Selection> {
     const { request, domain, question } = asked;
     const current = arms();
     const place = sharing.placeOf(domain);
@@ -145,7 +148,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     const reusing = current.find(({ reuse }) => reuse !== undefined && mayReuse(request, reuse));
     const showing =
       selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
-    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, place, log);
+    const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, place, context);
     const vector = asked.embedding ?? noFeatures;
     const asker = { requestId: request.id, tenant: request.tenant, domain, place, vector };
     const space = {
@@ -164,13 +167,14 @@ export function createSelection(dependencies: SelectionDependencies) {
       return { candidate, tokens, unfit: readable && !isSafe(candidate.example) ? "unsafe" : reason };
     });
     const foreign = screened.filter((one) => one.unfit === "foreign").length;
-    if (foreign > 0) log.error({ domain, foreign }, "the pool gave examples of another domain: they are not shown");
+    if (foreign > 0)
+      context.log.error({ domain, foreign }, "the pool gave examples of another domain: they are not shown");
 
     const fit = screened.filter((one) => one.unfit === null && one.tokens <= most);
     const facts = fit.map(({ candidate }) => factsOf(candidate));
     const ratings = await rate(features, { text: question, vector }, facts, showing, proxy());
     if (ratings.failure !== null)
-      log.warn({ err: ratings.failure }, "the helpfulness model failed: similarity stands in");
+      context.log.warn({ err: ratings.failure }, "the helpfulness model failed: similarity stands in");
 
     const learned = ratings.version > 0;
     // While helpfulness is similarity, its threshold is the one of similarity.
