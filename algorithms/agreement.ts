@@ -1,7 +1,7 @@
 // Do the answers of the candidates agree? An example whose answer looks like those of its
 // neighbours shows what this kind of request asks for; one that stands alone is more likely to
-// mislead. Costs n^2 / 2 comparisons of hashed tokens: about 0.1 ms for 32 short answers.
-import { type HashedTokens, overlapF1 } from "./text-overlap.ts";
+// mislead. Costs at most n^2 / 2 comparisons for each of the tokens: 0.05 ms for 32 short answers.
+import { commonTokensOfPairs, type HashedTokens, overlapF1 } from "./text-overlap.ts";
 
 export interface Agreement {
   /**
@@ -69,9 +69,10 @@ export function agreementsOf(
       total.nearest = f1;
     }
   };
+  const common = commonTokensOfPairs(tokens);
   for (let i = 0; i < candidates.length; i++)
     for (let j = 0; j < i; j++) {
-      const f1 = overlapF1(tokens[i]!, tokens[j]!);
+      const f1 = overlapF1(tokens[i]!, tokens[j]!, common[i * candidates.length + j]);
       add(i, j, f1);
       add(j, i, f1);
       consensus[i]! += votes[j]! * f1;

@@ -143,16 +143,17 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
     const literals = literalsOf(request.text);
     const questionSize = size(request.text);
 
+    let at = 0;
+    const put = (value: number): void => {
+      rows[at++] = bounded(value);
+    };
     candidates.forEach((candidate, i) => {
-      let at = i * HELPFULNESS_FEATURES;
-      const put = (value: number): void => {
-        rows[at++] = bounded(value);
-      };
+      at = i * HELPFULNESS_FEATURES;
       const { vector, similarity, outcome, sourceCost } = candidate;
       put(similarity);
       put(similarity - best);
       put(similarity - mean);
-      put(similarities.filter((other) => other > similarity).length / n);
+      put(countAbove(similarities, similarity) / n);
       put(dot(centroid, vector));
       multiply(projected, vector, products);
       for (let k = 0; k < PROJECTED; k++) put(Math.tanh(products[k]! / 2));
@@ -190,6 +191,12 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
     });
     return rows;
   };
+}
+
+function countAbove(values: readonly number[], value: number): number {
+  let count = 0;
+  for (const other of values) if (other > value) count++;
+  return count;
 }
 
 /**
@@ -239,7 +246,14 @@ function multiply(columns: Float64Array, vector: Float32Array, products: Float64
     s6 += columns[at + 6]! * value;
     s7 += columns[at + 7]! * value;
   }
-  products.set([s0, s1, s2, s3, s4, s5, s6, s7]);
+  products[0] = s0;
+  products[1] = s1;
+  products[2] = s2;
+  products[3] = s3;
+  products[4] = s4;
+  products[5] = s5;
+  products[6] = s6;
+  products[7] = s7;
 }
 
 /** `of`, with its newest results kept for short texts. */

@@ -19,6 +19,9 @@ describe("winProbabilities", () => {
         const expected = normalCdf((m - m2) / joint);
         expect(Math.abs(p1! - expected)).toBeLessThan(1e-9);
         expect(Math.abs(p1! + p2! - 1)).toBeLessThan(1e-9);
+        // With a third that can't win, by the integral.
+        const [of3] = winProbabilities([score(m, s1), score(m2, s2), score(m - 100 * (joint + Math.abs(gap)), joint)]);
+        expect(Math.abs(of3! - expected)).toBeLessThan(1e-9);
       }),
       { numRuns: 500 },
     );

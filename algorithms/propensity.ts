@@ -54,7 +54,8 @@ export function winProbabilities(scores: readonly Score[]): number[] {
   const best = Math.max(...scores.map(({ mean }, i) => (fixed[i] ? mean : -Infinity)));
   const winners = scores.filter(({ mean }, i) => fixed[i] && mean === best).length;
 
-  const wins = integrate(moving, best);
+  const [one, other] = moving;
+  const wins = moving.length === 2 && best === -Infinity ? winsOfTwo(one!, other!) : integrate(moving, best);
   const below = moving.reduce((product, { mean, deviation }) => product * normalCdf((best - mean) / deviation), 1);
   let next = 0;
   const raw = scores.map(({ mean }, i) => {
@@ -63,6 +64,12 @@ export function winProbabilities(scores: readonly Score[]): number[] {
   });
   const total = raw.reduce((sum, value) => sum + value, 0);
   return raw.map((value) => value / total);
+}
+
+/** The difference of two normals is one, too: no integral is needed. */
+function winsOfTwo(one: Score, other: Score): [number, number] {
+  const z = (one.mean - other.mean) / Math.hypot(one.deviation, other.deviation);
+  return [normalCdf(z), normalCdf(-z)];
 }
 
 /**

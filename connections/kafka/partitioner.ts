@@ -1,5 +1,6 @@
 // The partition of a record: as it says, else by its key, as Kafka's own clients choose, else in
-// turn. kafkajs' own hash makes several BigInts for every four bytes of a key: 4 % of a stage's CPU.
+// turn. The hash of kafkajs makes several BigInts for every four bytes of a key, which was 4 % of a
+// stage's CPU.
 import type { ICustomPartitioner } from "kafkajs";
 import { murmur2 } from "../../algorithms/murmur2.ts";
 import { Partitioners } from "./kafkajs.ts";
@@ -13,6 +14,6 @@ export const createPartitioner: ICustomPartitioner = () => {
   return (choice) => {
     const { partition, key } = choice.message;
     if (partition !== undefined) return partition;
-    return key == null ? inTurn(choice) : partitionOf(key, choice.partitionMetadata.length);
+    return key === null || key === undefined ? inTurn(choice) : partitionOf(key, choice.partitionMetadata.length);
   };
 };
