@@ -103,7 +103,10 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, proxy, lo
     pool: { nearest: (_domain, vector, most) => Promise.resolve(nearestOf(data, vector, most)) },
     selection: { ...selection, cachedBonus: bonus, explore: { trials: 0, thresholds: 0, grid: [0.5] } },
     ...{ arms: () => [arm], clock: () => 0, random: splitmix64(1), proxy: () => proxy },
-    caches: { has: (_arm, example) => mayContain({ bits: atHand.bloom, hashes: atHand.hashes }, example) },
+    caches: {
+      tells: () => true,
+      has: (_arm, example) => mayContain({ bits: atHand.bloom, hashes: atHand.hashes }, example),
+    },
   });
   return async (index: number): Promise<Omit<BonusAsked, "request">> => {
     const question = data.pool[index]!.request;

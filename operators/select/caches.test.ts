@@ -19,10 +19,13 @@ it("unites the processes of an arm, and keeps arms apart", () => {
   table.apply("large/1", inventory("large", []));
   const has = (arm: string) => ["a", "b", "c"].filter((id) => table.has(arm, exampleHash(id)));
   expect([has("small"), has("large"), has("other")]).toEqual([["a", "b"], [], []]);
+  expect(["small", "large", "other"].map(table.tells)).toEqual([true, true, false]);
   table.apply("small/1", inventory("small", ["c"]));
   expect(has("small")).toEqual(["b", "c"]);
   table.remove("small/2");
   expect(has("small")).toEqual(["c"]);
+  table.remove("small/1");
+  expect(table.tells("small")).toBe(false);
 });
 
 it("ignores what is not renewed, even when its clock is ahead", () => {

@@ -6,6 +6,8 @@ import { cacheName } from "../../algorithms/identity.ts";
 import type { KvInventory } from "../../schemas/types.ts";
 
 export interface CachesAtHand {
+  /** Whether a process of the arm says what it has; where none does, nothing is at hand. */
+  tells(arm: string): boolean;
   /** Whether a process of the arm has, most likely, the cache of an example. */
   has(arm: string, example: BloomHash): boolean;
 }
@@ -48,6 +50,7 @@ export function createInventoryTable(clock: () => number): InventoryTable {
         processes.set(key, { filter: { bits: bloom, hashes }, at: Math.min(createdAt, now) });
       byArm.set(arm, processes);
     },
+    tells: (arm) => (byArm.get(arm)?.size ?? 0) > 0,
     has(arm, example) {
       const now = clock();
       for (const { filter, at } of byArm.get(arm)?.values() ?? [])

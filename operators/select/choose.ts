@@ -115,9 +115,9 @@ export function chooseExamples(
   limits: ChooseLimits,
   draw: TrialDraw | null = null,
 ): Chosen {
-  const verdicts = new Map<Rated, Verdict>();
+  const settled: Verdict[] = [];
   const settle = (candidate: Rated, reason: Reason, of: string | null = null): void => {
-    verdicts.set(candidate, { candidate, reason, of });
+    settled.push({ candidate, reason, of });
   };
   const possible = candidates.filter((candidate) => {
     const reason = impossible(candidate, limits.tokenBudget);
@@ -166,7 +166,7 @@ export function chooseExamples(
       .reverse()
       .map((candidate) => selectedExample(candidate, candidate === tried, bonusOf(candidate, limits))),
     trial: tried === undefined || draw === null ? null : trialOf(tried, draw),
-    settled: [...verdicts.values()],
+    settled: settled.slice(),
     open: open.length,
     get verdicts() {
       for (const one of open.splice(0)) {
@@ -174,8 +174,9 @@ export function chooseExamples(
         if (twin === null) settle(one.candidate, "too_many");
         else settle(one.candidate, "near_duplicate", twin.example.id);
       }
+      const byCandidate = new Map(settled.map((verdict) => [verdict.candidate, verdict]));
       return candidates.map(
-        (candidate): Verdict => verdicts.get(candidate) ?? { candidate, reason: "unusable", of: null },
+        (candidate): Verdict => byCandidate.get(candidate) ?? { candidate, reason: "unusable", of: null },
       );
     },
   };

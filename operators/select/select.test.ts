@@ -72,7 +72,7 @@ test("an example that an arm has in its cache wins against one that is as helpfu
     selection: { ...defaults, examples: 1 },
     arms: () => [arm("small"), arm("large")],
     proxy: () => modelOf((similarity) => 0.8 + similarity / 1_000),
-    caches: { has: (name, hash) => name === "large" && hash[0] === exampleHash("1")[0] },
+    caches: { tells: () => true, has: (name, hash) => name === "large" && hash[0] === exampleHash("1")[0] },
   });
   expect([ids(found), ids(found, "large")]).toEqual([["0"], ["1"]]);
   expect(found.examplesByArm.get("large")).toMatchObject([{ id: "1", cachedBonus: defaults.cachedBonus }]);

@@ -180,7 +180,8 @@ export function createSelection(dependencies: SelectionDependencies) {
     // While helpfulness is similarity, its threshold is the one of similarity.
     const inForce = learned ? finite(threshold(), neutral) : Math.max(0, selection.minimumSimilarity);
     const exploration = explore(random, fit.length === 0 ? nothingToLearn : selection.explore, learned);
-    const hashes = caches === undefined ? [] : fit.map(({ candidate }) => exampleHash(candidate.example.id));
+    const isTold = showing.some(({ name }) => caches?.tells(name));
+    const hashes = isTold ? fit.map(({ candidate }) => exampleHash(candidate.example.id)) : [];
     const byArm = new Map<string, Chosen>(current.map(({ name }) => [name, noChoice]));
     showing.forEach((arm, a) => {
       const cached = hashes.map((hash) => caches?.has(arm.name, hash) === true);
