@@ -29,6 +29,7 @@ export const archived: Readonly<Record<string, () => Promise<Benchmark>>> = {
   "archive/clickhouse-codecs": async () =>
     (await import("./archive/clickhouse-codecs/clickhouse-codecs.ts")).clickhouseCodecs,
   "archive/embedding-int8": async () => (await import("./archive/embedding-int8/embedding-int8.ts")).embeddingInt8,
+  "archive/import": async () => (await import("./archive/import/import.ts")).importExamples,
   "archive/linked-scattered": async () =>
     (await import("./archive/linked-scattered/linked-scattered.ts")).linkedScattered,
   "archive/topic-compression": async () =>

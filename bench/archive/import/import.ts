@@ -1,0 +1,115 @@
+// bench -- archive/import: where the time of `precedent examples import` goes. Real pairs on the
+// embedded stack, with the CPU seconds of each part: the embedder's threads, the importing thread,
+// the broker and ClickHouse. Then the time of one request's embedding, with one thread and two.
+// Needs ../shared/data.
+import { readdirSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { openSession } from "../../../assembly/session.ts";
+import { importPairs } from "../../../cli/examples.ts";
+import { embeddingModelFolder } from "../../../config/assets.ts";
+import { configSchema } from "../../../config/schema.ts";
+import { createOnnxEmbedder } from "../../../connections/embedder/onnx.ts";
+import { createLog } from "../../../runtime/log.ts";
+import type { BenchContext, Benchmark, Measured } from "../../benchmark.ts";
+import { neededFile } from "../../support/data-file.ts";
+import { cpuSeconds, cpuSecondsOf } from "../../support/processes.ts";
+import { readLines, shuffled, type Pair } from "../../support/samples.ts";
+import { onStack, serverPids } from "../../support/stack.ts";
+import { quantile, significant } from "../../support/statistics.ts";
+
+export const importExamples: Benchmark = {
+  name: "archive/import",
+  about: "where the time of an import of examples goes, and the time of one embedding",
+  run,
+};
+
+const singles = 200;
+const log = createLog({ level: "warn" });
+
+async function run(context: BenchContext): Promise<Measured> {
+  const all = await readLines<Pair>(context.data ?? neededFile("nl2bash-train.jsonl"));
+  const pairs = context.quick ? shuffled(all, 1).slice(0, 1_500) : all;
+  const file = join(context.folder, "pairs.jsonl");
+  await writeFile(file, pairs.map((pair) => JSON.stringify(pair)).join("\n"));
+  const imported = await importing(context, file);
+  const questions = shuffled(await readLines<Pair>(neededFile("nl2bash-dev.jsonl")), 1).slice(0, singles);
+  const one = [await alone(questions, 1), await alone(questions, 2)];
+  return { figures: { pairs: pairs.length, ...imported, one } };
+}
+
+async function importing(context: BenchContext, file: string): Promise<Record<string, unknown>> {
+  const stackFolder = join(context.folder, "stack");
+  return onStack(context, stackFolder, async () => {
+    const config = configSchema.parse({
+      stack: { folder: stackFolder },
+      arms: [{ type: "recorded", name: "none", file, cost: 1 }],
+    });
+    const session = await openSession(config, { log });
+    const others = new Set(threads().keys());
+    const embedder = await createOnnxEmbedder({
+      ...config.embedder,
+      folder: embeddingModelFolder(),
+      workers: Math.max(1, Math.floor(availableParallelism() / config.embedder.threads)),
+      log,
+    });
+    try {
+      const servers = await serverPids(stackFolder);
+      const now = (): Record<string, number> => ({
+        ...threadSums(others),
+        ...Object.fromEntries(Object.entries(servers).map(([name, pid]) => [name, cpuSeconds(pid)])),
+      });
+      context.note("importing");
+      const [before, began] = [now(), performance.now()];
+      await importPairs({ session, embedder, file, options: { tenant: "default" }, signal: context.signal });
+      const [seconds, after] = [(performance.now() - began) / 1_000, now()];
+      const cpu = Object.entries(after).map(([part, value]) => [part, significant(value - (before[part] ?? 0))]);
+      const { computed, cached } = embedder.figures();
+      return { seconds: significant(seconds), cpu_seconds: Object.fromEntries(cpu) as object, computed, cached };
+    } finally {
+      await Promise.allSettled([embedder.close(), session.close()]);
+    }
+  });
+}
+
+/** CPU seconds of each thread of this process, by its id. */
+const threads = (): Map<string, number> =>
+  new Map(
+    readdirSync("/proc/self/task").map((id) => [
+      id,
+      cpuSecondsOf(readFileSync(`/proc/self/task/${id}/stat`, "utf8")),
+    ]),
+  );
+
+/** others: the threads that were there before the embedder. */
+function threadSums(others: ReadonlySet<string>): Record<string, number> {
+  const sums = { importing: 0, embedder: 0, others: 0 };
+  for (const [id, seconds] of threads())
+    sums[id === String(process.pid) ? "importing" : others.has(id) ? "others" : "embedder"] += seconds;
+  return sums;
+}
+
+/** One text after the other, as the requests of a client that waits for each answer. */
+async function alone(questions: readonly Pair[], count: number): Promise<Record<string, number>> {
+  const folder = embeddingModelFolder();
+  const embedder = await createOnnxEmbedder({ folder, threads: count, maxBatch: 8, cacheEntries: 0, log });
+  const milliseconds: number[] = [];
+  const cpu = process.cpuUsage();
+  try {
+    for (const { request } of questions) {
+      const began = performance.now();
+      await embedder.embed(request);
+      milliseconds.push(performance.now() - began);
+    }
+  } finally {
+    await embedder.close();
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  return {
+    threads: count,
+    p50_ms: significant(quantile(milliseconds, 0.5)),
+    p99_ms: significant(quantile(milliseconds, 0.99)),
+    cpu_ms: significant((user + system) / 1_000 / questions.length),
+  };
+}
