@@ -54,6 +54,22 @@ test("texts of similar length go together, the oldest first", async () => {
   ]);
 });
 
+test("many texts go by their tokens, the longest first; where they can't be counted, by a guess", async () => {
+  const texts = ["a b c d", "aaaaaaa", "e f g", "ccccccccc", "h i", "ffff"];
+  const tokens = (text: string): number => (text.includes(" ") ? text.length : 1);
+  const count = async (all: readonly string[]): Promise<Int32Array> => Int32Array.from(all, tokens);
+  const counted = create({ maxBatch: 3, countTokens: count });
+  const vectors = await counted.embedder.embedAll(texts);
+  expect(vectors.map((vector) => vector[0])).toEqual(texts.map((text) => text.length));
+  expect(counted.batches.map((batch) => batch.toSorted())).toEqual([
+    ["a b c d", "e f g", "h i"],
+    ["aaaaaaa", "ccccccccc", "ffff"],
+  ]);
+  const guessed = create({ maxBatch: 3, countTokens: () => Promise.reject(new Error("worker lost")) });
+  await guessed.embedder.embedAll(texts);
+  expect(guessed.batches.map((batch) => batch.toSorted())).toEqual(counted.batches.map((batch) => batch.toSorted()));
+});
+
 test("the same text is computed once, at the same time and later", async () => {
   const { embedder, batches } = create();
   await Promise.all([embedder.embed("x"), embedder.embed("x")]);
@@ -147,10 +163,10 @@ test("requests go before the background, which is computed all the same", async 
   await aTurn();
   const requests = Array.from({ length: 100 }, (_, i) => embedder.embed(`r${i}`));
   // Asked by a request, too, it has no time any more.
-  const promoted = embedder.embed("b7");
+  const promoted = embedder.embed("b15");
   open();
   await Promise.all([slow, promoted, ...requests]);
-  const kinds = batches.map((batch) => [...new Set(batch.map((text) => (text === "b7" ? "r" : text[0])))].join());
+  const kinds = batches.map((batch) => [...new Set(batch.map((text) => (text === "b15" ? "r" : text[0])))].join());
   // The one that was under way; then requests, and one in sixteen for the others, small.
   expect(kinds[0]).toBe("b");
   expect(kinds.slice(1, 15).every((kind) => kind === "r")).toBe(true);

@@ -5,6 +5,8 @@ export interface EmbedMethods {
    * finite is left as it is.
    */
   embed(texts: readonly string[]): Float32Array;
+  /** How many tokens of each text the model reads, special ones included. */
+  countTokens(texts: readonly string[]): Int32Array;
 }
 
 export interface EmbedWorkerInput {
@@ -16,3 +18,9 @@ export interface EmbedWorkerInput {
 
 /** Longer texts are cut: all-MiniLM-L6-v2 was trained on no more. [CLS] and [SEP] count. */
 export const maxTokens = 256;
+
+/**
+ * No more of a text is read: to tokenise a megabyte for 256 tokens would delay everybody, and real
+ * words never need so many characters.
+ */
+export const maxCharacters = 32 * maxTokens;

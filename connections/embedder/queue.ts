@@ -5,7 +5,8 @@
 // waits for the one under way.
 
 export interface Waiting {
-  text: string;
+  /** For the model, counted or guessed. */
+  length: number;
   background: boolean;
 }
 
@@ -38,11 +39,10 @@ export function createEmbedQueue<T extends Waiting>(maxBatch: number): EmbedQueu
   function take(from: T[], atMost: number): T[] {
     const oldest = from[0];
     if (oldest === undefined) return [];
-    const window = from.slice(0, windowBatches * maxBatch).sort((a, b) => a.text.length - b.text.length);
+    const window = from.slice(0, windowBatches * maxBatch).sort((a, b) => a.length - b.length);
     const at = window.indexOf(oldest);
     const size = Math.min(atMost, window.length);
-    const spread = (start: number): number =>
-      (window[start + size - 1]?.text.length ?? 0) - (window[start]?.text.length ?? 0);
+    const spread = (start: number): number => (window[start + size - 1]?.length ?? 0) - (window[start]?.length ?? 0);
     let start = Math.max(0, at - size + 1);
     for (let other = start + 1; other <= at && other + size <= window.length; other++)
       if (spread(other) < spread(start)) start = other;

@@ -7,7 +7,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
-import { maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
+import { maxCharacters, maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
 
 // By require: the package's type files leave out extensions, so that an import of it would be typed
 // as nothing at all.
@@ -18,10 +18,6 @@ interface SentenceTokenizer {
   /** Special tokens included. */
   encode(text: string): { ids: number[] };
 }
-
-// Tokenising a megabyte to keep 256 tokens of it would stall everybody; real words never need this
-// many characters.
-const maxCharacters = 32 * maxTokens;
 
 const { folder, threads } = workerInput<EmbedWorkerInput>();
 const loading = Promise.all([
@@ -82,6 +78,11 @@ async function embed(texts: readonly string[]): Promise<Moved<Float32Array>> {
   return new Moved(vectors, [vectors.buffer]);
 }
 
+async function countTokens(texts: readonly string[]): Promise<Int32Array> {
+  const [, tokenizer] = await loading;
+  return Int32Array.from(texts, (text) => tokenIds(tokenizer, text).length);
+}
+
 function meanOverTokens(
   hidden: Float32Array,
   rows: number[][],
@@ -105,7 +106,7 @@ function normalise(vector: Float32Array): void {
   for (let i = 0; i < vector.length; i++) vector[i]! *= scale;
 }
 
-serveCalls<EmbedMethods>({ embed }, async () => {
+serveCalls<EmbedMethods>({ embed, countTokens }, async () => {
   const loaded = await loading.catch(() => null);
   await loaded?.[0].release();
 });

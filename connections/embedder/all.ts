@@ -1,0 +1,42 @@
+// Many texts at once, for what has time: the longest first, so that neighbours in the queue are of
+// like length and no worker ends with the longest batch alone. The tokenizer says how long they
+// are; where it does not, they are guessed.
+import { guessLength } from "./length.ts";
+
+export interface AllOptions {
+  /** Asks for one vector in the background. */
+  ask: (text: string, length: number) => Promise<Float32Array>;
+  /** The number of tokens of each text. */
+  countTokens?: ((texts: readonly string[]) => Promise<ArrayLike<number>>) | undefined;
+  /** Texts that wait at a time. */
+  lanes: number;
+  /** So few texts are one batch whatever their lengths. */
+  oneBatch: number;
+}
+
+export function createEmbedAll({ ask, countTokens, lanes, oneBatch }: AllOptions) {
+  async function lengthsOf(texts: readonly string[]): Promise<ArrayLike<number>> {
+    const guess = (): number[] => texts.map(guessLength);
+    // A worker that is lost costs padding; the vectors' own calls tell of it.
+    return countTokens === undefined || texts.length <= oneBatch ? guess() : countTokens(texts).catch(guess);
+  }
+
+  return async function embedAll(
+    texts: readonly string[],
+    onProgress?: (done: number) => void,
+  ): Promise<Float32Array[]> {
+    const lengths = await lengthsOf(texts);
+    const vectors: Float32Array[] = new Array<Float32Array>(texts.length);
+    const order = texts.map((_, i) => i).sort((a, b) => lengths[b]! - lengths[a]!);
+    let next = 0;
+    let done = 0;
+    const lane = async (): Promise<void> => {
+      for (let i = order[next++]; i !== undefined; i = order[next++]) {
+        vectors[i] = await ask(texts[i]!, lengths[i]!);
+        onProgress?.(++done);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(texts.length, lanes) }, lane));
+    return vectors;
+  };
+}
