@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { requestOf } from "./ask.ts";
 import { describeAnswer } from "./describe-answer.ts";
-import { toExample } from "./examples.ts";
+import { toExample } from "./imported-example.ts";
 import type { Io } from "./io.ts";
 import { parseDuration, parseNames } from "./options.ts";
 import { checkPairs, readPairs } from "./pairs.ts";

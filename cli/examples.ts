@@ -3,15 +3,9 @@
 // repeated or broken-off import does no harm.
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { embeddingToBytes } from "../algorithms/embedding.ts";
-import { exampleBytes } from "../algorithms/example-bytes.ts";
-import { exampleId, sharingDomain } from "../algorithms/identity.ts";
-import { replacePersonalData } from "../algorithms/pii.ts";
-import type { Config } from "../config/schema.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createLog } from "../runtime/log.ts";
-import type { Example } from "../schemas/types.ts";
 import { startProgress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";
 import { addReadingExamples } from "./examples-read.ts";
@@ -19,19 +13,20 @@ import { addRemovingExamples } from "./examples-remove.ts";
 import { addShowingExamples } from "./examples-show.ts";
 import { addReplayingExamples } from "./examples-replay.ts";
 import { addSynthesizingExamples } from "./examples-synthesize.ts";
+import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-example.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
 import { openSession, type Session } from "../assembly/session.ts";
 
-interface Options {
-  tenant: string;
-  domain?: string;
+interface Options extends Owner {
   asIs?: boolean;
 }
 
 /** Of like lengths among so many, batches for the model are made: padding is wasted work. */
-const batchSize = 1_024;
+const pairsAtOnce = 1_024;
+/** The model has more to do while some are being produced. */
+const atOnce = 2;
 
 export function addExamples(program: Command, io: Io): void {
   const examples = program.command("examples").description("the examples that help to answer");
@@ -89,8 +84,8 @@ export interface ImportOptions {
 }
 
 /**
- * Embeds and produces every pair of the file that is not known; returns how many. Each batch is in
- * the broker before the next is embedded.
+ * Embeds and produces every pair of the file that is not known, in the file's order; returns how
+ * many.
  */
 export async function importPairs({
   session,
@@ -102,71 +97,46 @@ export async function importPairs({
   signal,
 }: ImportOptions): Promise<number> {
   const producer = session.kafka.plainProducer();
-  let done = 0;
+  let [done, embedded] = [0, 0];
+  let isOver = false;
+  let sending: Promise<unknown> = Promise.resolve();
+  const vectorsOf = (pairs: readonly Pair[]): Promise<Float32Array[]> =>
+    embedder.embedAll(
+      pairs.map(({ request }) => request),
+      () => onProgress?.(++embedded),
+    );
+  async function produce(pairs: readonly Pair[], vectors: readonly Float32Array[]): Promise<void> {
+    if (isOver) return;
+    const messages = pairs.map((pair, index) => {
+      const example = toExample(pair, options, vectors[index] ?? new Float32Array(), embedder.model, Date.now());
+      const value = session.codec.encode("examples", example);
+      return { topic: `${session.config.kafka.prefix}examples`, key: `${example.domain}/${example.id}`, value };
+    });
+    await (sending = producer.send(messages));
+    done += pairs.length;
+  }
+
+  /** The last ones begun, each of which ends after those before it; at most `atOnce`. */
+  const underWay: Promise<void>[] = [];
   try {
-    for await (const batch of readPairs(file, batchSize)) {
+    for await (const batch of readPairs(file, pairsAtOnce)) {
       signal?.throwIfAborted();
       const kept = options.asIs === true ? batch : batch.map((pair) => withoutPersonalData(pair, session.config));
       const pairs = kept.filter((pair) => !(known?.has(pairId(pair, options)) ?? false));
       if (pairs.length === 0) continue;
-      const vectors = await embedder.embedAll(
-        pairs.map(({ request }) => request),
-        (embedded) => onProgress?.(done + embedded),
-      );
-      const messages = pairs.map((pair, index) => {
-        const example = toExample(pair, options, vectors[index] ?? new Float32Array(), embedder.model, Date.now());
-        const value = session.codec.encode("examples", example);
-        return { topic: `${session.config.kafka.prefix}examples`, key: `${example.domain}/${example.id}`, value };
-      });
-      await producer.send(messages);
-      done += pairs.length;
-      onProgress?.(done);
+      const [vectors, before] = [vectorsOf(pairs), underWay.at(-1)];
+      const produced = Promise.all([vectors, before]).then(([all]) => produce(pairs, all));
+      // Awaited below, maybe only after it failed.
+      produced.catch(() => undefined);
+      underWay.push(produced);
+      if (underWay.length >= atOnce) await underWay.shift();
     }
+    await underWay.at(-1);
   } finally {
+    // What failed or was aborted is not waited for, but what is on its way to the broker.
+    isOver = true;
+    await sending.catch(() => undefined);
     await producer.close();
   }
   return done;
-}
-
-/** The id that the pair's example gets. */
-const pairId = (pair: Pair, options: Options): string =>
-  exampleId(domainOf(pair, options), pair.request, pair.response);
-
-const domainOf = (pair: Pair, options: Options): string =>
-  sharingDomain(pair.tenant ?? options.tenant, pair.domain ?? options.domain ?? null);
-
-/** As curate does before an example is kept. */
-function withoutPersonalData(pair: Pair, config: Config): Pair {
-  const [request = "", response = ""] = replacePersonalData(
-    [pair.request, pair.response],
-    config.curate.personalData,
-  ).texts;
-  return { ...pair, request, response };
-}
-
-export function toExample(
-  pair: Pair,
-  options: Options,
-  vector: Float32Array,
-  embeddingModel: string,
-  now: number,
-): Example {
-  const tenant = pair.tenant ?? options.tenant;
-  const domain = domainOf(pair, options);
-  const embedding = embeddingToBytes(vector);
-  return {
-    id: exampleId(domain, pair.request, pair.response),
-    tenant,
-    domain,
-    request: pair.request,
-    response: pair.response,
-    embedding,
-    embeddingModel,
-    source: { arm: "import", model: pair.model ?? "unknown", requestId: null },
-    quality: pair.quality ?? 1,
-    bytes: exampleBytes(pair.request, pair.response, embedding.length / Float32Array.BYTES_PER_ELEMENT),
-    expiresAt: null,
-    replays: 0,
-    createdAt: now,
-  };
 }

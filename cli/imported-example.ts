@@ -1,0 +1,57 @@
+// The example that a pair of an imported file becomes. The same pair gets the same id.
+import { embeddingToBytes } from "../algorithms/embedding.ts";
+import { exampleBytes } from "../algorithms/example-bytes.ts";
+import { exampleId, sharingDomain } from "../algorithms/identity.ts";
+import { replacePersonalData } from "../algorithms/pii.ts";
+import type { Config } from "../config/schema.ts";
+import type { Example } from "../schemas/types.ts";
+import type { Pair } from "./pairs.ts";
+
+/** Where a pair names none. */
+export interface Owner {
+  tenant: string;
+  domain?: string;
+}
+
+/** The id that the pair's example gets. */
+export const pairId = (pair: Pair, owner: Owner): string =>
+  exampleId(domainOf(pair, owner), pair.request, pair.response);
+
+const domainOf = (pair: Pair, owner: Owner): string =>
+  sharingDomain(pair.tenant ?? owner.tenant, pair.domain ?? owner.domain ?? null);
+
+/** As curate does before an example is kept. */
+export function withoutPersonalData(pair: Pair, config: Config): Pair {
+  const [request = "", response = ""] = replacePersonalData(
+    [pair.request, pair.response],
+    config.curate.personalData,
+  ).texts;
+  return { ...pair, request, response };
+}
+
+export function toExample(
+  pair: Pair,
+  owner: Owner,
+  vector: Float32Array,
+  embeddingModel: string,
+  now: number,
+): Example {
+  const tenant = pair.tenant ?? owner.tenant;
+  const domain = domainOf(pair, owner);
+  const embedding = embeddingToBytes(vector);
+  return {
+    id: exampleId(domain, pair.request, pair.response),
+    tenant,
+    domain,
+    request: pair.request,
+    response: pair.response,
+    embedding,
+    embeddingModel,
+    source: { arm: "import", model: pair.model ?? "unknown", requestId: null },
+    quality: pair.quality ?? 1,
+    bytes: exampleBytes(pair.request, pair.response, embedding.length / Float32Array.BYTES_PER_ELEMENT),
+    expiresAt: null,
+    replays: 0,
+    createdAt: now,
+  };
+}
