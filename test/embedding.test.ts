@@ -39,6 +39,18 @@ test("a text gets the same vector alone and in a batch with longer ones", async 
   await fresh.close();
 });
 
+test("more texts than a batch holds get their own vectors, whatever order they are computed in", async () => {
+  const known = Object.keys(knownEmbeddings);
+  const others = Array.from({ length: 40 }, (_, i) => `${"=".repeat((i * 7) % 23)} file ${i}`);
+  const vectors = await embedder.embedAll([...others, ...known, ...others]);
+  Object.values(knownEmbeddings).forEach((expected, k) =>
+    expected.forEach((value, i) =>
+      expect(Math.abs((vectors[others.length + k]?.[i] ?? NaN) - value)).toBeLessThan(1e-5),
+    ),
+  );
+  expect(vectors.slice(0, others.length)).toEqual(vectors.slice(others.length + known.length));
+});
+
 test("texts that mean the same are nearer than others", async () => {
   const [a, b, c] = await embedder.embedAll(["delete a folder", "remove a directory", "what is the capital of France"]);
   if (a === undefined || b === undefined || c === undefined) throw new Error("a vector is missing");
