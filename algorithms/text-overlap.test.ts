@@ -32,7 +32,7 @@ describe("overlap of hashed tokens", () => {
         const common = commonTokensOfPairs(tokens);
         for (let i = 0; i < all.length; i++)
           for (let j = 0; j < i; j++)
-            expect(overlapF1(tokens[i]!, tokens[j]!, common[i * all.length + j]!)).toBe(
+            expect(overlapF1(tokens[i]!, tokens[j]!, common[i * all.length + j])).toBe(
               overlapF1(tokens[i]!, tokens[j]!),
             );
       }),
