@@ -29,6 +29,14 @@ export function embeddingFromBytes(bytes: Buffer, dimension: number): Float32Arr
   return vector;
 }
 
+/** In place. A vector of zeros becomes NaN. */
+export function toUnitLength(vector: Float32Array): void {
+  let square = 0;
+  for (const value of vector) square += value * value;
+  const scale = 1 / Math.sqrt(square);
+  for (let i = 0; i < vector.length; i++) vector[i]! *= scale;
+}
+
 /**
  * Inner product; of unit vectors their cosine, [-1, 1]. The shorter one's length counts. Four sums
  * at a time: they don't wait for each other. Declared one by one: taken out of an array, V8 keeps

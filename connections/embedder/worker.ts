@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
+import { toUnitLength } from "../../algorithms/embedding.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
 import { maxCharacters, maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
 
@@ -74,7 +75,7 @@ async function embed(texts: readonly string[]): Promise<Moved<Float32Array>> {
     output.dims.length === 3 ? meanOverTokens(output.data, rows, width, dimension) : new Float32Array(output.data);
   if (vectors.length !== rows.length * dimension)
     throw new Error(`the model in ${folder} gives [${output.dims.join(", ")}], expected [batch, dimension]`);
-  for (let r = 0; r < rows.length; r++) normalise(vectors.subarray(r * dimension, (r + 1) * dimension));
+  for (let r = 0; r < rows.length; r++) toUnitLength(vectors.subarray(r * dimension, (r + 1) * dimension));
   return new Moved(vectors, [vectors.buffer]);
 }
 
@@ -96,14 +97,6 @@ function meanOverTokens(
         means[r * dimension + i]! += hidden[(r * width + t) * dimension + i]! / row.length;
   });
   return means;
-}
-
-function normalise(vector: Float32Array): void {
-  let sum = 0;
-  for (const value of vector) sum += value * value;
-  // A zero vector becomes NaN here, and is refused by the caller.
-  const scale = 1 / Math.sqrt(sum);
-  for (let i = 0; i < vector.length; i++) vector[i]! *= scale;
 }
 
 serveCalls<EmbedMethods>({ embed, countTokens }, async () => {

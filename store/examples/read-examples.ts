@@ -3,6 +3,7 @@
 // costs more than judging them. What a change touches is dropped once it is committed, so nothing
 // outlives it: an erased example is gone when erasing it is done.
 import { LRUCache } from "lru-cache";
+import { toUnitLength } from "../../algorithms/embedding.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
 import type { HeldExample } from "./port.ts";
@@ -53,7 +54,9 @@ export function createReadExamples(dependencies: ReadExamplesDependencies) {
     const text = examples.getBinaryFast(key);
     const example = text && decodeExample(key, text);
     if (example === null) onDamaged({ key });
-    return example ? { example, vector: toUnitLength(vector), expiresAt } : undefined;
+    if (!example) return undefined;
+    toUnitLength(vector); // halves left it a little longer or shorter
+    return { example, vector, expiresAt };
   }
 
   return (domain: number, key: number, now: number): ReadExample | undefined => {
@@ -64,13 +67,4 @@ export function createReadExamples(dependencies: ReadExamplesDependencies) {
     if (made !== undefined) kept.set(slot, made);
     return made;
   };
-}
-
-/** Halves left it a little longer or shorter. */
-function toUnitLength(vector: Float32Array): Float32Array {
-  let square = 0;
-  for (const value of vector) square += value * value;
-  const scale = 1 / Math.sqrt(square);
-  for (let i = 0; i < vector.length; i++) vector[i]! *= scale;
-  return vector;
 }
