@@ -30,23 +30,34 @@ test("asks with an empty header tag and its name", async () => {
   expect([...encoder.buffer.subarray(0, encoder.size())]).toEqual([0, ...text("precedent"), ...text("1"), 0]);
 });
 
-test("finds the supported features between other tags, whatever they carry", () => {
+test("finds the supported and the finalised features between other tags, whatever they carry", () => {
   const supported = [
     3,
     ...feature("metadata.version", 7, 29, 1, ...tag(3, [1, 2, 3])),
     ...feature("kraft.version", 0, 1),
   ];
-  const finalized = [2, ...feature("metadata.version", 7, 7)];
+  const finalized = [
+    3,
+    ...feature("metadata.version", 29, 7),
+    ...feature("transaction.version", 2, 1, 1, ...tag(5, [4])),
+  ];
   const epoch = [0, 0, 0, 0, 0, 0, 0, 5];
-  expect(decodeFeatures(answer(tag(0, supported), tag(1, epoch), tag(2, finalized)))).toEqual([
-    { name: "metadata.version", lowest: 7, highest: 29 },
-    { name: "kraft.version", lowest: 0, highest: 1 },
-  ]);
+  expect(decodeFeatures(answer(tag(0, supported), tag(1, epoch), tag(2, finalized)))).toEqual({
+    supported: [
+      { name: "metadata.version", lowest: 7, highest: 29 },
+      { name: "kraft.version", lowest: 0, highest: 1 },
+    ],
+    finalised: new Map([
+      ["metadata.version", 29],
+      ["transaction.version", 2],
+    ]),
+  });
 });
 
 test("a broker without features, or one that does not know the version, names none; another error is one", () => {
-  expect(decodeFeatures(answer())).toEqual([]);
-  expect(decodeFeatures(Buffer.from([...int16(35), 0, 0, 0, 0]))).toEqual([]);
+  const none = { supported: [], finalised: new Map() };
+  expect(decodeFeatures(answer())).toEqual(none);
+  expect(decodeFeatures(Buffer.from([...int16(35), 0, 0, 0, 0]))).toEqual(none);
   expect(() => decodeFeatures(Buffer.from([...int16(29), 0]))).toThrow(/authoriz/i);
 });
 

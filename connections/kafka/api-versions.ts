@@ -1,8 +1,10 @@
 // ApiVersions v3, which kafkajs does not speak: beside the versions of requests it names the
 // broker's features and the levels that it supports. metadata.version rises with every release
-// line, so that it tells Kafka 4.3 from 4.2 without a version string. A broker that does not know
-// v3 answers with an error in the format of v0: it names no features.
-import { internals, type DecoderLike, type RawRequest } from "./kafkajs-internals.ts";
+// line, so that it tells Kafka 4.3 from 4.2 without a version string. And it names the levels that
+// the cluster as a whole has agreed on (finalised). A broker that does not know v3 answers with an
+// error in the format of v0: it names no features.
+import { internals, type RawRequest } from "./kafkajs-internals.ts";
+import { forEachTag, skipTags } from "./protocol/codec.ts";
 
 export interface Feature {
   name: string;
@@ -10,10 +12,17 @@ export interface Feature {
   highest: number;
 }
 
+export interface Features {
+  /** By this broker. */
+  supported: Feature[];
+  /** By the cluster; empty while the broker does not know yet. */
+  finalised: ReadonlyMap<string, number>;
+}
+
 const { Encoder, Decoder } = internals;
 const unsupportedVersion = 35;
-/** Tag of the supported features behind the fixed fields of the answer. */
-const supportedFeaturesTag = 0;
+/** Tags behind the fixed fields of the answer. */
+const tags = { supported: 0, finalised: 2 };
 
 export function encodeApiVersions(): ReturnType<RawRequest<unknown>["request"]["encode"]> {
   return Promise.resolve(
@@ -25,42 +34,34 @@ export function encodeApiVersions(): ReturnType<RawRequest<unknown>["request"]["
   );
 }
 
-/** Features that the broker supports; none of one that is too old to name them. */
-export function decodeFeatures(raw: Buffer): Feature[] {
+/** None of a broker that is too old to name them. */
+export function decodeFeatures(raw: Buffer): Features {
   // Alone among the flexible answers this one has a header without tagged fields.
   const decoder = new Decoder(raw);
   const code = decoder.readInt16();
-  if (code === unsupportedVersion) return [];
+  const supported: Feature[] = [];
+  const finalised = new Map<string, number>();
+  if (code === unsupportedVersion) return { supported, finalised };
   if (internals.errors.failure(code)) throw internals.errors.createErrorFromCode(code);
   decoder.readUVarIntArray((d) => {
     d.forward(6); // a request's key, its lowest and its highest version
-    forEachTag(d, () => undefined);
+    skipTags(d);
   });
   decoder.readInt32(); // throttle time
-  const features: Feature[] = [];
   forEachTag(decoder, (tag, value) => {
-    if (tag !== supportedFeaturesTag) return;
-    const found = value.readUVarIntArray((d) => {
-      const feature = { name: d.readUVarIntString() ?? "", lowest: d.readInt16(), highest: d.readInt16() };
-      forEachTag(d, () => undefined);
-      return feature;
+    if (tag !== tags.supported && tag !== tags.finalised) return;
+    value.readUVarIntArray((d) => {
+      const name = d.readUVarIntString() ?? "";
+      const [first, second] = [d.readInt16(), d.readInt16()];
+      skipTags(d);
+      if (tag === tags.supported) supported.push({ name, lowest: first, highest: second });
+      else finalised.set(name, first); // the highest level comes first here
     });
-    features.push(...found);
   });
-  return features;
+  return { supported, finalised };
 }
 
-/** kafkajs' own readTaggedFields loses its place when there are any. */
-function forEachTag(decoder: DecoderLike, take: (tag: number, value: DecoderLike) => void): void {
-  for (let left = decoder.readUVarInt(); left > 0; left--) {
-    const tag = decoder.readUVarInt();
-    const size = decoder.readUVarInt();
-    take(tag, decoder.slice(size));
-    decoder.forward(size);
-  }
-}
-
-export const apiVersionsV3: RawRequest<Feature[]> = {
+export const apiVersionsV3: RawRequest<Features> = {
   request: { apiKey: 18, apiVersion: 3, apiName: "ApiVersions", encode: encodeApiVersions },
   response: { decode: (raw) => Promise.resolve(decodeFeatures(raw)), parse: (features) => Promise.resolve(features) },
 };

@@ -2,8 +2,9 @@
 // carries member and generation so that the broker fences a zombie, and OffsetFetch v7 with
 // require_stable, which waits for open transactions. Lower versions are taken away: a broker
 // without these is refused with a clear error instead of served unsafely.
-import { internals, type DecoderLike } from "./kafkajs-internals.ts";
+import { internals, type DecoderLike, type RawRequest } from "./kafkajs-internals.ts";
 import type { GroupMember, OffsetToCommit } from "./port.ts";
+import { skipTags } from "./protocol/codec.ts";
 
 /**
  * Topics of one TxnOffsetCommit; the member travels as a property, because kafkajs passes the array
@@ -35,7 +36,7 @@ function recordGenerations(): void {
   };
 }
 
-interface TxnOffsetCommit {
+export interface TxnOffsetCommit {
   transactionalId: string;
   groupId: string;
   producerId: string;
@@ -43,7 +44,14 @@ interface TxnOffsetCommit {
   topics: FencedTopics;
 }
 
-function txnOffsetCommitV3({ transactionalId, groupId, producerId, producerEpoch, topics }: TxnOffsetCommit): unknown {
+/**
+ * Version 3 is what KIP-447 needs; version 5 is written the same, and the group's coordinator tells
+ * that of the transaction itself (KIP-890).
+ */
+export const txnOffsetCommit = (
+  version: 3 | 5,
+  { transactionalId, groupId, producerId, producerEpoch, topics }: TxnOffsetCommit,
+): RawRequest<TxnOffsetCommitAnswer> => {
   const partition = (p: OffsetToCommit) =>
     new Encoder()
       .writeInt32(p.partition)
@@ -54,7 +62,7 @@ function txnOffsetCommitV3({ transactionalId, groupId, producerId, producerEpoch
   return {
     request: {
       apiKey: 28,
-      apiVersion: 3,
+      apiVersion: version,
       apiName: "TxnOffsetCommit",
       encode: () =>
         Promise.resolve(
@@ -81,21 +89,27 @@ function txnOffsetCommitV3({ transactionalId, groupId, producerId, producerEpoch
     response: {
       decode: (raw: Buffer) => {
         const decoder = new Decoder(raw);
-        decoder.readTaggedFields();
+        skipTags(decoder);
         const clientSideThrottleTime = decoder.readInt32();
         const codes = readTopics(decoder, (d) => {
           const code = [d.readInt32(), d.readInt16()][1] ?? 0;
-          d.readTaggedFields();
+          skipTags(d);
           return code;
         });
         return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, codes });
       },
-      parse: (data: { codes: { partitions: number[] }[] }) => {
+      parse: (data) => {
         for (const { partitions } of data.codes) partitions.forEach(throwOnFailure);
         return Promise.resolve(data);
       },
     },
   };
+};
+
+interface TxnOffsetCommitAnswer {
+  throttleTime: number;
+  clientSideThrottleTime: number;
+  codes: { topic: string; partitions: number[] }[];
 }
 
 const unstableOffsetCommit = 88;
@@ -134,7 +148,7 @@ function offsetFetchV7({ groupId, topics }: OffsetFetch): unknown {
     response: {
       decode: (raw: Buffer) => {
         const decoder = new Decoder(raw);
-        decoder.readTaggedFields();
+        skipTags(decoder);
         const clientSideThrottleTime = decoder.readInt32();
         const responses = readTopics(decoder, (d) => {
           const partition = d.readInt32();
@@ -142,7 +156,7 @@ function offsetFetchV7({ groupId, topics }: OffsetFetch): unknown {
           d.readInt32(); // leader epoch
           const metadata = d.readUVarIntString();
           const errorCode = d.readInt16();
-          d.readTaggedFields();
+          skipTags(d);
           return { partition, offset, metadata, errorCode };
         });
         return Promise.resolve({ throttleTime: 0, clientSideThrottleTime, responses, errorCode: decoder.readInt16() });
@@ -166,7 +180,7 @@ function readTopics<P>(decoder: DecoderLike, read: (d: DecoderLike) => P): { top
   return decoder.readUVarIntArray((d) => {
     const topic = d.readUVarIntString() ?? "";
     const partitions = d.readUVarIntArray(read);
-    d.readTaggedFields();
+    skipTags(d);
     return { topic, partitions };
   });
 }
@@ -176,7 +190,7 @@ export function patchFencing(): void {
   recordGenerations();
   const commit = internals.requests<TxnOffsetCommit>("txnOffsetCommit");
   commit.versions = ["3"];
-  commit.protocol = atLeast(3, "TxnOffsetCommit", txnOffsetCommitV3);
+  commit.protocol = atLeast(3, "TxnOffsetCommit", (options: TxnOffsetCommit) => txnOffsetCommit(3, options));
   const fetch = internals.requests<OffsetFetch>("offsetFetch");
   fetch.versions = ["7"];
   fetch.protocol = atLeast(7, "OffsetFetch", offsetFetchV7);

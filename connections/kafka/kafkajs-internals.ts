@@ -57,6 +57,7 @@ export interface EncoderLike {
   writeInt64(value: string | number): EncoderLike;
   writeInt32(value: number): EncoderLike;
   writeInt16(value: number): EncoderLike;
+  writeInt8(value: number): EncoderLike;
   writeBoolean(value: boolean): EncoderLike;
 }
 export interface DecoderLike {
@@ -64,7 +65,6 @@ export interface DecoderLike {
   slice(size: number): DecoderLike;
   forward(size: number): void;
   readUVarInt(): number;
-  readTaggedFields(): void;
   readBoolean(): boolean;
   readBytes(length: number): Buffer;
   readInt16(): number;
@@ -77,6 +77,7 @@ export interface DecoderLike {
 export interface RawRequest<T> {
   request: { apiKey: number; apiVersion: number; apiName: string; encode: () => Promise<EncoderLike> };
   response: { decode: (raw: Buffer) => Promise<T>; parse: (answer: T) => Promise<T> };
+  logResponseError?: false;
 }
 export interface PartitionOffset {
   partition: number;
@@ -189,6 +190,7 @@ export interface RunnerLike {
   fetch(nodeId: string): Promise<unknown[]>;
 }
 interface ProtocolErrors {
+  errorCodes: { type: string; code: number; retriable: boolean; message: string }[];
   failure(code: number): boolean;
   createErrorFromCode(code: number): Error;
 }

@@ -1,6 +1,7 @@
 // What of kafkajs 2.2.4 a send needs: its cluster, its bookkeeping of a producer, and its request
 // Produce, which is written by us, and of which it shows all that was answered.
 import { internals } from "./kafkajs-internals.ts";
+import { written } from "./protocol/codec.ts";
 import { encodeProduce, type ProduceBody } from "./protocol/produce.ts";
 import type { Batch, Message, ProduceResponse, TopicMessages } from "./unacknowledged.ts";
 
@@ -9,7 +10,7 @@ export interface TopicData {
   partitions: Batch[];
 }
 export interface Broker {
-  produce(request: object): Promise<ProduceResponse>;
+  produce(request: ProduceBody): Promise<ProduceResponse>;
 }
 export interface PartitionMetadata {
   partitionId: number;
@@ -30,11 +31,13 @@ export interface EosManager {
   isInitialized(): boolean;
   isTransactional(): boolean;
   getTransactionalId(): string | undefined;
-  getProducerId(): unknown;
-  getProducerEpoch(): unknown;
+  getProducerId(): string | number | bigint;
+  getProducerEpoch(): number;
   getSequence(topic: string, partition: number): number;
   updateSequence(topic: string, partition: number, increment: number): void;
   addPartitionsToTransaction(topicData: readonly TopicData[]): Promise<void>;
+  /** Where it is not the broker's own: of a producer that has another version. */
+  produce?(broker: Broker, request: ProduceBody): Promise<ProduceResponse>;
 }
 export interface SendDependencies {
   logger: { debug(message: string, extra?: object): void };
@@ -91,6 +94,3 @@ export function patchProduce(): void {
     };
   };
 }
-
-/** As kafkajs' connections take a body: an encoder that is done. */
-const written = (bytes: Buffer): object => Object.assign(new internals.Encoder(), { buf: bytes, offset: bytes.length });

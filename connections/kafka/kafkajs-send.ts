@@ -67,7 +67,8 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
         ...{ transactionalId, producerId: eosManager.getProducerId(), producerEpoch: eosManager.getProducerEpoch() },
         ...{ acks, timeout: left(), compression, topicData: byTopic(batches) },
       };
-      const response = await limited(broker.produce(request), Math.min(answerWithinMs, left()), `broker ${nodeId}`);
+      const answer = eosManager.produce?.(broker, request) ?? broker.produce(request);
+      const response = await limited(answer, Math.min(answerWithinMs, left()), `broker ${nodeId}`);
       const outcome = compare(batches, response);
       for (const [batch, answer] of outcome.acknowledged) {
         pending?.delete(batch);

@@ -23,7 +23,9 @@ export function levelOf(address: string, features: readonly Feature[]): BrokerLe
 /** Asks every broker of the cluster; rejects when one does not answer. */
 export async function brokerLevels(cluster: Cluster): Promise<BrokerLevel[]> {
   const brokers = await cluster.brokers();
-  return Promise.all(brokers.map(async ({ address, broker }) => levelOf(address, await ask(broker, apiVersionsV3))));
+  return Promise.all(
+    brokers.map(async ({ address, broker }) => levelOf(address, (await ask(broker, apiVersionsV3)).supported)),
+  );
 }
 
 export const lostMarkersRemedy =

@@ -5,18 +5,14 @@
 // have counted, and they would refuse what is sent next or drop it as a repeat of what was aborted.
 // A new epoch starts from 0.
 import type { Kafka as KafkaClient, Producer, Transaction as KafkajsTransaction } from "kafkajs";
-import { setTimeout as sleep } from "node:timers/promises";
-import { classifyKafkaError, kafkaErrorType, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
+import { classifyKafkaError, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
 import { groupByTopic } from "./messages.ts";
+import { whileConcurrent } from "./while-concurrent.ts";
 import { within } from "./within.ts";
 import type { FencedTopics } from "./kafkajs-fencing.ts";
 import { createPartitioner } from "./partitioner.ts";
 import type { Transaction, TransactionalProducer } from "./port.ts";
 import type { Sweep } from "./sweep.ts";
-
-/** The previous transaction's markers are still being written: milliseconds, as a rule. */
-const concurrentRetryMs = 2;
-const concurrentRetries = 2_000;
 
 /**
  * A broker that hangs must not keep us from ending, or from the next producer: what is still under
@@ -51,14 +47,7 @@ export function createTransactionalProducer(
   ): Promise<void> => {
     const topics: FencedTopics = offsets.map(({ topic, partitions }) => ({ topic, partitions }));
     topics.member = member;
-    for (let attempt = 0; ; attempt++) {
-      try {
-        return await transaction.sendOffsets({ consumerGroupId: group, topics });
-      } catch (error) {
-        if (kafkaErrorType(error) !== "CONCURRENT_TRANSACTIONS" || attempt >= concurrentRetries) throw error;
-        await sleep(concurrentRetryMs);
-      }
-    }
+    await whileConcurrent(() => transaction.sendOffsets({ consumerGroupId: group, topics }));
   };
 
   const initialise = async (): Promise<void> => {

@@ -10,6 +10,7 @@ import {
   type ConnectedCluster,
 } from "./kafkajs-internals.ts";
 import type { Protocol } from "./protocol/codec.ts";
+import { sendTo } from "./send-to.ts";
 import { within } from "./within.ts";
 
 export interface PartitionLeader {
@@ -74,23 +75,13 @@ export function createWire(client: KafkaClient): Wire {
     return broker;
   };
 
-  const send = async <Answer>(broker: AddressedBroker, protocol: Protocol<Answer>): Promise<Answer> => {
-    try {
-      return (await broker.connectionPool.send(protocol)) as Answer;
-    } catch (error) {
-      // As kafkajs does it: the next request makes another connection.
-      if ((error as Error).name === "KafkaJSConnectionClosedError") await broker.disconnect();
-      throw error;
-    }
-  };
-
   const metadata = async (topics: readonly string[]): Promise<Metadata> => {
     const ask = internals.requests<{ topics: readonly string[]; allowAutoTopicCreation: boolean }>("metadata");
     const { request, response } = ask.protocol({ version: metadataVersion })({
       topics,
       allowAutoTopicCreation: false,
     }) as Protocol<Metadata>;
-    const answer = await send(await seed(), {
+    const answer = await sendTo(await seed(), {
       request,
       // kafkajs' own reading throws for the first topic or partition that has anything.
       response: { decode: response.decode, parse: (data) => Promise.resolve(data) },
@@ -127,10 +118,10 @@ export function createWire(client: KafkaClient): Wire {
       const { coordinator } = await (await seed()).findGroupCoordinator({ groupId, coordinatorType });
       return connected(coordinator);
     },
-    send: async (node, protocol) => send(typeof node === "number" ? await nodeAt(node) : node, protocol),
+    send: async (node, protocol) => sendTo(typeof node === "number" ? await nodeAt(node) : node, protocol),
     async everywhere(protocol) {
       await metadata([internalTopics.transactions]);
-      return Promise.all(addresses.map(async (address) => send(await connected(address), protocol)));
+      return Promise.all(addresses.map(async (address) => sendTo(await connected(address), protocol)));
     },
     async close() {
       const all = [...brokers.values()].map(({ broker }) => broker.then((made) => made.disconnect()));

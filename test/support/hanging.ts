@@ -1,9 +1,11 @@
 // Transactions that hang, made without a kill: records and offsets are written that the coordinator
-// was never told of, which a broker allows while it does not verify. A broker that forgets markers
+// was never told of, which a broker allows while it does not verify, of a producer with the first
+// version of transactions (with the second, a leader tells the coordinator itself). A broker that forgets markers
 // (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
 import { createRequire } from "node:module";
 import type { Kafka as KafkaClient } from "kafkajs";
 import { ConfigResourceTypes } from "../../connections/kafka/kafkajs.ts";
+import { setTransactionVersion } from "./transaction-version.ts";
 
 const { prototype } = createRequire(import.meta.url)("kafkajs/src/broker") as {
   prototype: { addOffsetsToTxn(): Promise<unknown>; addPartitionsToTxn(): Promise<unknown> };
@@ -54,7 +56,9 @@ export interface Left {
 export async function leaveHanging({ client, id, group, input, output, told }: Left): Promise<void> {
   const producer = client.producer({ transactionalId: id, idempotent: true, maxInFlightRequests: 1 });
   await producer.connect();
+  await setTransactionVersion(client, 1);
   const transaction = await producer.transaction();
+  await setTransactionVersion(client, 2);
   if (told !== undefined) await transaction.send({ topic: told.topic, messages: [{ key: "told", value: "told" }] });
   await untold(async () => {
     const topics = [{ topic: input, partitions: [{ partition: 0, offset: "1" }] }];

@@ -42,9 +42,9 @@ export function flexible<Answer>(
     response: {
       decode(raw) {
         const decoder = new Decoder(raw);
-        decoder.readTaggedFields();
+        skipTags(decoder);
         const answer = read(decoder);
-        decoder.readTaggedFields();
+        skipTags(decoder);
         return Promise.resolve(answer);
       },
       parse: (answer) => Promise.resolve(answer),
@@ -52,6 +52,10 @@ export function flexible<Answer>(
     logResponseError: false,
   };
 }
+
+/** As kafkajs' connections take a body that is there already: an encoder that is done. */
+export const written = (bytes: Buffer): EncoderLike =>
+  Object.assign(new Encoder(), { buf: bytes, offset: bytes.length });
 
 /** One entry of an array: what write puts, and no tagged fields. */
 export function entry(write: (encoder: EncoderLike) => unknown): EncoderLike {
@@ -71,8 +75,23 @@ export const strings = (values: readonly string[]): EncoderLike[] =>
 export function entries<T>(decoder: DecoderLike, read: (decoder: DecoderLike) => T): T[] {
   const found = decoder.readUVarIntArray((d) => {
     const value = read(d);
-    d.readTaggedFields();
+    skipTags(d);
     return value;
   }) as T[] | null;
   return found ?? [];
 }
+
+/**
+ * Tagged fields, which a newer broker may always add to. kafkajs' own readTaggedFields loses its
+ * place when there are any.
+ */
+export function forEachTag(decoder: DecoderLike, take: (tag: number, value: DecoderLike) => void): void {
+  for (let left = decoder.readUVarInt(); left > 0; left--) {
+    const tag = decoder.readUVarInt();
+    const size = decoder.readUVarInt();
+    take(tag, decoder.slice(size));
+    decoder.forward(size);
+  }
+}
+
+export const skipTags = (decoder: DecoderLike): void => forEachTag(decoder, () => undefined);

@@ -1,7 +1,7 @@
 // Metadata v11 and v12 (Kafka 2.8), of which we want what kafkajs' v6 lacks: the ids of topics. A
 // topic that was deleted and made again has another.
 import { internals, type DecoderLike } from "../kafkajs-internals.ts";
-import { entries } from "./codec.ts";
+import { entries, skipTags } from "./codec.ts";
 
 export interface TopicIds {
   clusterId: string | undefined;
@@ -43,7 +43,7 @@ export function metadata(topics: readonly string[], apiVersion: number): Metadat
     response: {
       decode(raw) {
         const decoder = new Decoder(raw);
-        decoder.readTaggedFields();
+        skipTags(decoder);
         decoder.readInt32(); // throttle time
         entries(decoder, (d) => [d.readInt32(), d.readUVarIntString(), d.readInt32(), d.readUVarIntString()]); // brokers
         const clusterId = decoder.readUVarIntString() ?? undefined;

@@ -1,0 +1,32 @@
+// EndTxn, version 5 (KIP-890): every end of a transaction gives the producer another epoch, and
+// when there are no more, another id. It must use what it was given from then on.
+import { flexible, type Protocol } from "./codec.ts";
+
+export interface EndTxn {
+  transactionalId: string;
+  producerId: string;
+  producerEpoch: number;
+  commit: boolean;
+}
+
+export interface EndedTxn {
+  errorCode: number;
+  /** -1 where it was refused. */
+  producerId: string;
+  producerEpoch: number;
+}
+
+export const endTxn = ({ transactionalId, producerId, producerEpoch, commit }: EndTxn): Protocol<EndedTxn> =>
+  flexible(
+    { apiKey: 26, apiVersion: 5, apiName: "EndTxn" },
+    (body) =>
+      body.writeUVarIntString(transactionalId).writeInt64(producerId).writeInt16(producerEpoch).writeBoolean(commit),
+    (answer) => {
+      answer.readInt32(); // throttle time
+      return {
+        errorCode: answer.readInt16(),
+        producerId: answer.readInt64().toString(),
+        producerEpoch: answer.readInt16(),
+      };
+    },
+  );

@@ -1,0 +1,112 @@
+// What kafkajs keeps of a transactional producer (its "EOS manager"), for the second version of
+// Kafka's transactions (KIP-890). Nobody tells the coordinator beforehand what is going to be
+// written: the leader of a partition and the group's coordinator do it when they are written to.
+// And every end of a transaction gives the producer another epoch, under which sequence numbers
+// start from 0: what is left of a transaction that has ended is refused everywhere. So three round
+// trips are left of five: offsets, records, end.
+import { errorOfCode } from "./kafkajs-errors.ts";
+import { txnOffsetCommit, type FencedTopics } from "./kafkajs-fencing.ts";
+import type { Broker, EosManager, TopicData } from "./kafkajs-produce.ts";
+import { endTxn, type EndedTxn } from "./protocol/end-txn.ts";
+import type { ProduceBody } from "./protocol/produce.ts";
+import { flexibleProduce } from "./protocol/produce-flexible.ts";
+import { sendTo, type RequestedBroker } from "./send-to.ts";
+import { whileConcurrent } from "./while-concurrent.ts";
+
+/** What a transactional producer of kafkajs asks of it. */
+export interface TransactionalManager extends EosManager {
+  initProducerId(): Promise<void>;
+  beginTransaction(): void;
+  isInTransaction(): boolean;
+  sendOffsets(offsets: { consumerGroupId: string; topics: FencedTopics }): Promise<void>;
+  commit(): Promise<void>;
+  abort(): Promise<void>;
+}
+
+export interface CoordinatorFinder {
+  findGroupCoordinator(question: { groupId: string; coordinatorType: number }): Promise<RequestedBroker>;
+}
+
+export const coordinatorTypes = { group: 0, transaction: 1 };
+
+export interface TwoOptions {
+  cluster: CoordinatorFinder;
+  transactionalId: string;
+  /** As InitProducerId gave them. */
+  producerId: string;
+  producerEpoch: number;
+}
+
+/** Sequence numbers go on from 0 after the largest that there is. */
+const sequenceNumbers = 2 ** 31;
+
+export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalManager, "initProducerId"> {
+  const { cluster, transactionalId } = options;
+  let { producerId, producerEpoch } = options;
+  const sequences = new Map<string, number>();
+  const placeOf = (topic: string, partition: number): string => `${partition}/${topic}`;
+  /** ending: for good when it failed; nobody knows then which epoch is the right one. */
+  let state: "ready" | "open" | "ending" = "ready";
+  /** Whether any broker may have been asked to take something into the transaction. */
+  let touched = false;
+
+  const coordinator = (groupId: string, coordinatorType: number): Promise<RequestedBroker> =>
+    cluster.findGroupCoordinator({ groupId, coordinatorType });
+  const mustBeOpen = (): void => {
+    if (state !== "open") throw new Error(`no transaction is open: ${state}`);
+  };
+
+  const end = async (commit: boolean): Promise<void> => {
+    mustBeOpen();
+    state = "ending";
+    if (touched) {
+      const broker = await coordinator(transactionalId, coordinatorTypes.transaction);
+      // The coordinator does not look at such a request before the one that it is busy with. It is
+      // never repeated after any other failure, for the first one may have been carried out.
+      const ended = await whileConcurrent(async (): Promise<EndedTxn> => {
+        const answer = await sendTo(broker, endTxn({ transactionalId, producerId, producerEpoch, commit }));
+        if (answer.errorCode !== 0) throw errorOfCode(answer.errorCode);
+        return answer;
+      });
+      ({ producerId, producerEpoch } = ended);
+      sequences.clear();
+    }
+    state = "ready";
+  };
+
+  return {
+    isInitialized: () => true,
+    isTransactional: () => true,
+    isInTransaction: () => state === "open",
+    getTransactionalId: () => transactionalId,
+    getProducerId: () => producerId,
+    getProducerEpoch: () => producerEpoch,
+    getSequence: (topic, partition) => sequences.get(placeOf(topic, partition)) ?? 0,
+    updateSequence(topic, partition, increment) {
+      const place = placeOf(topic, partition);
+      sequences.set(place, ((sequences.get(place) ?? 0) + increment) % sequenceNumbers);
+    },
+    beginTransaction() {
+      if (state !== "ready") throw new Error(`no transaction can begin: ${state}`);
+      state = "open";
+      touched = false;
+    },
+    /** Its leader adds a partition. */
+    addPartitionsToTransaction(_topicData: readonly TopicData[]) {
+      return state === "open" ? Promise.resolve() : Promise.reject(new Error(`no transaction is open: ${state}`));
+    },
+    produce(broker: Broker, { topicData, ...request }: ProduceBody) {
+      touched = true;
+      return sendTo(broker as unknown as RequestedBroker, flexibleProduce({ ...request, topicData }));
+    },
+    async sendOffsets({ consumerGroupId, topics }) {
+      mustBeOpen();
+      const broker = await coordinator(consumerGroupId, coordinatorTypes.group);
+      touched = true;
+      const offsets = { transactionalId, groupId: consumerGroupId, producerId, producerEpoch, topics };
+      await sendTo(broker, txnOffsetCommit(5, offsets));
+    },
+    commit: () => end(true),
+    abort: () => end(false),
+  };
+}
