@@ -13,6 +13,7 @@ describe("errors of Kafka", () => {
     ["INVALID_PRODUCER_EPOCH", "producer-lost"],
     ["PRODUCER_FENCED", "producer-lost"],
     ["INVALID_PRODUCER_ID_MAPPING", "producer-lost"],
+    ["TRANSACTION_ABORTABLE", "fatal"],
     ["MESSAGE_TOO_LARGE", "fatal"],
   ] as const)("%s is %s, wrapped or not", (type, kind) => {
     expect(classifyKafkaError(protocolError(type))).toBe(kind);

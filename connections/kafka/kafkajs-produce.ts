@@ -35,7 +35,8 @@ export interface EosManager {
   getProducerEpoch(): number;
   getSequence(topic: string, partition: number): number;
   updateSequence(topic: string, partition: number, increment: number): void;
-  addPartitionsToTransaction(topicData: readonly TopicData[]): Promise<void>;
+  /** leaders: how many brokers they are sent to. */
+  addPartitionsToTransaction(topicData: readonly TopicData[], leaders: number): Promise<void>;
   /** Where it is not the broker's own: of a producer that has another version. */
   produce?(broker: Broker, request: ProduceBody): Promise<ProduceResponse>;
 }

@@ -93,8 +93,6 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
         ),
       );
       refuseMissing([...pending], (topic) => new Set(metadata.get(topic)?.map(({ partitionId }) => partitionId)));
-      if (eosManager.isTransactional()) await eosManager.addPartitionsToTransaction(byTopic([...pending]));
-
       const errors: Error[] = [];
       const byLeader = new Map<number, Batch[]>();
       for (const batch of pending) {
@@ -103,6 +101,8 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
         if (leader < 0) errors.push(protocolError(leaderNotAvailable, batch));
         else byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
       }
+      if (eosManager.isTransactional())
+        await eosManager.addPartitionsToTransaction(byTopic([...pending]), byLeader.size);
       const settled = await Promise.allSettled([...byLeader].map(([nodeId, batches]) => produce(nodeId, batches)));
       for (const one of settled)
         if (one.status === "fulfilled") errors.push(...one.value);

@@ -26,6 +26,11 @@ function play(answers: Record<string, (unknown | Error)[]> = {}) {
       },
     },
     disconnect: async () => void disconnects++,
+    async addPartitionsToTxn({ topics }: { topics: { partitions: number[] }[] }) {
+      asked.push(`AddPartitionsToTxn ${topics.map(({ partitions }) => partitions.join()).join()}`);
+      const failure = answers["AddPartitionsToTxn"]?.shift();
+      if (failure instanceof Error) throw failure;
+    },
   };
   const cluster = {
     refreshMetadataIfNecessary: async () => undefined,
@@ -34,6 +39,10 @@ function play(answers: Record<string, (unknown | Error)[]> = {}) {
   return { cluster, broker: broker as unknown as Broker, asked, disconnects: () => disconnects };
 }
 
+/** Of one topic. */
+const data = (...partitions: number[]) => [
+  { topic: "t", partitions: partitions.map((partition) => ({ topic: "t", partition, messages: [] })) },
+];
 const ended = (producerEpoch: number, producerId = "7"): EndedTxn => ({ errorCode: 0, producerId, producerEpoch });
 const refused = (errorCode: number): EndedTxn => ({ errorCode, producerId: "-1", producerEpoch: -1 });
 
@@ -64,7 +73,7 @@ describe("a producer", () => {
     const played = play({ TxnOffsetCommit: [cut], Produce: [cut], EndTxn: [ended(4), ended(5)] });
     const its = initialised(played);
     its.beginTransaction();
-    await its.addPartitionsToTransaction([]);
+    await its.addPartitionsToTransaction(data(0), 1);
     await its.commit();
     its.beginTransaction();
     await its.abort();
@@ -95,12 +104,30 @@ describe("a producer", () => {
     await expect(its.abort()).rejects.toThrow("no transaction is open");
   });
 
+  test("that writes to several brokers says so before, once a partition and transaction", async () => {
+    const busy = new Error("busy");
+    const played = play({ AddPartitionsToTxn: [busy], EndTxn: [ended(4), ended(5)] });
+    const its = initialised(played);
+    its.beginTransaction();
+    await expect(its.addPartitionsToTransaction(data(0, 1), 2)).rejects.toBe(busy);
+    await its.addPartitionsToTransaction(data(0, 1), 2);
+    await its.addPartitionsToTransaction(data(1), 1);
+    await its.addPartitionsToTransaction(data(0, 1), 3);
+    await its.addPartitionsToTransaction(data(1, 2), 2);
+    await its.commit();
+    its.beginTransaction();
+    await its.addPartitionsToTransaction(data(0, 1), 2);
+    await its.abort();
+    const add = (which: string): string => `AddPartitionsToTxn ${which}`;
+    expect(played.asked).toEqual([add("0,1"), add("0,1"), add("2"), "EndTxn", add("0,1"), "EndTxn"]);
+  });
+
   test("does nothing outside a transaction", async () => {
     const played = play();
     const its = initialised(played);
     await expect(its.commit()).rejects.toThrow("no transaction is open");
     await expect(its.sendOffsets(offsets)).rejects.toThrow("no transaction is open");
-    await expect(its.addPartitionsToTransaction([])).rejects.toThrow("no transaction is open");
+    await expect(its.addPartitionsToTransaction(data(0), 2)).rejects.toThrow("no transaction is open");
     its.beginTransaction();
     expect(() => its.beginTransaction()).toThrow("no transaction can begin");
     expect(played.asked).toEqual([]);
@@ -134,7 +161,7 @@ describe("which version a producer has", () => {
     withTransactionsTwo(() => own(did))({ cluster: played.cluster, transactional: true, transactionalId: "id" });
   const transact = async (manager: TransactionalManager, broker: Broker): Promise<void> => {
     manager.beginTransaction();
-    await manager.addPartitionsToTransaction([]);
+    await manager.addPartitionsToTransaction(data(0), 1);
     await manager.produce?.(broker, body);
     await manager.commit();
   };

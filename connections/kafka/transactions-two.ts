@@ -3,10 +3,11 @@
 // written: the leader of a partition and the group's coordinator do it when they are written to.
 // And every end of a transaction gives the producer another epoch, under which sequence numbers
 // start from 0: what is left of a transaction that has ended is refused everywhere. So three round
-// trips are left of five: offsets, records, end.
+// trips are left of five: offsets, records, end; four where records go to several brokers.
 import { errorOfCode } from "./kafkajs-errors.ts";
 import { txnOffsetCommit, type FencedTopics } from "./kafkajs-fencing.ts";
-import type { Broker, EosManager, TopicData } from "./kafkajs-produce.ts";
+import type { AddressedBroker } from "./kafkajs-internals.ts";
+import type { Broker, EosManager } from "./kafkajs-produce.ts";
 import { endTxn, type EndedTxn } from "./protocol/end-txn.ts";
 import type { ProduceBody } from "./protocol/produce.ts";
 import { flexibleProduce } from "./protocol/produce-flexible.ts";
@@ -24,8 +25,10 @@ export interface TransactionalManager extends EosManager {
 }
 
 export interface CoordinatorFinder {
-  findGroupCoordinator(question: { groupId: string; coordinatorType: number }): Promise<RequestedBroker>;
+  findGroupCoordinator(question: { groupId: string; coordinatorType: number }): Promise<Coordinator>;
 }
+
+type Coordinator = RequestedBroker & Pick<AddressedBroker, "addPartitionsToTxn">;
 
 export const coordinatorTypes = { group: 0, transaction: 1 };
 
@@ -49,8 +52,10 @@ export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalMa
   let state: "ready" | "open" | "ending" = "ready";
   /** Whether any broker may have been asked to take something into the transaction. */
   let touched = false;
+  /** Partitions that the coordinator was told of before they were written to. */
+  const added = new Set<string>();
 
-  const coordinator = (groupId: string, coordinatorType: number): Promise<RequestedBroker> =>
+  const coordinator = (groupId: string, coordinatorType: number): Promise<Coordinator> =>
     cluster.findGroupCoordinator({ groupId, coordinatorType });
   const mustBeOpen = (): void => {
     if (state !== "open") throw new Error(`no transaction is open: ${state}`);
@@ -90,10 +95,27 @@ export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalMa
       if (state !== "ready") throw new Error(`no transaction can begin: ${state}`);
       state = "open";
       touched = false;
+      added.clear();
     },
-    /** Its leader adds a partition. */
-    addPartitionsToTransaction(_topicData: readonly TopicData[]) {
-      return state === "open" ? Promise.resolve() : Promise.reject(new Error(`no transaction is open: ${state}`));
+    /**
+     * A leader adds its partitions itself. Several at once would find the coordinator busy with one
+     * of them, and try again after 20 ms each: then all are added by one request as before, and the
+     * leaders find that there is nothing to add.
+     */
+    async addPartitionsToTransaction(topicData, leaders) {
+      mustBeOpen();
+      if (leaders < 2) return;
+      const topics = topicData
+        .map(({ topic, partitions }) => ({
+          topic,
+          partitions: partitions.map(({ partition }) => partition).filter((id) => !added.has(placeOf(topic, id))),
+        }))
+        .filter(({ partitions }) => partitions.length > 0);
+      if (topics.length === 0) return;
+      const broker = await coordinator(transactionalId, coordinatorTypes.transaction);
+      touched = true;
+      await broker.addPartitionsToTxn({ transactionalId, producerId, producerEpoch, topics });
+      for (const { topic, partitions } of topics) for (const id of partitions) added.add(placeOf(topic, id));
     },
     produce(broker: Broker, { topicData, ...request }: ProduceBody) {
       touched = true;
