@@ -197,7 +197,7 @@ test("an end without anything to end: an abort gives another epoch, a commit is 
   const invalidTxnState = 48;
   expect((await end(true)).answer.errorCode).toBe(invalidTxnState);
   const { was, answer } = await end(false);
-  expect(answer).toEqual({ errorCode: 0, producerId: was.producerId, producerEpoch: was.producerEpoch + 1 });
+  expect(answer).toMatchObject({ errorCode: 0, producerId: was.producerId, producerEpoch: was.producerEpoch + 1 });
   await producer.close();
 });
 

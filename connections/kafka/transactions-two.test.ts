@@ -43,8 +43,10 @@ function play(answers: Record<string, (unknown | Error)[]> = {}) {
 const data = (...partitions: number[]) => [
   { topic: "t", partitions: partitions.map((partition) => ({ topic: "t", partition, messages: [] })) },
 ];
-const ended = (producerEpoch: number, producerId = "7"): EndedTxn => ({ errorCode: 0, producerId, producerEpoch });
-const refused = (errorCode: number): EndedTxn => ({ errorCode, producerId: "-1", producerEpoch: -1 });
+const ended = (producerEpoch: number, producerId = "7"): EndedTxn => ({
+  ...{ clientSideThrottleTime: 0, errorCode: 0, producerId, producerEpoch },
+});
+const refused = (errorCode: number): EndedTxn => ({ ...ended(-1, "-1"), errorCode });
 
 const initialised = (played: ReturnType<typeof play>) =>
   createTransactionsTwo({ cluster: played.cluster, transactionalId: "id", producerId: "7", producerEpoch: 3 });

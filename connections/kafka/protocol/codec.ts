@@ -15,6 +15,11 @@ export interface Protocol<Answer> {
   logResponseError: false;
 }
 
+/** Of an answer: milliseconds that the broker wants quiet for; kafkajs' connections heed it. */
+export interface Throttled {
+  clientSideThrottleTime: number;
+}
+
 export interface RequestHead {
   apiKey: number;
   apiVersion: number;

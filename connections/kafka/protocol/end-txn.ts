@@ -1,6 +1,6 @@
 // EndTxn, version 5 (KIP-890): every end of a transaction gives the producer another epoch, and
 // when there are no more, another id. It must use what it was given from then on.
-import { flexible, type Protocol } from "./codec.ts";
+import { flexible, type Protocol, type Throttled } from "./codec.ts";
 
 export interface EndTxn {
   transactionalId: string;
@@ -9,7 +9,7 @@ export interface EndTxn {
   commit: boolean;
 }
 
-export interface EndedTxn {
+export interface EndedTxn extends Throttled {
   errorCode: number;
   /** -1 where it was refused. */
   producerId: string;
@@ -22,8 +22,8 @@ export const endTxn = ({ transactionalId, producerId, producerEpoch, commit }: E
     (body) =>
       body.writeUVarIntString(transactionalId).writeInt64(producerId).writeInt16(producerEpoch).writeBoolean(commit),
     (answer) => {
-      answer.readInt32(); // throttle time
       return {
+        clientSideThrottleTime: answer.readInt32(),
         errorCode: answer.readInt16(),
         producerId: answer.readInt64().toString(),
         producerEpoch: answer.readInt16(),

@@ -3,7 +3,7 @@
 // (KIP-890). Version 13 names topics by id.
 import { internals } from "../kafkajs-internals.ts";
 import type { PartitionResponse, ProduceResponse } from "../unacknowledged.ts";
-import { entries, skipTags, written, type Protocol } from "./codec.ts";
+import { entries, skipTags, written, type Protocol, type Throttled } from "./codec.ts";
 import { batchProducer, type ProduceBody } from "./produce.ts";
 import { sizedBatch, writeBatch } from "./record-batch.ts";
 
@@ -45,7 +45,7 @@ export function encodeFlexibleProduce(body: ProduceBody, now: number): Buffer {
 }
 
 /** The broker's words for a refusal are left out: its code says it. */
-function decode(raw: Buffer): ProduceResponse {
+function decode(raw: Buffer): ProduceResponse & Throttled {
   const decoder = new internals.Decoder(raw);
   skipTags(decoder);
   const topics = entries(decoder, (topic) => ({
@@ -61,10 +61,10 @@ function decode(raw: Buffer): ProduceResponse {
       return { partition, errorCode, baseOffset };
     }),
   }));
-  return { topics };
+  return { topics, clientSideThrottleTime: decoder.readInt32() };
 }
 
-export const flexibleProduce = (body: ProduceBody): Protocol<ProduceResponse> => ({
+export const flexibleProduce = (body: ProduceBody): Protocol<ProduceResponse & Throttled> => ({
   request: {
     ...{ apiKey: 0, apiVersion: 12, apiName: "Produce" },
     encode: () => Promise.resolve(written(encodeFlexibleProduce(body, Date.now()))),

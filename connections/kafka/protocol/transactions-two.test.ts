@@ -24,10 +24,10 @@ describe("EndTxn 5", () => {
   });
   test("reads the producer to go on as, and a refusal", async () => {
     expect(await decoded(ask, `${header}000000000000000003a35294407c000000`)).toEqual({
-      ...{ errorCode: 0, producerId: "4000000000124", producerEpoch: 0 },
+      ...{ clientSideThrottleTime: 0, errorCode: 0, producerId: "4000000000124", producerEpoch: 0 },
     });
-    expect(await decoded(ask, `${header}000000000078ffffffffffffffffffff00`)).toEqual({
-      ...{ errorCode: 120, producerId: "-1", producerEpoch: -1 },
+    expect(await decoded(ask, `${header}000000070078ffffffffffffffffffff00`)).toEqual({
+      ...{ clientSideThrottleTime: 7, errorCode: 120, producerId: "-1", producerEpoch: -1 },
     });
   });
 });
@@ -101,8 +101,9 @@ describe("Produce 12", () => {
     const hex =
       `${header}0305776f726b03` +
       `0000000000000000000000000029ffffffffffffffff0000000000000000010000${moved}0100090000000200000009000` +
-      `00a6465636973696f6e7302000000010078${"ff".repeat(24)}010000000000000001000d02000000020262000023840000`;
+      `00a6465636973696f6e7302000000010078${"ff".repeat(24)}010000000000000901000d02000000020262000023840000`;
     expect(await decoded(flexibleProduce(body), hex)).toEqual({
+      clientSideThrottleTime: 9,
       topics: [
         {
           topicName: "work",
