@@ -3,6 +3,7 @@
 // while a producer is at work.
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Producer } from "kafkajs";
+import { ConfigResourceTypes } from "../connections/kafka/kafkajs.ts";
 import { TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, Transaction, TransactionalProducer } from "../connections/kafka/port.ts";
 import { endTxn } from "../connections/kafka/protocol/end-txn.ts";
@@ -206,6 +207,9 @@ async function setSmall(topic: string): Promise<void> {
   const admin = its.client.admin();
   await admin.connect();
   const configEntries = [{ name: "max.message.bytes", value: "100000" }];
-  await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: topic, configEntries }] });
+  await admin.alterConfigs({
+    validateOnly: false,
+    resources: [{ type: ConfigResourceTypes.TOPIC, name: topic, configEntries }],
+  });
   await admin.disconnect();
 }

@@ -1,7 +1,7 @@
 // Lets a transactional producer of kafkajs use the second version of Kafka's transactions
-// (transactions-two.ts) where the cluster has agreed on it (feature transaction.version), and leaves
-// it as it is elsewhere. Which of them it is a producer learns when it is initialised, and keeps: a
-// cluster that changes its level serves both.
+// (transactions-two.ts) where the cluster has agreed on it (feature transaction.version), and
+// leaves it as it is elsewhere. Which of them it is a producer learns when it is initialised, and
+// keeps: a cluster that changes its level serves both.
 import { createRequire } from "node:module";
 import { apiVersionsV3 } from "./api-versions.ts";
 import { replaceModule } from "./kafkajs-internals.ts";

@@ -1,5 +1,5 @@
-// The second version of transactions on brokers that are played; test/transactions-two.test.ts has a
-// real one.
+// The second version of transactions on brokers that are played; test/transactions-two.test.ts has
+// a real one.
 import { describe, expect, test } from "vitest";
 import { patchErrors } from "./kafkajs-errors.ts";
 import { withTransactionsTwo } from "./kafkajs-transactions.ts";
@@ -13,7 +13,7 @@ const body = { acks: -1, timeout: 1, topicData: [] };
 const offsets = { consumerGroupId: "g", topics: [] };
 
 /** A cluster of one broker; answers come in the order given, by request. */
-function play(answers: Record<string, (unknown | Error)[]> = {}) {
+function play(answers: Record<string, unknown[]> = {}) {
   const asked: string[] = [];
   let disconnects = 0;
   const broker = {
@@ -25,7 +25,9 @@ function play(answers: Record<string, (unknown | Error)[]> = {}) {
         return answer;
       },
     },
-    disconnect: async () => void disconnects++,
+    async disconnect() {
+      disconnects++;
+    },
     async addPartitionsToTxn({ topics }: { topics: { partitions: number[] }[] }) {
       asked.push(`AddPartitionsToTxn ${topics.map(({ partitions }) => partitions.join()).join()}`);
       const failure = answers["AddPartitionsToTxn"]?.shift();

@@ -1,7 +1,7 @@
 // Transactions that hang, made without a kill: records and offsets are written that the coordinator
 // was never told of, which a broker allows while it does not verify, of a producer with the first
-// version of transactions (with the second, a leader tells the coordinator itself). A broker that forgets markers
-// (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
+// version of transactions (with the second, a leader tells the coordinator itself). A broker that
+// forgets markers (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
 import { createRequire } from "node:module";
 import type { Kafka as KafkaClient } from "kafkajs";
 import { ConfigResourceTypes } from "../../connections/kafka/kafkajs.ts";

@@ -1,5 +1,5 @@
-// The level of the feature transaction.version that a cluster has agreed on: 2 on new ones. Producers
-// that are initialised afterwards go by it.
+// The level of the feature transaction.version that a cluster has agreed on: 2 on new ones.
+// Producers that are initialised afterwards go by it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Kafka as KafkaClient } from "kafkajs";
 import { apiVersionsV3 } from "../../connections/kafka/api-versions.ts";

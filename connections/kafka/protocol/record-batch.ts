@@ -1,7 +1,7 @@
-// Record batches of Produce, written in one pass into bytes of the right size. kafkajs makes a buffer
-// for every record and copies it five times on its way, which was the largest part of a stage's
-// time (docs/design/delivery.md, Where the time goes). Without compression; what is compressed
-// stays with kafkajs.
+// Record batches of Produce, written in one pass into bytes of the right size. kafkajs makes a
+// buffer for every record and copies it five times on its way, which was the largest part of a
+// stage's time (docs/design/delivery.md, Where the time goes). Without compression; what is
+// compressed stays with kafkajs.
 import { crc32c } from "../../../algorithms/crc32c.ts";
 
 /** As kafkajs takes them. */

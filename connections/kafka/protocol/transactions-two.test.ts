@@ -9,7 +9,7 @@ import { encodeFlexibleProduce, flexibleProduce } from "./produce-flexible.ts";
 const encoded = async <T>({ request }: RawRequest<T>): Promise<string> =>
   ((await request.encode()) as unknown as { buffer: Buffer }).buffer.toString("hex");
 const decoded = <T>({ response }: RawRequest<T>, hex: string): Promise<T> => response.decode(Buffer.from(hex, "hex"));
-/** Java writes header and body one after the other; ours are one: no tagged fields in the header. */
+/** Java writes header and body by themselves; ours are one: the header has no tagged fields. */
 const header = "00";
 
 describe("EndTxn 5", () => {
