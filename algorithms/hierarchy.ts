@@ -30,6 +30,14 @@ export interface Hierarchy {
   /** Group of each feature, as index into the variances. */
   groups: readonly number[];
   variances: Variances;
+  /** By group, what its own variance is pulled towards; else its first guess, as one observation. */
+  pulls?: Readonly<Record<number, Pull>>;
+}
+
+export interface Pull {
+  towards: number;
+  /** Observations that it is worth. */
+  weight: number;
 }
 
 /** Sums of one arm, with what the noise is estimated from. */
@@ -151,13 +159,16 @@ function posteriors(known: Conditioned, hierarchy: Hierarchy): SolvedHierarchy {
 
 /** One step of the fixed point: s = sum of squares / (effective number of weights). */
 function improved(known: Conditioned, arms: readonly ArmSums[], hierarchy: Hierarchy, first: Variances): Variances {
-  const { groups, mean, variances } = hierarchy;
+  const { groups, mean, variances, pulls = {} } = hierarchy;
   const n = groups.length;
   const own = perFeature(hierarchy, variances.own);
-  const sums = (guesses: readonly number[]) =>
-    guesses.map((value) => ({ top: guess.variance * value, under: guess.variance }));
+  const sums = (guesses: readonly number[], pulled: Readonly<Record<number, Pull>> = {}) =>
+    guesses.map((value, group) => {
+      const { towards, weight: under } = pulled[group] ?? { towards: value, weight: guess.variance };
+      return { top: under * towards, under };
+    });
   const shared = sums(first.shared);
-  const owned = sums(first.own);
+  const owned = sums(first.own, pulls);
   const add = (to: typeof shared, k: number, value: number, variance: number, prior: number): void => {
     const sum = to[groups[k]!]!;
     sum.top += value * value;
@@ -202,7 +213,7 @@ function improved(known: Conditioned, arms: readonly ArmSums[], hierarchy: Hiera
 }
 
 /** Inverse of L LT, packed: the product of the inverse of L with itself. */
-function inverse(factor: Numbers, n: number): Float64Array {
+export function inverse(factor: Numbers, n: number): Float64Array {
   const lower = new Float64Array(packedLength(n));
   for (let i = 0; i < n; i++) {
     const row = packedIndex(i, 0);
