@@ -30,7 +30,7 @@ export interface Hierarchy {
   /** Group of each feature, as index into the variances. */
   groups: readonly number[];
   variances: Variances;
-  /** By group, what its own variance is pulled towards; else its first guess, as one observation. */
+  /** By group, what its own variance is pulled towards; else its first guess, one observation. */
   pulls?: Readonly<Record<number, Pull>>;
 }
 

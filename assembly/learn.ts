@@ -126,7 +126,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
 function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
   const { config, clickhouse, topic } = session;
   const { everyMs, halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
-  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants } = config.routing;
+  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants, mostDomains } = config.routing;
   const byTenant = statistics === "tenant" ? { mostTenants } : undefined;
   const { hierarchy } = routerPrior(config.routing);
   const pass = learn.bind({
@@ -139,6 +139,7 @@ function routerPass({ session, policies, metrics, log }: Learning): () => Promis
         },
         limits: feedback,
         byTenant,
+        mostDomains: hierarchy === undefined ? 0 : mostDomains,
         featureVersion: FEATURE_VERSION,
         dimension: FEATURE_COUNT,
       }),

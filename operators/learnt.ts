@@ -3,7 +3,7 @@
 import type { Posterior } from "../algorithms/bandit.ts";
 import type { Moved } from "../algorithms/byte-budget.ts";
 import type { BudgetBody } from "../policies/budget.ts";
-import type { ArmPosterior, Beliefs } from "../policies/router.ts";
+import type { ArmPosterior, Beliefs, DomainBeliefs } from "../policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
 export interface ArmStatistics {
@@ -26,6 +26,18 @@ export interface ArmStatistics {
   lastHour: number;
   /** Milliseconds since the epoch. */
   newestAt: number;
+}
+
+/** Weighted sums over the rewarded decisions of one arm and model in one sharing domain. */
+export interface DomainStatistics {
+  domain: string;
+  arm: string;
+  model: string;
+  /** Sum of w x. */
+  x: readonly number[];
+  weight: number;
+  /** Sum of w r. */
+  rewardSum: number;
 }
 
 /** What somebody said of two answers to one request, by arms. */
@@ -55,6 +67,8 @@ export interface Solved {
   prior?: Posterior;
   /** Where each tenant's rewards count for that tenant alone: `arms` is empty then. */
   tenants?: ReadonlyMap<string, Beliefs>;
+  /** What differs by sharing domain; absent: nothing. */
+  domains?: ReadonlyMap<string, DomainBeliefs>;
   /** Rewarded decisions and comparisons behind it. */
   rewards: number;
   /** Milliseconds since the epoch; null when nothing is known. */

@@ -101,15 +101,32 @@ describe("router policy", () => {
     const decoded = decodeRouterPolicy(record(4, { body: encodeRouterBody({ arms: new Map(), tenants }) }));
     if ("problem" in decoded) throw new Error(decoded.problem);
     for (const [tenant, { arms }] of tenants) {
-      const own = beliefsOf(decoded, tenant).arms.get("a")!;
+      const own = beliefsOf(decoded, tenant, "default/default").arms.get("a")!;
       expect(own).toMatchObject({ mean: Array.from(arms.get("a")!.mean), factor: Array.from(arms.get("a")!.factor) });
     }
-    expect(beliefsOf(decoded, "one").prior?.mean).toEqual(Array.from(prior.mean));
-    expect(beliefsOf(decoded, "two").prior).toBeUndefined();
-    expect(beliefsOf(decoded, "three")).toEqual({ arms: new Map() });
+    expect(beliefsOf(decoded, "one", "default/default").prior?.mean).toEqual(Array.from(prior.mean));
+    expect(beliefsOf(decoded, "two", "default/default").prior).toBeUndefined();
+    expect(beliefsOf(decoded, "three", "default/default")).toEqual({ arms: new Map() });
     expect([...allArms(decoded).values()]).toHaveLength(2);
     const broken = new Map([["one", { arms: new Map([["a", { ...learnt(1), mean: [Number.NaN] }]]) }]]);
     expect(() => encodeRouterBody({ arms: new Map(), tenants: broken })).toThrow("is not finite");
+  });
+
+  it("may say what a sharing domain changes; one of before that has none is read as it is", () => {
+    const shift = (mean: number) => ({ mean, variance: 0.1, covariance: Float64Array.from(learnt(1).mean) });
+    const domains = new Map([["t/d", { arms: new Map([["a", shift(0.3)]]), prior: shift(-0.1) }]]);
+    const body = encodeRouterBody({ arms: new Map([["a", learnt(1)]]), domains });
+    const decoded = decodeRouterPolicy(record(4, { body }));
+    if ("problem" in decoded) throw new Error(decoded.problem);
+    const { here } = beliefsOf(decoded, "t", "t/d");
+    expect(here?.arms.get("a")).toEqual({ ...shift(0.3), covariance: [...shift(0.3).covariance] });
+    expect(here?.prior.mean).toBe(-0.1);
+    expect(beliefsOf(decoded, "t", "t/other").here).toBeUndefined();
+    const before = decodeRouterPolicy(record(3));
+    if ("problem" in before) throw new Error(before.problem);
+    expect(beliefsOf(before, "t", "t/d").here).toBeUndefined();
+    const broken = new Map([["t/d", { arms: new Map(), prior: shift(Number.NaN) }]]);
+    expect(() => encodeRouterBody({ arms: new Map(), domains: broken })).toThrow("is not finite");
   });
 
   it("is never published with NaN in it", () => {
@@ -123,12 +140,12 @@ describe("policy table", () => {
     const table = createPolicyTable("tenant");
     table.apply(record(3));
     expect(table.current()).toMatchObject({ policy: { version: 0, arms: new Map() }, problem: null });
-    expect(beliefsOf(table.current().policy, "one").arms.size).toBe(0);
+    expect(beliefsOf(table.current().policy, "one", "default/default").arms.size).toBe(0);
     const tenants = new Map([["one", { arms: new Map([["small", learnt(1)]]) }]]);
     table.apply(record(4, { body: encodeRouterBody({ arms: new Map(), tenants }) }));
     expect(table.current().policy.version).toBe(4);
-    expect(beliefsOf(table.current().policy, "one").arms.size).toBe(1);
-    expect(beliefsOf(table.current().policy, "two").arms.size).toBe(0);
+    expect(beliefsOf(table.current().policy, "one", "default/default").arms.size).toBe(1);
+    expect(beliefsOf(table.current().policy, "two", "default/default").arms.size).toBe(0);
   });
 
   it("holds the newest that can be used, and the reason why a newer one is not", () => {

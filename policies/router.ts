@@ -2,6 +2,7 @@
 // by. This file is the codec of its body.
 import { z } from "zod";
 import type { Posterior } from "../algorithms/bandit.ts";
+import type { DomainShift } from "../algorithms/domain-shifts.ts";
 import { FEATURE_COUNT, FEATURE_VERSION } from "../algorithms/features.ts";
 import { packedIndex, packedLength } from "../algorithms/matrix.ts";
 import type { Policy } from "../schemas/types.ts";
@@ -27,9 +28,18 @@ export interface Beliefs {
   arms: ReadonlyMap<string, ArmPosterior>;
   /** Of arms that are not in it; absent: what the configuration says. */
   prior?: Posterior;
+  /** What the sharing domain of the request changes; absent: nothing. */
+  here?: DomainBeliefs | undefined;
 }
 
-export interface RouterPolicy extends Beliefs {
+/** By how much the arms are better or worse in a sharing domain. */
+export interface DomainBeliefs {
+  arms: ReadonlyMap<string, DomainShift>;
+  /** Of arms without rewards. */
+  prior: DomainShift;
+}
+
+export interface RouterPolicy extends Omit<Beliefs, "here"> {
   /** 0: nothing learnt yet, every arm has the prior. */
   version: number;
   featureVersion: number;
@@ -40,6 +50,8 @@ export interface RouterPolicy extends Beliefs {
    * is empty then.
    */
   tenants?: ReadonlyMap<string, Beliefs>;
+  /** Of the sharing domains with the most rewards; others are as all of them together. */
+  domains?: ReadonlyMap<string, DomainBeliefs>;
 }
 
 export const priorPolicy: RouterPolicy = {
@@ -52,11 +64,13 @@ export const priorPolicy: RouterPolicy = {
 const nothing: Beliefs = { arms: new Map() };
 
 /**
- * What is believed for a tenant's requests. One that is not in a policy by tenant has the prior:
- * nothing of what others' rewards say.
+ * What is believed for a tenant's requests in a sharing domain. A tenant that is not in a policy by
+ * tenant has the prior: nothing of what others' rewards say.
  */
-export const beliefsOf = (policy: RouterPolicy, tenant: string): Beliefs =>
-  policy.tenants === undefined ? policy : (policy.tenants.get(tenant) ?? nothing);
+export function beliefsOf({ arms, prior, tenants, domains }: RouterPolicy, tenant: string, domain: string): Beliefs {
+  if (tenants !== undefined) return tenants.get(tenant) ?? nothing;
+  return { arms, ...(prior && { prior }), here: domains?.get(domain) };
+}
 
 /**
  * The policy as it may be used where tenants share no statistics: one that was learnt from all of
@@ -79,19 +93,41 @@ const beliefs = {
   prior: z.strictObject({ mean: numbers(FEATURE_COUNT), factor: numbers(packedLength(FEATURE_COUNT)) }).optional(),
 };
 const beliefsSchema = z.strictObject(beliefs);
+const shift = z.strictObject({ mean: z.number(), variance: z.number().min(0), covariance: numbers(FEATURE_COUNT) });
 const bodySchema = z.strictObject({
   dimension: z.literal(FEATURE_COUNT),
   ...beliefs,
   tenants: z.record(z.string(), beliefsSchema).optional(),
+  domains: z.record(z.string(), z.strictObject({ arms: z.record(z.string(), shift), prior: shift })).optional(),
 });
 
+type Learnt = Pick<RouterPolicy, "arms" | "prior" | "tenants" | "domains">;
+
 /** JSON of the posteriors; numbers survive exactly. Throws RangeError when one is not finite. */
-export function encodeRouterBody({ arms, prior, tenants }: Pick<RouterPolicy, "arms" | "prior" | "tenants">): string {
+export function encodeRouterBody({ arms, prior, tenants, domains }: Learnt): string {
   return JSON.stringify({
     dimension: FEATURE_COUNT,
     ...bodyOf({ arms, ...(prior && { prior }) }),
     tenants: tenants && Object.fromEntries([...tenants].map(([tenant, own]) => [tenant, bodyOf(own)])),
+    domains:
+      domains &&
+      Object.fromEntries(
+        [...domains].map(([domain, own]) => [
+          domain,
+          {
+            arms: Object.fromEntries([...own.arms].map(([arm, one]) => [arm, shiftOf(one)])),
+            prior: shiftOf(own.prior),
+          },
+        ]),
+      ),
   });
+}
+
+function shiftOf({ mean, variance, covariance }: DomainShift): z.infer<typeof shift> {
+  const body = { mean, variance, covariance: Array.from(covariance) };
+  if (![mean, variance, ...body.covariance].every(Number.isFinite))
+    throw new RangeError("what a domain changes is not finite");
+  return body;
 }
 
 function bodyOf({ arms, prior }: Beliefs): z.infer<typeof beliefsSchema> {
@@ -112,12 +148,20 @@ export function decodeRouterPolicy(record: Policy): RouterPolicy | PolicyProblem
   const expected = { name: "router policy", kind: ROUTER_KIND, featureVersion: FEATURE_VERSION };
   const decoded = decodePolicyBody(record, bodySchema, expected);
   if ("problem" in decoded) return decoded;
-  const { tenants, ...shared } = decoded.body;
+  const { tenants, domains, ...shared } = decoded.body;
   return {
     version: record.version,
     featureVersion: record.featureVersion,
     trainedThrough: record.trainedThrough,
     ...beliefsIn(shared),
+    ...(domains && {
+      domains: new Map(
+        Object.entries(domains).map(([domain, own]) => [
+          domain,
+          { arms: new Map(Object.entries(own.arms)), prior: own.prior },
+        ]),
+      ),
+    }),
     ...(tenants && { tenants: new Map(Object.entries(tenants).map(([tenant, own]) => [tenant, beliefsIn(own)])) }),
   };
 }

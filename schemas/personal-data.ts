@@ -75,6 +75,7 @@ export const personalTables: Readonly<Record<string, TableKept>> = {
   policies: { none: "numbers, names of arms, of tenants and of sharing domains" },
   arm_hours: { none: "sums over requests of an hour" },
   tenant_arm_hours: { none: "sums over requests of an hour, and the name of the tenant" },
+  domain_arm_hours: { none: "sums over requests of an hour, and the name of the sharing domain" },
   learn_positions: { none: "positions" },
   cursors: { none: "positions" },
   synthesis_rounds: { none: "questions that a model made up, differentially private" },

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.remove());
 beforeEach(async () => {
-  await empty("feedback", "decisions", "requests", "rewards", "arm_hours", "learn_positions");
+  await empty("feedback", "decisions", "requests", "rewards", "arm_hours", "domain_arm_hours", "learn_positions");
   aggregate = createAggregate({ clickhouse, topics, featureVersion: 1, dimension });
   log = recordInto(clickhouse);
 });
@@ -272,6 +272,47 @@ describe("the statistics of an arm and hour", () => {
     while ((await small.advance()).more) passes++;
     expect(passes).toBeGreaterThan(2);
     expect(await small.statistics(168)).toMatchObject([{ count: 30, weight: 30 }]);
+  });
+});
+
+describe("the sums by sharing domain", () => {
+  const half = 168;
+  const byDomain = (mostDomains: number): Aggregate =>
+    createAggregate({ clickhouse, topics, featureVersion: 1, dimension, mostDomains });
+  const of = (domain: string, sums: object) => ({ domain, arm: "small", model: "small-model", ...sums });
+
+  it("are those of the arm, taken apart, of the domains with the most rewards; none where none are wanted", async () => {
+    await log.decisions(
+      decisionOf("r1", "small", [1, 2, 0], { domain: "t/one" }),
+      decisionOf("r2", "small", [1, 0, -1], { domain: "t/two" }),
+      decisionOf("r3", "small", [1, 1, 0], { domain: "t/one", createdAt: start - half * hourMs }),
+      decisionOf("r4", "small", [1, 1, 1], { domain: "t/none" }),
+    );
+    await log.feedback(
+      feedbackOf("r1", { kind: "reward", value: 0.5 }),
+      feedbackOf("r2", { kind: "reward", value: 1, source: "judge" }),
+      feedbackOf("r3", { kind: "reward", value: 1 }),
+    );
+    const two = byDomain(2);
+    expect(await two.advance()).toMatchObject({ buckets: 2 });
+    const one = of("t/one", { x: [1.5, 2.5, 0], weight: 1.5, rewardSum: 1 });
+    expect(await two.domains(half)).toEqual([one, of("t/two", { x: [0.3, 0, -0.3], weight: 0.3, rewardSum: 0.3 })]);
+    expect(await byDomain(1).domains(half)).toEqual([one]);
+    expect(await aggregate.domains(half)).toEqual([]);
+  });
+
+  it("have nothing left of what is withdrawn, and keep the rest of its hour", async () => {
+    await log.decisions(
+      decisionOf("r1", "small", [1, 0, 0], { domain: "t/one" }),
+      decisionOf("r2", "small", [1, 0, 0], { domain: "t/two" }),
+    );
+    await log.feedback(feedbackOf("r1", { id: "regretted", value: 1 }), feedbackOf("r2", { value: 1 }));
+    const all = byDomain(9);
+    await all.advance();
+    expect(await all.domains(half)).toHaveLength(2);
+    await log.feedback(feedbackOf("r1", { withdraws: "regretted" }));
+    await all.advance();
+    expect(await all.domains(half)).toEqual([of("t/two", { x: [1, 0, 0], weight: 1, rewardSum: 1 })]);
   });
 });
 

@@ -276,7 +276,12 @@ describe("precedent policy compare and promote", () => {
     const shareOf =
       (policy: typeof decoded) =>
       ({ arms: scores, tenant }: Decision) =>
-        targetProbabilities({ kind: "router", name: "", policy }, scores, { prior }, tenant)!;
+        targetProbabilities(
+          { kind: "router", name: "", policy },
+          scores,
+          { prior },
+          { tenant, domain: `${tenant}/default` },
+        )!;
     const expected = truth(shareOf(decoded)) - truth(shareOf(priorPolicy));
     expect(expected).toBeGreaterThan(0.05);
     for (const name of ["snips", "dr"]) {

@@ -92,7 +92,7 @@ function chances(policy: RouterPolicy, tenant: string): Record<string, number> {
   };
   const { scores } = scoreArms(
     contenders,
-    beliefsOf(policy, tenant),
+    beliefsOf(policy, tenant, "default/default"),
     prior.unknown,
     { costWeight: 0, ...idle },
     splitmix64(1),
@@ -105,7 +105,7 @@ describe("statistics by tenant", () => {
     const newest = learner();
     await rewarded("b", "small", [0.2, 0.4, 0.3]);
     const before = await newest();
-    const own = beliefsOf(before, "b");
+    const own = beliefsOf(before, "b", "default/default");
     expect(chances(before, "b").small).toBeLessThan(0.5);
 
     await rewarded("a", "small", new Array<number>(40).fill(1));
@@ -114,11 +114,11 @@ describe("statistics by tenant", () => {
     await log.feedback(feedbackOf("compared", { tenant: "a", kind: "preference", value: 1, against: "large" }));
     const after = await newest();
     expect(after.version).toBeGreaterThan(before.version);
-    expect(beliefsOf(after, "b")).toEqual(own);
+    expect(beliefsOf(after, "b", "default/default")).toEqual(own);
     expect(chances(after, "b")).toEqual(chances(before, "b"));
     expect(chances(after, "a").small).toBeGreaterThan(0.6);
     // A tenant without rewards has the prior, and nothing of theirs.
-    expect(beliefsOf(after, "c")).toEqual({ arms: new Map() });
+    expect(beliefsOf(after, "c", "default/default")).toEqual({ arms: new Map() });
     expect(chances(after, "c").small).toBeCloseTo(0.5, 9);
     // Evaluation says the same as the code that serves.
     const candidates = ["small", "other"].map((name) => ({
@@ -126,9 +126,9 @@ describe("statistics by tenant", () => {
     }));
     const target = { kind: "router", name: "router", policy: after } as const;
     for (const tenant of ["a", "b", "c"])
-      expect(targetProbabilities(target, candidates, { prior: prior.unknown }, tenant)).toEqual(
-        Object.values(chances(after, tenant)),
-      );
+      expect(
+        targetProbabilities(target, candidates, { prior: prior.unknown }, { tenant, domain: `${tenant}/default` }),
+      ).toEqual(Object.values(chances(after, tenant)));
   });
 
   it("a withdrawal takes back what its tenant learnt, to the last reward; a new learner makes the same", async () => {
@@ -138,7 +138,7 @@ describe("statistics by tenant", () => {
     await rewarded("a", "large", [1, 1]);
     const both = await newest();
     expect([...both.tenants!.keys()].sort()).toEqual(["a", "b"]);
-    expect(beliefsOf(await learner()(), "a")).toEqual(beliefsOf(both, "a"));
+    expect(beliefsOf(await learner()(), "a", "default/default")).toEqual(beliefsOf(both, "a", "default/default"));
     const withdrawal = {
       ...{ id: "w", tenant: "a", source: null, author: null, since: null, until: null, restores: null },
       ...{ comment: null, createdAt: start + 1 },
@@ -147,7 +147,7 @@ describe("statistics by tenant", () => {
     await clickhouse.insert("withdrawals", rowsOf.withdrawals(withdrawal, place)[0]!.rows);
     const without = await newest();
     expect([...without.tenants!.keys()]).toEqual(["b"]);
-    expect(beliefsOf(without, "b")).toEqual(beliefsOf(first, "b"));
+    expect(beliefsOf(without, "b", "default/default")).toEqual(beliefsOf(first, "b", "default/default"));
   });
 
   it("so many tenants have some as may, those with the most rewards", async () => {
@@ -176,6 +176,6 @@ describe("statistics by tenant", () => {
     expect(chances(table.current().policy, "a").small).toBeCloseTo(0.5, 9);
     const policy = await learner(50, topic)();
     expect(chances(policy, "a").small).toBeGreaterThan(0.5);
-    expect(beliefsOf(policy, "b").arms.size).toBe(0);
+    expect(beliefsOf(policy, "b", "default/default").arms.size).toBe(0);
   });
 });

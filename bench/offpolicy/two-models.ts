@@ -64,7 +64,7 @@ const sharesOf = ({ target, costWeight }: Policy, { x }: Question): readonly num
     target,
     armNames.map((arm, k) => ({ arm, model: arm, context: x, bias: costWeight * costs[k]!, probability: 0.5 })),
     { prior },
-    "default",
+    { tenant: "default", domain: "default/default" },
   )!;
 
 /**

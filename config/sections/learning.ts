@@ -40,6 +40,12 @@ export const routing = z.strictObject({
    */
   mostTenants: z.number().int().min(1).max(200).default(50),
   /**
+   * What differs between the arms by sharing domain is learnt of so many domains, those with the
+   * most rewards of late; the others are as all of them together. Not with fixed variances or
+   * statistics by tenant. 0: of none.
+   */
+  mostDomains: z.number().int().min(0).max(40).default(16),
+  /**
    * Overload of the arms more expensive than the cheapest: a penalty that grows with the cost of an
    * arm (routing.md).
    */

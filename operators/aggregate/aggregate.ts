@@ -4,7 +4,7 @@
 // off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
 import { positionName } from "../../algorithms/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { ArmStatistics, Pair } from "../learnt.ts";
+import type { ArmStatistics, DomainStatistics, Pair } from "../learnt.ts";
 import { readPairs, selectNewPairs } from "./pairs.ts";
 import { createExcess, type FeedbackLimits } from "./excess.ts";
 import {
@@ -15,7 +15,7 @@ import {
   withFeedback,
   type Table,
 } from "./statements.ts";
-import { sumsOf } from "./sums.ts";
+import { insertDomains, selectDomains, sumsOf } from "./sums.ts";
 import { selectNamed, selectWithdrawnHours, withdrawnBetween } from "./withdrawals.ts";
 
 export interface AggregateDependencies {
@@ -26,6 +26,8 @@ export interface AggregateDependencies {
   limits?: FeedbackLimits;
   /** Each tenant alone, of so many tenants at most; absent: all together. */
   byTenant?: { mostTenants: number } | undefined;
+  /** Sums by domain, too, read of so many domains; 0, and by tenant: none. */
+  mostDomains?: number;
   featureVersion: number;
   /** Length of a context of that version; decisions with another are left out. */
   dimension: number;
@@ -49,6 +51,8 @@ export interface Aggregate {
   advance(): Promise<Progress>;
   /** The arms as they are known now; halfLifeHours > 0. */
   statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
+  /** The same by domain, of the domains with the most rewards of late. */
+  domains(halfLifeHours: number): Promise<DomainStatistics[]>;
   /** The newest comparisons of two answers, newest first. */
   pairs(): Promise<Pair[]>;
 }
@@ -77,6 +81,7 @@ export function createAggregate({
   topics,
   limits,
   byTenant,
+  mostDomains = 0,
   featureVersion,
   dimension,
   maxRows = 200_000,
@@ -85,6 +90,7 @@ export function createAggregate({
   // by tenant.
   const reader = `router@${featureVersion}${byTenant === undefined ? "" : "/tenant"}`;
   const sums = sumsOf(byTenant !== undefined);
+  const hasDomains = mostDomains > 0 && byTenant === undefined;
 
   // Rows of a table whose topic is not named are looked at only with their decision or feedback.
   const tables = (["feedback", "decisions", "responses", "withdrawals"] as const).filter(
@@ -111,9 +117,9 @@ export function createAggregate({
 
   const excess = createExcess({ clickhouse, reader, limits });
 
-  const recompute = (buckets: readonly Bucket[]): Promise<void> => {
+  const recompute = async (buckets: readonly Bucket[]): Promise<void> => {
     const hours = buckets.map(({ hour }) => hour);
-    return clickhouse.command(sums.insert, {
+    const parameters = {
       featureVersion,
       dimension,
       arms: buckets.map(({ arm }) => arm),
@@ -122,7 +128,9 @@ export function createAggregate({
       hours,
       firstHour: Math.min(...hours),
       lastHour: Math.max(...hours),
-    });
+    };
+    await clickhouse.command(sums.insert, parameters);
+    if (hasDomains) await clickhouse.command(insertDomains, parameters);
   };
 
   return {
@@ -191,6 +199,14 @@ export function createAggregate({
 
     pairs: () => readPairs(clickhouse, { featureVersion, dimension }, byTenant),
 
+    async domains(halfLifeHours) {
+      if (!hasDomains) return [];
+      const rows = await clickhouse.query<DomainRow>(selectDomains, { featureVersion, halfLifeHours, mostDomains });
+      return rows.map(({ domain, arm, model, sum_x: x, sum_weight: weight, sum_reward: rewardSum }) => ({
+        ...{ domain, arm, model, x, weight, rewardSum },
+      }));
+    },
+
     async statistics(halfLifeHours) {
       const rows = await clickhouse.query<StatisticsRow>(sums.selectStatistics, {
         ...{ featureVersion, halfLifeHours, ...byTenant },
@@ -219,6 +235,15 @@ export function createAggregate({
 export async function rewardsTakenBack(clickhouse: Pick<ClickHouse, "query">, since: number): Promise<boolean> {
   const found = await clickhouse.query(selectTakenBack, { since: Math.max(0, since) * 1_000 });
   return found.length > 0;
+}
+
+interface DomainRow {
+  domain: string;
+  arm: string;
+  model: string;
+  sum_x: number[];
+  sum_weight: number;
+  sum_reward: number;
 }
 
 interface StatisticsRow {

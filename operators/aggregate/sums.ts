@@ -1,6 +1,6 @@
 // The SQL of the sums over rewarded decisions: by arm, model and hour in arm_hours, or by tenant,
-// too, in tenant_arm_hours. Recomputed whole from the base tables for what changed; never
-// incremented.
+// too, in tenant_arm_hours; beside arm_hours, by sharing domain in domain_arm_hours. Recomputed
+// whole from the base tables for what changed; never incremented.
 import { answeredByAnother, nextVersion } from "./statements.ts";
 
 /** x of the chosen arm, and which bucket a decision falls into. */
@@ -8,6 +8,8 @@ const chosen = `
   arms.model[indexOf(arms.arm, arm)] AS chosen_model,
   arms.context[indexOf(arms.arm, arm)] AS x,
   toUnixTimestamp(toStartOfHour(created_at)) AS hour`;
+
+const weightAt = (newest: string): string => `exp2(-dateDiff('hour', hour, ${newest}) / {halfLifeHours:Float64})`;
 
 export interface Sums {
   /**
@@ -29,29 +31,15 @@ export interface Sums {
   selectStatistics: string;
 }
 
-export function sumsOf(byTenant: boolean): Sums {
-  const table = byTenant ? "tenant_arm_hours" : "arm_hours";
-  const key = byTenant ? "tenant, " : "";
-  return {
-    selectDirty: (touched) => `
-WITH touched AS (${touched})
-SELECT DISTINCT decided_tenant AS tenant, chosen_arm AS arm, chosen_model AS model, hour FROM (
-  SELECT ${byTenant ? "tenant" : "''"} AS decided_tenant, arm AS chosen_arm, ${chosen} FROM decisions FINAL
-  WHERE feature_version = {featureVersion:UInt32} AND (request_id, tenant) IN (touched)
-)
-ORDER BY hour, arm, model, tenant
-SETTINGS distributed_product_mode = 'local'`,
-    insert: `
-INSERT INTO ${table} (${key}arm, model, hour, feature_version, a, b, weight, reward_sum, reward_squares, rewards, newest_at, version)
-WITH
-  buckets AS (
+/** The buckets, and `decided` and `rewarded`: what counts in their hours. */
+const rewardedIn = (byTenant: boolean): string => `buckets AS (
     SELECT ${byTenant ? "bucket.4 AS tenant, " : ""}bucket.1 AS arm, bucket.2 AS model, bucket.3 AS hour FROM (
       SELECT arrayJoin(arrayZip(
         {arms:Array(String)}, {models:Array(String)}, {hours:Array(UInt32)}, {tenants:Array(String)})) AS bucket
     )
   ),
   decided AS (
-    SELECT request_id, tenant, arm AS chosen_arm, ${chosen} FROM decisions FINAL
+    SELECT request_id, tenant, domain, arm AS chosen_arm, ${chosen} FROM decisions FINAL
     WHERE feature_version = {featureVersion:UInt32}
       AND created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
       AND length(x) = {dimension:UInt32} AND arrayAll(value -> isFinite(value), x)
@@ -67,7 +55,24 @@ WITH
       SELECT request_id, tenant FROM decisions
       WHERE created_at >= toDateTime({firstHour:UInt32}, 'UTC') AND created_at < toDateTime({lastHour:UInt32}, 'UTC') + INTERVAL 1 HOUR
     )
-  ),
+  ),`;
+
+export function sumsOf(byTenant: boolean): Sums {
+  const table = byTenant ? "tenant_arm_hours" : "arm_hours";
+  const key = byTenant ? "tenant, " : "";
+  return {
+    selectDirty: (touched) => `
+WITH touched AS (${touched})
+SELECT DISTINCT decided_tenant AS tenant, chosen_arm AS arm, chosen_model AS model, hour FROM (
+  SELECT ${byTenant ? "tenant" : "''"} AS decided_tenant, arm AS chosen_arm, ${chosen} FROM decisions FINAL
+  WHERE feature_version = {featureVersion:UInt32} AND (request_id, tenant) IN (touched)
+)
+ORDER BY hour, arm, model, tenant
+SETTINGS distributed_product_mode = 'local'`,
+    insert: `
+INSERT INTO ${table} (${key}arm, model, hour, feature_version, a, b, weight, reward_sum, reward_squares, rewards, newest_at, version)
+WITH
+  ${rewardedIn(byTenant)}
   sums AS (
     SELECT
       ${key}chosen_arm AS arm, chosen_model AS model, hour,
@@ -109,8 +114,6 @@ ORDER BY ${key}arm, model`,
   };
 }
 
-const weightAt = (newest: string): string => `exp2(-dateDiff('hour', hour, ${newest}) / {halfLifeHours:Float64})`;
-
 const decayed = `SELECT *, ${weightAt("newest_hour")} AS decay FROM kept`;
 
 /** By the tenant's own newest hour: another tenant's rewards must not age it. */
@@ -119,3 +122,59 @@ const decayedOfTenants = `
   WHERE tenant IN (
     SELECT tenant FROM kept GROUP BY tenant
     ORDER BY sum(weight * ${weightAt("newest_hour")}) DESC, tenant LIMIT {mostTenants:UInt32})`;
+
+/**
+ * Into domain_arm_hours what arm_hours has of the same buckets, by domain. A domain of which
+ * nothing is left in a bucket becomes a row of zeros.
+ */
+export const insertDomains = `
+INSERT INTO domain_arm_hours (domain, arm, model, hour, feature_version, x, weight, reward_sum, version)
+WITH
+  ${rewardedIn(false)}
+  sums AS (
+    SELECT
+      domain, chosen_arm AS arm, chosen_model AS model, hour,
+      sumForEach(arrayMap(value -> weight * value, x)) AS total,
+      sum(weight) AS total_weight,
+      sum(weight * reward) AS reward_sum
+    FROM decided INNER JOIN rewarded USING (request_id, tenant)
+    WHERE (chosen_arm, chosen_model, hour) IN (SELECT arm, model, hour FROM buckets)
+    GROUP BY domain, chosen_arm, chosen_model, hour
+  ),
+  before AS (
+    SELECT domain, arm, model, toUnixTimestamp(domain_arm_hours.hour) AS hour FROM domain_arm_hours
+    WHERE feature_version = {featureVersion:UInt32} AND weight > 0
+      AND domain_arm_hours.hour >= toDateTime({firstHour:UInt32}, 'UTC')
+      AND domain_arm_hours.hour <= toDateTime({lastHour:UInt32}, 'UTC')
+  )
+SELECT domain, arm, model, toDateTime(hour, 'UTC'), {featureVersion:UInt32}, total, total_weight, reward_sum,
+  ${nextVersion("domain_arm_hours")}
+FROM (
+  SELECT domain, arm, model, hour, total, total_weight, reward_sum FROM sums
+  UNION ALL
+  SELECT DISTINCT domain, arm, model, hour, [] AS total, 0 AS total_weight, 0 AS reward_sum FROM before
+  WHERE (arm, model, hour) IN (SELECT arm, model, hour FROM buckets)
+    AND (domain, arm, model, hour) NOT IN (SELECT domain, arm, model, hour FROM sums)
+)
+SETTINGS distributed_product_mode = 'local'`;
+
+/**
+ * Of each arm and model in each of mostDomains domains, those with the most rewards of late; hours
+ * weighted as in selectStatistics.
+ */
+export const selectDomains = `
+WITH
+  (SELECT max(hour) FROM arm_hours FINAL WHERE feature_version = {featureVersion:UInt32} AND rewards > 0) AS newest_hour,
+  kept AS (
+    SELECT *, ${weightAt("newest_hour")} AS decay FROM domain_arm_hours FINAL
+    WHERE feature_version = {featureVersion:UInt32} AND weight > 0
+  )
+SELECT domain, arm, model,
+  sumForEach(arrayMap(value -> decay * value, x)) AS sum_x,
+  sum(decay * weight) AS sum_weight,
+  sum(decay * reward_sum) AS sum_reward
+FROM kept
+WHERE domain IN (
+  SELECT domain FROM kept GROUP BY domain ORDER BY sum(decay * weight) DESC, domain LIMIT {mostDomains:UInt32})
+GROUP BY domain, arm, model
+ORDER BY domain, arm, model`;

@@ -21,6 +21,7 @@ function setUp() {
         return state.fails ? Promise.reject(new Error("away")) : Promise.resolve(state.progress);
       },
       statistics: () => Promise.resolve([]),
+      domains: () => Promise.resolve([]),
       pairs: () => Promise.resolve([]),
     },
   });

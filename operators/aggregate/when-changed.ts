@@ -46,6 +46,7 @@ export function aggregateWhenChanged({ aggregate, counts, lateMs, clock }: WhenC
       return progress;
     },
     statistics: (halfLifeHours) => aggregate.statistics(halfLifeHours),
+    domains: (halfLifeHours) => aggregate.domains(halfLifeHours),
     pairs: () => aggregate.pairs(),
   };
 }

@@ -136,7 +136,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const weights = { ...biases, costWeight, ...exploring };
       score = (among) => {
         try {
-          return scoreArms(among, beliefsOf(routerPolicy, request.tenant), prior, weights, random);
+          return scoreArms(among, beliefsOf(routerPolicy, request.tenant, selected.domain), prior, weights, random);
         } catch (error) {
           if (!(error instanceof RangeError)) throw error;
           return null;
@@ -159,7 +159,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const held = scores.length === 0 ? [] : (shadows?.() ?? []);
       if (held.length === 0) return [];
       const { id: requestId, tenant } = request;
-      return shadowChoices(held, { requestId, tenant, scores, prior, exploring });
+      return shadowChoices(held, { requestId, tenant, domain: selected.domain, scores, prior, exploring });
     };
     const decision: Decision = {
       requestId: request.id,

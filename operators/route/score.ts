@@ -1,6 +1,7 @@
 // The scores of the arms for one request (docs/design/routing.md, Score): predicted quality less
 // cost, load and saturation, a Thompson sample of it, and the exact chance to win.
-import { predict, sample, triedWith, type Posterior } from "../../algorithms/bandit.ts";
+import { predict, sample, triedWith, type Posterior, type Prediction } from "../../algorithms/bandit.ts";
+import { shifted } from "../../algorithms/domain-shifts.ts";
 import {
   loadPenalty,
   pressure,
@@ -48,16 +49,20 @@ export interface Biases extends Exploring {
 }
 
 /**
- * What the policy believes of an arm; where it knows nothing of it, the policy's own prior, else
- * the configured one. An arm that changed its model is a new one.
+ * The quality that the policy predicts of an arm; where it knows nothing of it, its own prior does,
+ * else the configured one. An arm that changed its model is a new one.
  */
-export function believed(
-  policy: Beliefs,
+export function predicted(
+  { arms, prior: own, here }: Beliefs,
   prior: Posterior,
   { name, model }: Pick<RouteArm, "name" | "model">,
-): Posterior {
-  const learnt = policy.arms.get(name);
-  return learnt !== undefined && learnt.model === model ? learnt : (policy.prior ?? prior);
+  context: readonly number[],
+): Prediction {
+  const learnt = arms.get(name);
+  const isKnown = learnt !== undefined && learnt.model === model;
+  const prediction = predict(isKnown ? learnt : (own ?? prior), context);
+  const shift = isKnown ? here?.arms.get(name) : here?.prior;
+  return shift === undefined ? prediction : shifted(prediction, shift, context);
 }
 
 /**
@@ -81,7 +86,7 @@ export function scoreArms(
   random: Random,
 ): Scored {
   const scores = contenders.map(({ arm, context, examples, trial }): ArmScore => {
-    const prediction = predict(believed(policy, prior, arm), context);
+    const prediction = predicted(policy, prior, arm, context);
     const saturation = saturationPenalty(load.byArm.get(arm.name) ?? 0, saturationBias);
     return {
       arm: arm.name,

@@ -1,18 +1,20 @@
 // What policies in shadow would have chosen for the same request: of the same contexts, with the
 // same biases, by chance of their own. Nothing of it touches the choice that is served: not its
 // random numbers, and a shadow that fails is left out.
-import { predict, type Posterior } from "../../algorithms/bandit.ts";
+import type { Posterior } from "../../algorithms/bandit.ts";
 import { bloomHash } from "../../algorithms/bloom.ts";
 import { requestKey } from "../../algorithms/identity.ts";
 import { drawIndex, splitmix64 } from "../../algorithms/random.ts";
 import type { ArmScore, ShadowChoice } from "../../schemas/types.ts";
 import type { Shadow } from "../../policies/shadow.ts";
 import { beliefsOf } from "../../policies/router.ts";
-import { believed, choiceProbabilities, type Exploring } from "./score.ts";
+import { choiceProbabilities, predicted, type Exploring } from "./score.ts";
 
 export interface ShadowedDecision {
   requestId: string;
   tenant: string;
+  /** Sharing domain. */
+  domain: string;
   /** As they were scored for the choice. */
   scores: readonly ArmScore[];
   /** Of an arm that a policy does not know. */
@@ -32,11 +34,11 @@ export function shadowChoices(shadows: readonly Shadow[], decision: ShadowedDeci
 
 function choiceOf(
   { name, policy }: Shadow,
-  { requestId, tenant, scores, prior, exploring }: ShadowedDecision,
+  { requestId, tenant, domain, scores, prior, exploring }: ShadowedDecision,
 ): ShadowChoice {
-  const beliefs = beliefsOf(policy, tenant);
+  const beliefs = beliefsOf(policy, tenant, domain);
   const looked = scores.map(({ arm, model, context, bias }) => ({
-    ...predict(believed(beliefs, prior, { name: arm, model }), context),
+    ...predicted(beliefs, prior, { name: arm, model }, context),
     bias,
   }));
   const probabilities = choiceProbabilities(looked, exploring);

@@ -1,12 +1,13 @@
 // The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
 // whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
 // named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
-import { constantPrior, priorPosterior, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
-import { estimateVariances, solveHierarchy, type Hierarchy, type Variances } from "../../algorithms/hierarchy.ts";
+import { constantPrior, priorPosterior, solvePosterior } from "../../algorithms/bandit.ts";
+import type { Hierarchy } from "../../algorithms/hierarchy.ts";
 import type { ArmPosterior } from "../../policies/router.ts";
-import type { ArmStatistics, Pair, Solved } from "../learnt.ts";
+import type { ArmStatistics, DomainStatistics, Pair, Solved } from "../learnt.ts";
 import { addPairs, type PairsAdded } from "./pairs.ts";
 import { createTenantSolver } from "./tenants.ts";
+import { solveTogether, varianceMetrics } from "./together.ts";
 
 export interface SolveConfig {
   /** Length of the context. */
@@ -24,7 +25,11 @@ export interface SolveConfig {
 export interface SolveDependencies {
   /** Each tenant's rewards for that tenant alone, of so many tenants; absent: all together. */
   byTenant?: { mostTenants: number } | undefined;
-  aggregate: { statistics(halfLifeHours: number): Promise<ArmStatistics[]>; pairs?(): Promise<Pair[]> };
+  aggregate: {
+    statistics(halfLifeHours: number): Promise<ArmStatistics[]>;
+    domains?(halfLifeHours: number): Promise<DomainStatistics[]>;
+    pairs?(): Promise<Pair[]>;
+  };
   solving: SolveConfig;
   halfLifeHours: number;
 }
@@ -41,10 +46,11 @@ export function createSolve({ aggregate, solving, halfLifeHours, byTenant }: Sol
     if (buckets > 0 || pairs === true) solved = undefined;
     if (solved !== undefined) return { solved };
     const statistics = await aggregate.statistics(halfLifeHours);
+    const domains = (await aggregate.domains?.(halfLifeHours)) ?? [];
     const compared = (await aggregate.pairs?.()) ?? [];
     solved =
       solveTenants === undefined
-        ? solve(statistics, solving, { pairs: compared, halfLifeHours })
+        ? solve(statistics, solving, { pairs: compared, halfLifeHours, domains })
         : await solveTenants(statistics, compared);
     return { solved };
   };
@@ -55,16 +61,18 @@ interface NewThings {
   pairs?: true;
 }
 
-interface Comparisons {
+interface Beside {
   /** Newest first. */
   pairs: readonly Pair[];
   halfLifeHours: number;
+  /** Sums by sharing domain; absent: all domains count as one. */
+  domains?: readonly DomainStatistics[];
 }
 
 export function solve(
   statistics: readonly ArmStatistics[],
   config: SolveConfig,
-  { pairs, halfLifeHours }: Comparisons = { pairs: [], halfLifeHours: 1 },
+  { pairs, halfLifeHours, domains = [] }: Beside = { pairs: [], halfLifeHours: 1 },
 ): Solved {
   const prior = constantPrior(config.dimension, config.priorMean, config.priorVariance, config.noiseVariance);
   const arms = new Map<string, ArmPosterior>();
@@ -81,7 +89,7 @@ export function solve(
       problems.push(`${known.arm}: ${error.message}`);
     }
   }
-  const together = config.hierarchy === undefined ? null : solveTogether(used, config.hierarchy, problems);
+  const together = config.hierarchy === undefined ? null : solveTogether(used, domains, config.hierarchy, problems);
   together?.arms.forEach((posterior, i) => {
     const { arm, model, weight } = used[i]!;
     arms.set(arm, { model, count: weight, ...posterior });
@@ -95,12 +103,14 @@ export function solve(
   return {
     arms: compared.arms,
     ...(together === null ? {} : { prior: together.unknown }),
+    ...(together?.domains === undefined ? {} : { domains: together.domains }),
     rewards: used.reduce((sum, { count }) => sum + count, 0) + compared.used,
     trainedThrough: times.length === 0 ? null : Math.max(...times),
     metrics: {
       ...metricsOf(used),
       ...(compared.used === 0 ? {} : { comparisons: compared.used, preference_slope: compared.slope ?? 1 }),
       ...(together === null ? {} : varianceMetrics(together.variances)),
+      ...(together?.domains === undefined ? {} : { domains: together.domains.size }),
     },
     problems,
   };
@@ -121,30 +131,6 @@ function solvePairs(
     return { arms: new Map(arms), used: 0, newestAt: null, slope: null };
   }
 }
-
-/** All arms with what they share; null, and a problem more, where that can't be solved. */
-function solveTogether(
-  used: readonly ArmStatistics[],
-  hierarchy: Hierarchy,
-  problems: string[],
-): { arms: Posterior[]; unknown: Posterior; variances: Variances } | null {
-  const sums = used.map(({ a, b, weight, rewardSum, squares = rewardSum }) => ({ a, b, weight, squares }));
-  try {
-    const variances = estimateVariances(sums, hierarchy);
-    return { ...solveHierarchy(sums, { ...hierarchy, variances }), variances };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    problems.push(`what the arms share: ${error.message}; each is solved alone`);
-    return null;
-  }
-}
-
-/** noise_variance; shared_variance.<group> and own_variance.<group>, groups by their number. */
-const varianceMetrics = ({ shared, own, noise }: Variances): Record<string, number> => ({
-  noise_variance: noise,
-  ...Object.fromEntries(shared.map((value, group) => [`shared_variance.${group}`, value])),
-  ...Object.fromEntries(own.map((value, group) => [`own_variance.${group}`, value])),
-});
 
 /**
  * An arm that changed its model is a new one: of each arm, the model that was rewarded last. In the

@@ -133,7 +133,7 @@ export async function readLog({
       }));
       const chosen = candidates[row.chosen]!;
       read++;
-      const wanted = targets.map((target) => targetProbabilities(target, candidates, serving, row.tenant));
+      const wanted = targets.map((target) => targetProbabilities(target, candidates, serving, row));
       if (wanted.includes(null)) {
         notAllowed++;
         continue;

@@ -16,7 +16,7 @@ const router: Target = {
   policy: { version: 0, arms: new Map() } as unknown as RouterPolicy,
 };
 const of = (target: Target, exploring: Exploring = {}, tenant = "default") =>
-  targetProbabilities(target, candidates, { prior, ...exploring }, tenant);
+  targetProbabilities(target, candidates, { prior, ...exploring }, { tenant, domain: `${tenant}/default` });
 
 it("an arm is chosen always, or can't be followed; what was logged is what was logged", () => {
   expect(of({ kind: "arm", name: "b", arm: "b" })).toEqual([0, 1, 0]);
@@ -49,7 +49,7 @@ it("a router policy is drawn as boldly as it is served", () => {
       router,
       biased,
       { ...servingOf({ priorMean: 0.5, priorVariance: 0.25, ...routing }), prior },
-      "default",
+      { tenant: "default", domain: "default/default" },
     )![2]!;
   // The difference of two samples, each N(0.5, 0.25), has the deviation 0.707.
   expect(share({})).toBeCloseTo(normalCdf(0.2 / Math.sqrt(0.5)), 9);

@@ -1,8 +1,8 @@
 // Target policies and the probabilities with which they would have chosen on a logged decision
 // (docs/off-policy.md, Targets). A router policy is computed by the code that serves it, with the
 // biases that were logged: load and saturation are the situation, not the policy.
-import { predict, type Posterior } from "../../algorithms/bandit.ts";
-import { believed, choiceProbabilities, type Exploring } from "../../operators/route/score.ts";
+import type { Posterior } from "../../algorithms/bandit.ts";
+import { choiceProbabilities, predicted, type Exploring } from "../../operators/route/score.ts";
 import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
 import { beliefsOf, type RouterPolicy } from "../../policies/router.ts";
 
@@ -34,15 +34,15 @@ export function servingOf(routing: PriorConfig & Exploring): Serving {
 }
 
 /**
- * Probability of each candidate of a tenant's request, in their order; null where the target can't
- * be followed: its arm was not allowed. Throws RangeError when a policy leads to anything not
- * finite.
+ * Probability of each candidate of a tenant's request in a sharing domain, in their order; null
+ * where the target can't be followed: its arm was not allowed. Throws RangeError when a policy
+ * leads to anything not finite.
  */
 export function targetProbabilities(
   target: Target,
   candidates: readonly Candidate[],
   { prior, ...exploring }: Serving,
-  tenant: string,
+  { tenant, domain }: { tenant: string; domain: string },
 ): readonly number[] | null {
   switch (target.kind) {
     case "logged":
@@ -54,7 +54,7 @@ export function targetProbabilities(
     case "router":
       return choiceProbabilities(
         candidates.map(({ arm, model, context, bias }) => ({
-          ...predict(believed(beliefsOf(target.policy, tenant), prior, { name: arm, model }), context),
+          ...predicted(beliefsOf(target.policy, tenant, domain), prior, { name: arm, model }, context),
           bias,
         })),
         exploring,
