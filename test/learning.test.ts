@@ -118,7 +118,7 @@ function expectDirect(policy: RouterPolicy): void {
     dimension: FEATURE_COUNT,
     featureVersion: FEATURE_VERSION,
     halfLifeHours,
-    prior: { mean: 0.5, variance: 0.25, noise: 0.1 },
+    prior: { mean: 0.5, variance: system.config.routing.priorVariance, noise: 0.1 },
   });
   expect([...policy.arms.keys()].sort()).toEqual([...direct.keys()].sort());
   for (const [arm, { mean, factor, count }] of direct) {

@@ -19,9 +19,12 @@ export const routing = z.strictObject({
   explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; the first by default. */
   defaultArm: name.optional(),
-  /** Prior of every arm's weights: N(mean, variance); mean on the constant feature only. */
+  /**
+   * Prior of every arm's weights: N(mean, variance); mean on the constant feature only. Where
+   * variances are estimated, the first guess of the variance of the constant and the cost.
+   */
   priorMean: z.number().min(0).max(1).default(0.5),
-  priorVariance: z.number().positive().default(0.25),
+  priorVariance: z.number().positive().default(0.04),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
   /**
