@@ -15,6 +15,7 @@ function setUp(stored: Record<number, number | undefined> = {}) {
   const resets: string[] = [];
   const now = { origin: unknownOrigin };
   const committed: Record<number, number | undefined> = {};
+  const failures: Error[] = [];
   const consumer: GroupConsumer = {
     run: (given) => {
       handlers = given;
@@ -40,7 +41,8 @@ function setUp(stored: Record<number, number | undefined> = {}) {
     committedNow: () => Promise.reject(new Error("sinks commit outside transactions")),
     commit: (positions) => {
       for (const { partition, offset } of positions) calls.push(`commit ${partition} ${offset}`);
-      return Promise.resolve();
+      const failure = failures.pop();
+      return failure === undefined ? Promise.resolve() : Promise.reject(failure);
     },
     stop: () => Promise.resolve(),
   };
@@ -51,7 +53,7 @@ function setUp(stored: Record<number, number | undefined> = {}) {
   const source = createSinkSource(consumer, pino({ level: "silent" }), (reason) => void resets.push(reason));
   void source.run({ onAssigned, onRecords });
   if (handlers === undefined) throw new Error("the source did not run its consumer");
-  return { source, its: handlers, calls, resets, now, committed, onAssigned, onRecords };
+  return { source, its: handlers, calls, resets, now, committed, failures, onAssigned, onRecords };
 }
 const turn = () => vi.advanceTimersByTimeAsync(0);
 const second = () => vi.advanceTimersByTimeAsync(1_000);
@@ -141,6 +143,31 @@ describe("input of a sink", () => {
     its.onJoin(member, [at(0)]);
     await second();
     expect(calls).toEqual(["seek 0 7", "resume 0", "commit 0 7"]);
+  });
+
+  test("what is read again lowers what Kafka was told, and is settled again", async () => {
+    const { source, its, calls, committed } = setUp({ 0: 7 });
+    committed[0] = 10; // 7 and 8 were read before, and the marker behind them
+    its.onJoin(member, [at(0)]);
+    await second();
+    await its.onBatch("in", 0, [record(7), record(8)], { from: 7, next: 10 }, fresh);
+    await source.commit([{ ...at(0), offset: 9 }]);
+    await second();
+    await second();
+    expect(calls.slice(2)).toEqual(["commit 0 9", "commit 0 10"]);
+  });
+
+  test("a position that Kafka did not take is told again", async () => {
+    const { its, calls, failures } = setUp({ 0: 7 });
+    its.onJoin(member, [at(0)]);
+    await second();
+    calls.length = 0;
+    failures.push(new Error("the coordinator is away"));
+    its.onMarkers?.("in", 0, 7, 8);
+    await second();
+    await second();
+    await second();
+    expect(calls).toEqual(["commit 0 8", "commit 0 8"]);
   });
 
   test("commits nothing of a partition that went away", async () => {

@@ -49,12 +49,24 @@ export function createSinkSource(
   let comparing: NodeJS.Timeout | undefined;
   const progressOf = (topic: string, partition: number): Progress | undefined => progress.get(`${topic}/${partition}`);
 
+  /**
+   * What Kafka was told last counts, though it be less than before: records that are read again lie
+   * below it.
+   */
+  const tell = async (positions: readonly (TopicPartition & { offset: number })[]): Promise<void> => {
+    await consumer.commit(positions);
+    for (const { topic, partition, offset } of positions) {
+      const reached = progressOf(topic, partition);
+      if (reached !== undefined) reached.committed = offset;
+    }
+  };
+
   const settle = (): void => {
     const passed = [...progress.values()].filter((p) => p.stored >= p.handed && p.next > p.committed);
     if (passed.length === 0) return;
     const positions = passed.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
-    for (const p of passed) p.committed = p.next;
-    consumer.commit(positions).catch((error: unknown) => log.debug({ err: error }, "lag is not up to date"));
+    // What fails is told again the next time.
+    tell(positions).catch((error: unknown) => log.debug({ err: error }, "lag is not up to date"));
   };
 
   const adopt = async (join: number, partitions: readonly TopicPartition[], handlers: SinkHandlers): Promise<void> => {
@@ -171,11 +183,7 @@ export function createSinkSource(
         const reached = progressOf(topic, partition);
         if (reached !== undefined) reached.stored = Math.max(reached.stored, offset);
       }
-      await consumer.commit(positions);
-      for (const { topic, partition, offset } of positions) {
-        const reached = progressOf(topic, partition);
-        if (reached !== undefined) reached.committed = Math.max(reached.committed, offset);
-      }
+      await tell(positions);
     },
     assigned: () => assigned,
     origin: (topic, partition) => progressOf(topic, partition)?.origin ?? unknownOrigin,
