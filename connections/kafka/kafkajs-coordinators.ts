@@ -2,10 +2,8 @@
 // of its nine round trips. Here the answer is remembered for a moment, for the connections of
 // transactional producers only. A coordinator that has moved since answers NOT_COORDINATOR: the
 // transaction fails, and its producer is replaced together with what it remembered.
-import { internals, type ClusterLike, type CoordinatorQuestion } from "./kafkajs-internals.ts";
+import { coordinatorTypes, internals, type ClusterLike, type CoordinatorQuestion } from "./kafkajs-internals.ts";
 
-/** CoordinatorType of FindCoordinator. */
-const transactional = 1;
 export const rememberedMs = 1_000;
 
 interface Remembered {
@@ -25,7 +23,7 @@ export function rememberingCoordinators(
   return function findGroupCoordinatorMetadata(question) {
     let known: Map<string, Remembered> | undefined = clusters.get(this);
     if (known === undefined) {
-      if (question.coordinatorType !== transactional) return find.call(this, question);
+      if (question.coordinatorType !== coordinatorTypes.transaction) return find.call(this, question);
       known = new Map<string, Remembered>();
       clusters.set(this, known);
     }

@@ -102,6 +102,9 @@ export interface QueryClusterLike {
   findLeaderForPartitions(topic: string, partitions: number[]): Record<string, number[]>;
   findBroker(which: { nodeId: string }): Promise<BrokerLike>;
 }
+/** CoordinatorType of FindCoordinator. */
+export const coordinatorTypes = { group: 0, transaction: 1 };
+
 export interface CoordinatorQuestion {
   groupId: string;
   coordinatorType: number;

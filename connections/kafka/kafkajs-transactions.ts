@@ -4,14 +4,9 @@
 // keeps: a cluster that changes its level serves both.
 import { createRequire } from "node:module";
 import { apiVersionsV3 } from "./api-versions.ts";
-import { replaceModule } from "./kafkajs-internals.ts";
+import { coordinatorTypes, replaceModule } from "./kafkajs-internals.ts";
 import { sendTo } from "./send-to.ts";
-import {
-  coordinatorTypes,
-  createTransactionsTwo,
-  type CoordinatorFinder,
-  type TransactionalManager,
-} from "./transactions-two.ts";
+import { createTransactionsTwo, type CoordinatorFinder, type TransactionalManager } from "./transactions-two.ts";
 
 const feature = "transaction.version";
 const implicitly = 2;

@@ -6,7 +6,7 @@
 // trips are left of five: offsets, records, end; four where records go to several brokers.
 import { errorOfCode } from "./kafkajs-errors.ts";
 import { txnOffsetCommit, type FencedTopics } from "./kafkajs-fencing.ts";
-import type { AddressedBroker } from "./kafkajs-internals.ts";
+import { coordinatorTypes, type AddressedBroker, type CoordinatorQuestion } from "./kafkajs-internals.ts";
 import type { Broker, EosManager } from "./kafkajs-produce.ts";
 import { endTxn, type EndedTxn } from "./protocol/end-txn.ts";
 import type { ProduceBody } from "./protocol/produce.ts";
@@ -25,12 +25,10 @@ export interface TransactionalManager extends EosManager {
 }
 
 export interface CoordinatorFinder {
-  findGroupCoordinator(question: { groupId: string; coordinatorType: number }): Promise<Coordinator>;
+  findGroupCoordinator(question: CoordinatorQuestion): Promise<Coordinator>;
 }
 
 type Coordinator = RequestedBroker & Pick<AddressedBroker, "addPartitionsToTxn">;
-
-export const coordinatorTypes = { group: 0, transaction: 1 };
 
 export interface TwoOptions {
   cluster: CoordinatorFinder;

@@ -4,6 +4,7 @@
 import type { Kafka as KafkaClient } from "kafkajs";
 import {
   clusterOf,
+  coordinatorTypes,
   internals,
   type BrokerAddress,
   type AddressedBroker,
@@ -114,7 +115,8 @@ export function createWire(client: KafkaClient): Wire {
       );
     },
     async coordinator(of) {
-      const [groupId, coordinatorType] = "group" in of ? [of.group, 0] : [of.transactionalId, 1];
+      const [groupId, coordinatorType] =
+        "group" in of ? [of.group, coordinatorTypes.group] : [of.transactionalId, coordinatorTypes.transaction];
       const { coordinator } = await (await seed()).findGroupCoordinator({ groupId, coordinatorType });
       return connected(coordinator);
     },
