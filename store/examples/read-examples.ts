@@ -1,7 +1,7 @@
 // Examples as a search finds them: vector and text, straight from the mapped store. Those that are
 // found often are kept as they were read, because reading 32 of them (checksums, halves, JSON)
-// costs about as much as judging them. What a change touches is dropped once it is committed: nothing
-// outlives it, and an erased example is gone when erasing it is done.
+// costs about as much as judging them. What a change touches is dropped once it is committed, so
+// nothing outlives it: an erased example is gone when erasing it is done.
 import { LRUCache } from "lru-cache";
 import { toUnitLength } from "../../algorithms/embedding.ts";
 import type { Layout } from "./layout.ts";
