@@ -23,6 +23,8 @@ export interface Agreement {
   consensus: number;
 }
 
+type Columns = [Float64Array, Float64Array, Float64Array, Float64Array];
+
 /** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
 const sharpness = 10;
 /**
@@ -41,7 +43,7 @@ export function agreementsOf(
   overlaps: ArrayLike<number>,
 ): Agreement[] {
   const best = candidates.reduce((most, { similarity }) => Math.max(most, similarity), -1);
-  const weights = candidates.map(({ similarity }) => {
+  const weights = Float64Array.from(candidates, ({ similarity }) => {
     const weight = Math.exp(sharpness * (similarity - best));
     return Number.isFinite(weight) ? weight : 0;
   });
@@ -56,32 +58,34 @@ export function agreementsOf(
   const allVotes = votes.reduce((sum, vote) => sum + vote, 0);
   // Each agrees with itself entirely.
   const consensus = votes.slice();
-  const totals = candidates.map(() => ({ weight: 0, all: 0, opening: 0, nearest: 0, nearestWeight: -1 }));
+  // Columns: sums that stand in objects are numbers on the heap, of which every addition makes one.
+  const n = candidates.length;
+  const [weight, all, opening, nearest] = [0, 1, 2, 3].map(() => new Float64Array(n)) as Columns;
+  const nearestWeight = new Float64Array(n).fill(-1);
   const add = (i: number, j: number, f1: number): void => {
-    const total = totals[i]!;
-    const weight = weights[j]!;
-    total.weight += weight;
-    total.all += weight * f1;
-    if (tokens[i]!.first === tokens[j]!.first) total.opening += weight;
+    const other = weights[j]!;
+    weight[i]! += other;
+    all[i]! += other * f1;
+    if (tokens[i]!.first === tokens[j]!.first) opening[i]! += other;
     // Of equally similar others the one that agrees more, so that their order does not matter.
-    if (weight > total.nearestWeight || (weight === total.nearestWeight && f1 > total.nearest)) {
-      total.nearestWeight = weight;
-      total.nearest = f1;
+    if (other > nearestWeight[i]! || (other === nearestWeight[i]! && f1 > nearest[i]!)) {
+      nearestWeight[i] = other;
+      nearest[i] = f1;
     }
   };
   const common = commonTokensOfPairs(tokens);
-  for (let i = 0; i < candidates.length; i++)
+  for (let i = 0; i < n; i++)
     for (let j = 0; j < i; j++) {
-      const f1 = overlapF1(tokens[i]!, tokens[j]!, common[i * candidates.length + j]);
+      const f1 = overlapF1(tokens[i]!, tokens[j]!, common[i * n + j]);
       add(i, j, f1);
       add(j, i, f1);
       consensus[i]! += votes[j]! * f1;
       consensus[j]! += votes[i]! * f1;
     }
-  return totals.map(({ weight, all, nearest, opening }, i) => ({
-    all: weight > 0 ? all / weight : 0,
-    nearest,
-    opening: weight > 0 ? opening / weight : 0,
+  return candidates.map((_, i) => ({
+    all: weight[i]! > 0 ? all[i]! / weight[i]! : 0,
+    nearest: nearest[i]!,
+    opening: weight[i]! > 0 ? opening[i]! / weight[i]! : 0,
     consensus: allVotes > 0 ? consensus[i]! / allVotes : 0,
   }));
 }

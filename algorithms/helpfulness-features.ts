@@ -115,22 +115,26 @@ const keptTexts = { most: 4_096, length: 1_024 };
  * that it saw last: the same few are found again and again.
  */
 export function createHelpfulnessFeatures(): HelpfulnessFeatures {
-  const projections = new Map<number, Float64Array>();
+  const projections = new Map<number, Projection>();
   const tokensOf = keeping(hashTokens);
   return (request, candidates, arms) => {
     const n = candidates.length;
     const rows = new Float32Array(arms.length * n * HELPFULNESS_FEATURES);
     if (n === 0) return rows;
     const dimension = request.vector.length;
-    const projection = projections.get(dimension) ?? projectionOf(dimension);
-    projections.set(dimension, projection);
-
+    let projection = projections.get(dimension);
+    if (projection === undefined) projections.set(dimension, (projection = projectionOf(dimension)));
     const projected = projectedQuestion(request.vector, projection);
     const products = new Float64Array(PROJECTED);
 
-    const similarities = candidates.map(({ similarity }) => similarity);
-    const best = Math.max(...similarities);
-    const mean = similarities.reduce((sum, value) => sum + value, 0) / n;
+    const similarities = Float64Array.from(candidates, ({ similarity }) => similarity);
+    let best = -Infinity;
+    let sum = 0;
+    for (let i = 0; i < n; i++) {
+      best = Math.max(best, similarities[i]!);
+      sum += similarities[i]!;
+    }
+    const mean = sum / n;
     const centroid = centroidOf(candidates, dimension);
     const question = hashTokens(request.text);
     const requestTokens = candidates.map((candidate) => tokensOf(candidate.request));
@@ -193,31 +197,38 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
   };
 }
 
-function countAbove(values: readonly number[], value: number): number {
+function countAbove(values: Float64Array, value: number): number {
   let count = 0;
-  for (const other of values) if (other > value) count++;
+  for (let i = 0; i < values.length; i++) if (values[i]! > value) count++;
   return count;
+}
+
+interface Projection {
+  /** Row after row. */
+  matrix: Float64Array;
+  /** Room for its product with a question, which is used up before the next one comes. */
+  columns: Float64Array;
 }
 
 /**
  * Rows of standard normals, scaled so that the product of two random unit vectors gives values
  * about 1.
  */
-function projectionOf(dimension: number): Float64Array {
+function projectionOf(dimension: number): Projection {
   const random = splitmix64(PROJECTION_SEED);
   const scale = Math.sqrt(dimension);
-  return Float64Array.from({ length: PROJECTED * dimension }, () => scale * normal(random));
+  const matrix = Float64Array.from({ length: PROJECTED * dimension }, () => scale * normal(random));
+  return { matrix, columns: new Float64Array(matrix.length) };
 }
 
 /**
  * The projection's rows, each multiplied by the question's vector, column by column: what is left
  * to do for a candidate is one product with the matrix.
  */
-function projectedQuestion(question: Float32Array, projection: Float64Array): Float64Array {
+function projectedQuestion(question: Float32Array, { matrix, columns }: Projection): Float64Array {
   const d = question.length;
-  const columns = new Float64Array(PROJECTED * d);
   for (let j = 0; j < d; j++)
-    for (let k = 0; k < PROJECTED; k++) columns[j * PROJECTED + k] = projection[k * d + j]! * question[j]!;
+    for (let k = 0; k < PROJECTED; k++) columns[j * PROJECTED + k] = matrix[k * d + j]! * question[j]!;
   return columns;
 }
 

@@ -68,7 +68,7 @@ function asJson({ byArm, budgets, ...found }: Inspected, wanted: (arm: string) =
         const { example, similarity, tokens, features, cached = false } = verdict.candidate;
         const { id, request, response, quality, source } = example;
         const { reason, of } = verdict;
-        const figures = { similarity, helpfulness: helpfulnessOf(verdict), tokens, features: Array.from(features) };
+        const figures = { similarity, helpfulness: helpfulnessOf(verdict), tokens, features: features() };
         const cachedBonus = bonusOf(examples, id);
         return { id, reason, of, ...figures, cached, cachedBonus, request, response, quality, source };
       }),

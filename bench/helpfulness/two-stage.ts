@@ -45,7 +45,7 @@ export async function rateCandidates(
     vector: one.vector,
     tokens: exampleTokens(one.request, one.response),
     helpfulness: helpfulness[i]!,
-    features: new Float32Array(),
+    features: () => [],
     unfit: null,
   }));
 }

@@ -91,7 +91,7 @@ const rated = (example: Example, similarity: number, vector: Float32Array): Rate
   vector,
   tokens: exampleTokens(example.request, example.response),
   helpfulness: similarity,
-  features: new Float32Array(0),
+  features: () => [],
   unfit: null,
 });
 

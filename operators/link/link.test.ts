@@ -17,6 +17,15 @@ it("passes the prompt on as it was composed", async () => {
   });
 });
 
+it("has no logger made for requests that ask for nothing", async () => {
+  const context = Object.defineProperty(aContext(), "log", {
+    get: (): never => {
+      throw new Error("a logger was made");
+    },
+  });
+  expect((await createLink()(aTaken(), context)).kind).toBe("ok");
+});
+
 it("takes the policy that the request asks for, if it can be served", async () => {
   const policyOf = async (name: string) => {
     const outcome = await createLink()(asking(name), aContext());

@@ -14,13 +14,14 @@ type Adds = Pick<Linked, "prompt">;
 const LINK_POLICY = "link-policy";
 
 export function createLink(): Step<Needs, Adds> {
-  return function link(taken, { log }) {
+  // Its logger is made when it is read, and few requests need one.
+  return function link(taken, context) {
     const { pieces, request } = taken.record;
     const asked = request.metadata[LINK_POLICY];
     if (asked === undefined) return ok({ ...taken, prompt: { pieces } });
     const policy = parsePolicy(asked);
     if ("problem" in policy) {
-      log.warn(
+      context.log.warn(
         { requestId: request.id, field: `metadata.${LINK_POLICY}`, problem: policy.problem },
         "the request names no policy of linked prefill that is served: the arm's own is used",
       );

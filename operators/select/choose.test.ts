@@ -21,7 +21,7 @@ function rated(
 ): Rated {
   const { response = `response ${id}`, axis = Number(id.charCodeAt(0)) % 8, ...rest } = over;
   const { example, vector } = candidate(id, 0.7, { response }, axis);
-  const features = Float32Array.of(helpfulness);
+  const features = (): number[] => [Math.fround(helpfulness)];
   return { example, similarity: 0.7, vector, tokens: 10, helpfulness, features, unfit: null, ...rest };
 }
 const ids = ({ examples }: Chosen): string[] => examples.map(({ id }) => id);
@@ -178,7 +178,7 @@ test("whatever the candidates, the choice keeps every limit, misses nothing that
         const candidates = values.map(({ id, helpfulness, response, vector, unfit }): Rated => {
           const { example } = candidate(id, 0.5, { response });
           const tokens = exampleTokens(example.request, response);
-          return { example, similarity: 0.5, vector, tokens, helpfulness, features: new Float32Array(0), unfit };
+          return { example, similarity: 0.5, vector, tokens, helpfulness, features: () => [], unfit };
         });
         const chosen = chooseExamples(candidates, within, draw);
         const { examples, verdicts } = chosen;

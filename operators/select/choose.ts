@@ -18,8 +18,11 @@ export interface Rated {
   tokens: number;
   /** [0, 1]; NaN is never shown. */
   helpfulness: number;
-  /** Its row of the helpfulness features; empty: not made. */
-  features: Float32Array;
+  /**
+   * Its row of the helpfulness features; empty: not made. Read for what is shown alone: a view for
+   * each candidate of each arm would be most of what a choice allocates.
+   */
+  features: () => number[];
   /** Whether the arm has its cache at hand (caches.ts); absent: nobody knows. */
   cached?: boolean;
   /** Why it can't be shown at all; null when it can. */
@@ -217,7 +220,10 @@ function mostRelevant(open: readonly Open[], limits: ChooseLimits): number {
   for (let i = 0; i < open.length; i++) {
     const { candidate, nearest } = open[i]!;
     const score = lambda * (candidate.helpfulness + bonusOf(candidate, limits)) - (1 - lambda) * nearest;
-    if (score > bestScore) [best, bestScore] = [i, score];
+    if (score > bestScore) {
+      best = i;
+      bestScore = score;
+    }
   }
   return best;
 }
@@ -234,7 +240,7 @@ const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: numbe
     tokens,
     explored,
     cachedBonus,
-    features: Array.from(features),
+    features: features(),
   };
 };
 
@@ -244,5 +250,5 @@ const trialOf = ({ example, similarity, helpfulness, features }: Rated, draw: Tr
   probability: draw.probability,
   similarity,
   helpfulness,
-  features: Array.from(features),
+  features: features(),
 });

@@ -105,7 +105,8 @@ interface Screened {
 
 const neutral = 0.5;
 const noChoice: Chosen = { examples: [], trial: null, settled: [], open: 0, verdicts: [] };
-const noFeatures = new Float32Array(0);
+const noVector = new Float32Array(0);
+const noFeatures = (): number[] => [];
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
@@ -149,7 +150,7 @@ export function createSelection(dependencies: SelectionDependencies) {
     const showing =
       selection.examples > 0 && isPlain ? current.filter((arm) => arm.examples && arm.reuse === undefined) : [];
     const candidates = showing.length === 0 && reusing === undefined ? [] : await nearest(asked, place, context);
-    const vector = asked.embedding ?? noFeatures;
+    const vector = asked.embedding ?? noVector;
     const asker = { requestId: request.id, tenant: request.tenant, domain, place, vector };
     const space = {
       messages: request.messages,
@@ -246,7 +247,7 @@ function withRatings(
       unfit: one.unfit,
       cached: isCached,
       helpfulness: rated ? helpfulness[k]! : Number.NaN,
-      features: rated ? features.subarray(k * width, (k + 1) * width) : noFeatures,
+      features: rated ? () => Array.from(features.subarray(k * width, (k + 1) * width)) : noFeatures,
     };
   });
 }
