@@ -48,6 +48,13 @@ test("the ratio is of each round's own pair, the median over rounds; CPU is a re
   expect(reasons).toEqual({});
 });
 
+test("the quick form measures the queued pair alone, and says so", () => {
+  const { loop, floor } = both(stint(100, 1, 0.1), stint(200, 1, 0.1));
+  const { figures, reasons } = figuresOf([{ inFlight: 64, rounds: [{ loop, floor }] }], extras);
+  expect(figures).toMatchObject({ throughput_ratio: 0.5, inline: { throughput_per_s: null }, inline_ratio: null });
+  expect(reasons).toHaveProperty("inline_ratio");
+});
+
 test("what was not measured is null, with a reason", () => {
   const { figures, reasons } = figuresOf([], { ...extras, layouts: undefined });
   expect(figures).toMatchObject({ throughput_per_s: null, throughput_ratio: null, p50_ms_1: null, plan_ms: null });

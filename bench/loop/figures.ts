@@ -14,7 +14,8 @@ export interface Stint {
 }
 /** loop: queued arms, and floor: its two hops; inline: inline arms, and floorOne: their one hop. */
 export type SystemName = "loop" | "floor" | "inline" | "floorOne";
-export type Round = Readonly<Record<SystemName, Stint>>;
+/** The quick form measures the first two alone. */
+export type Round = Readonly<Record<"loop" | "floor", Stint> & Partial<Record<SystemName, Stint>>>;
 export interface Part {
   inFlight: number;
   rounds: Round[];
@@ -31,15 +32,17 @@ export interface Extras {
   layouts?: Record<string, LayoutFigures> | undefined;
 }
 
+const stintsOf = (part: Part | undefined, which: SystemName): Stint[] =>
+  (part?.rounds ?? []).flatMap(({ [which]: stint }) => stint ?? []);
 const throughput = ({ requests, seconds }: Stint): number => requests / seconds;
-const all = (part: Part | undefined, which: keyof Round): number[] =>
-  (part?.rounds ?? []).flatMap((round) => round[which].latencies);
+const all = (part: Part | undefined, which: SystemName): number[] =>
+  stintsOf(part, which).flatMap(({ latencies }) => latencies);
 /** CPU milliseconds a request of all processes of ours together. */
 export const ourCpuMs = ({ requests, cpuSeconds: { ours } }: Stint): number =>
   (1000 * Object.values(ours).reduce((sum, seconds) => sum + seconds, 0)) / requests;
 /** The same, or that of one server, in each round. */
-const cpuMs = (part: Part | undefined, which: keyof Round, server?: string): number[] =>
-  (part?.rounds ?? []).map(({ [which]: stint }) =>
+const cpuMs = (part: Part | undefined, which: SystemName, server?: string): number[] =>
+  stintsOf(part, which).map((stint) =>
     server === undefined ? ourCpuMs(stint) : (1000 * (stint.cpuSeconds.servers[server] ?? Number.NaN)) / stint.requests,
   );
 
@@ -66,7 +69,7 @@ export function figuresOf(parts: readonly Part[], extras: Extras): Measured {
   const figure: Figure = (name, values, of) => {
     const finite = values.filter(Number.isFinite);
     if (finite.length > 0) return significant(of(finite));
-    reasons[name] = "nothing was measured at this number in flight";
+    reasons[name] = "not measured at this number in flight (the quick form measures queued arms and their floor alone)";
     return null;
   };
   const range = (values: readonly number[]): [number, number] | null => {
@@ -129,12 +132,16 @@ function inlineFigures(
   figure: Figure,
   { one, sixteen, sixtyFour }: Readonly<Record<"one" | "sixteen" | "sixtyFour", Part | undefined>>,
 ): Record<string, unknown> {
-  const rounds = sixtyFour?.rounds ?? [];
+  const measured = (part: Part | undefined): Required<Round>[] =>
+    (part?.rounds ?? []).flatMap(({ inline, floorOne, ...pair }) =>
+      inline === undefined || floorOne === undefined ? [] : [{ ...pair, inline, floorOne }],
+    );
+  const rounds = measured(sixtyFour);
   const p99 = (values: readonly number[]): number => quantile(values, 0.99);
   const beside = (name: string, part: Part | undefined): number | null =>
     figure(
       name,
-      (part?.rounds ?? []).map(({ inline, floor }) => median(inline.latencies) / median(floor.latencies)),
+      measured(part).map(({ inline, floor }) => median(inline.latencies) / median(floor.latencies)),
       median,
     );
   const of = (name: string, which: "inline" | "floorOne") => ({

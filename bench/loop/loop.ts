@@ -24,7 +24,7 @@ interface Plan {
 const quick: Plan = {
   // By requests: V8 still compiles after a thousand of them. Of one run in turns of 9 s, the CPU a
   // request of our stages was 8.8 ms, then 5.8, then 4.1.
-  warmUp: { requests: 2_000, seconds: 40 },
+  warmUp: { requests: 4_000, seconds: 20 },
   parts: [
     { inFlight: 64, rounds: 3, seconds: 2.5 },
     { inFlight: 16, rounds: 1, seconds: 2 },
