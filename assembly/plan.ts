@@ -80,7 +80,7 @@ export async function startPlan(
     configured: session.arms.configured,
     open: (arm) => open(arm, { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(config.limits) }),
     guard: breakers.guard,
-    metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm)),
+    metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm), "inline"),
   });
   const policies = createPolicyTable(config.routing.statistics);
   const shadows = createShadowTable();

@@ -37,6 +37,16 @@ describe("stage metrics", () => {
     expect(text).not.toContain('topic="responses"');
   });
 
+  it("adds up what the parts of a stage have under way; a part that begins anew has nothing", async () => {
+    const registry = createMetricsRegistry();
+    createStageMetrics(registry, "generate.a", "inline").inFlight(3);
+    const stage = createStageMetrics(registry, "generate.a");
+    stage.inFlight(2);
+    expect(await registry.metrics()).toContain('precedent_in_flight{stage="generate.a"} 5');
+    createStageMetrics(registry, "generate.a", "inline");
+    expect(await registry.metrics()).toContain('precedent_in_flight{stage="generate.a"} 2');
+  });
+
   it("keeps registries apart", async () => {
     const one = createMetricsRegistry();
     const other = createMetricsRegistry();

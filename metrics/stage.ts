@@ -20,6 +20,8 @@ interface Instruments {
   dropped: Counter<"stage" | "reason">;
   resets: Counter<"stage" | "reason">;
   inFlight: Gauge<"stage">;
+  /** By stage, of each part that counts for it. */
+  underWay: Map<string, Map<string, number>>;
   lag: Gauge<"stage" | "topic" | "partition">;
   seconds: Histogram<"stage" | "operator">;
 }
@@ -36,13 +38,22 @@ export function createMetricsRegistry({ defaults = false }: { defaults?: boolean
 
 /**
  * The counters of one stage; stages of one registry share the instruments and differ in their
- * label.
+ * label. `part`: of several that count for one stage at the same time.
  */
-export function createStageMetrics(registry: Registry, stage: string): StageMetrics {
+export function createStageMetrics(registry: Registry, stage: string, part = ""): StageMetrics {
   const instruments = instrumentsOf(registry);
   // Counters that have never moved must be visible as 0: a rate over an absent series is no alarm.
   instruments.received.inc({ stage }, 0);
-  instruments.inFlight.set({ stage }, 0);
+  const underWay = instruments.underWay.get(stage) ?? new Map<string, number>();
+  instruments.underWay.set(stage, underWay);
+  const inFlight = (count: number): void => {
+    underWay.set(part, count);
+    instruments.inFlight.set(
+      { stage },
+      [...underWay.values()].reduce((sum, one) => sum + one, 0),
+    );
+  };
+  inFlight(0);
 
   return {
     received: (count) => {
@@ -60,9 +71,7 @@ export function createStageMetrics(registry: Registry, stage: string): StageMetr
     observe: (operator, milliseconds) => {
       instruments.seconds.observe({ stage, operator }, milliseconds / 1000);
     },
-    inFlight: (count) => {
-      instruments.inFlight.set({ stage }, count);
-    },
+    inFlight,
     lag: (topic, partition, records) => {
       instruments.lag.set({ stage, topic, partition }, Math.max(0, records));
     },
@@ -100,6 +109,7 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
       registers,
     }),
     inFlight: new Gauge({ name: "precedent_in_flight", help: "Records under way.", labelNames: ["stage"], registers }),
+    underWay: new Map(),
     lag: new Gauge({
       name: "precedent_lag_records",
       help: "Records that wait behind the stage's position.",
