@@ -130,6 +130,10 @@ describe("command line", () => {
     const some = (await run("topology")).out;
     expect(some).toContain("work_one --> stage_generate");
     expect(some).not.toContain("work_two");
+    // Second answers and what it takes over go there all the same.
+    const { out: acls } = await run("topology", "--acls");
+    for (const stage of ["plan", "generate"])
+      expect(acls).toMatch(new RegExp(`User:precedent-${stage}" .*--operation Write --topic "precedent.work.two"`));
     write("precedent.yaml", `arms: [${inline}]`);
     const none = (await run("topology")).out;
     expect(none).not.toMatch(/work_|stage_generate/);

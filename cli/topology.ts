@@ -1,5 +1,6 @@
 // precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts
-// from. Inline arms have no work topic in it; where all are inline it has no stage generate. With
+// from. Inline arms have no work topic in it, though some work goes there (serving/generators.ts);
+// where all are inline it has no stage generate. With
 // --acls: what each stage's principal must be allowed, from the same declarations.
 import type { Command } from "commander";
 import { topicOwners } from "../config/tenants.ts";
@@ -38,7 +39,8 @@ export function addTopology(program: Command, io: Io): void {
         return;
       }
       const acls = aclsOf(topology, {
-        ...{ prefix: kafka.prefix, arms: queued },
+        // Inline ones have work, too: second answers, and what they take over from queued ones.
+        ...{ prefix: kafka.prefix, arms: arms.flatMap(({ name, type }) => (type === "reuse" ? [] : [name])) },
         tenants: Object.entries(config.tenants).map(([name, tenant]) => ({ name, ...tenant })),
         topic: (name, owner) => topicName(kafka.prefix, name, owner),
         group: (stage, arm) => groupName(kafka.prefix, stage, arm),

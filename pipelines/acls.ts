@@ -19,13 +19,13 @@ export interface Acl {
 export interface AclNames {
   prefix: string;
   /**
-   * Full names; of a queued arm or a tenant where one is given. What the names of all tenants'
+   * Full names; of an arm or a tenant where one is given. What the names of all tenants'
    * topics begin with where none is.
    */
   topic: (name: TopicName | "locks", owner?: string) => string;
   group: (stage: string, arm?: string) => string;
   principal: (stage: string) => string;
-  /** Arms that are queued: each has its work topic and its group. */
+  /** Arms that work may come to: each has its work topic and its group. */
   arms: readonly string[];
   /** Those that have topics of their own, with deltas one more; principal: with "User:". */
   tenants: readonly { name: string; principal?: string | undefined; deltas?: boolean | undefined }[];
