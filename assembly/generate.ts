@@ -57,8 +57,7 @@ export async function startGenerate(
     // A name may end in the next piece: of answers that are redacted there are no pieces.
     deltas: redact === undefined ? deltas.open : undefined,
     cancels: cancelsOf(session).watch,
-    // An inline arm's work is found by the look at what is left of it, within seconds.
-    fallback: fallbackOf(session, breakers, ({ dispatch }) => dispatch === "queued"),
+    fallback: fallbackOf(session, breakers),
     keep: keepAnswers(session, log),
     redact,
     ...{ limits, partitions: replies.now, clock: session.replay?.clock ?? Date.now },

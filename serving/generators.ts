@@ -1,9 +1,11 @@
 // generate for every queued arm of this process, and the change of arms while it runs: a new arm
 // can answer before plan may choose it, a removed one finishes what it was given, and so does one
-// that became inline: what still stands in its work topic (from before a restart, or from a plan
-// process that does not know yet) is done by a stage that ends when it is done.
+// that became inline. An inline arm has work all the same: where it takes over from a queued one a
+// stage stands by all the time; what comes otherwise (second answers, work from before a restart or
+// from a plan process that does not know yet) is found and done by a stage that ends a while after.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ArmConfig } from "../config/schema.ts";
+import { computing } from "../operators/route/arms.ts";
 import { repeat } from "../runtime/repeat.ts";
 import { compareArms } from "./arms.ts";
 import type { Session } from "./session.ts";
@@ -20,8 +22,11 @@ export interface Generators {
   stop(): Promise<void>;
 }
 
-/** How often an arm that finishes what it was given is looked at, and the topics of inline arms. */
-const pollMs = { drain: 500, leftovers: 5_000 };
+/**
+ * How often an arm that finishes what it was given is looked at, and the topics of inline arms; how
+ * long a stage for an inline arm waits for more: joining its group takes seconds.
+ */
+const pollMs = { drain: 500, leftovers: 5_000, quiet: 30_000 };
 
 /** `open` starts an arm's stage; undefined: this process does not work for it. */
 export async function startGenerators(
@@ -30,6 +35,7 @@ export async function startGenerators(
   everyMs = pollMs,
 ): Promise<Generators> {
   const running = new Map<string, RunningStage>();
+  const stopping = new Map<string, Promise<void>>();
   const draining = new AbortController();
   const start = async (arm: ArmConfig): Promise<void> => {
     await stop(arm.name); // it may still be finishing what it was given before
@@ -42,8 +48,24 @@ export async function startGenerators(
   const stop = async (name: string): Promise<void> => {
     const stage = running.get(name);
     running.delete(name);
-    await stage?.stop();
+    const before = stopping.get(name);
+    const all = stage === undefined ? before : Promise.all([before, stage.stop()]).then(() => undefined);
+    if (all === undefined) return;
+    stopping.set(name, all);
+    await all.finally(() => {
+      if (stopping.get(name) === all) stopping.delete(name);
+    });
   };
+
+  /**
+   * Whether its stage runs though plan calls the arm: generate hands work of a queued arm that
+   * fails to it.
+   */
+  const standsBy = ({ name, dispatch }: ArmConfig): boolean =>
+    dispatch === "inline" &&
+    session.config.routing.fallbacks > 0 &&
+    session.arms.configured().some((arm) => arm.dispatch === "queued") &&
+    computing(session.arms.routed()).some((arm) => arm.name === name);
 
   /** As it is in force still: what was to take its place can't be made. */
   const startAgain = async (name: string): Promise<void> => {
@@ -62,12 +84,19 @@ export async function startGenerators(
       topic: session.topic("work", name),
     }).catch(() => undefined);
 
-  /** Plan gives it nothing any more; what it was given ends at its deadline at the latest. */
-  const retire = async (name: string): Promise<void> => {
+  /**
+   * Plan gives it nothing any more, or rarely; what it was given ends at its deadline at the
+   * latest.
+   */
+  const retire = async (name: string, quietMs = 0): Promise<void> => {
     const stage = running.get(name);
-    const end = Date.now() + session.config.limits.deadlineMs;
-    while (!draining.signal.aborted && Date.now() < end && (await unfinished(name)) !== false)
+    let quietAt = Date.now() + quietMs;
+    const end = quietAt + session.config.limits.deadlineMs;
+    while (!draining.signal.aborted && Date.now() < end) {
+      if ((await unfinished(name)) !== false) quietAt = Date.now() + quietMs;
+      else if (Date.now() >= quietAt) break;
       await sleep(everyMs.drain);
+    }
     // Meanwhile it may have come back, as another stage.
     if (running.get(name) === stage) await stop(name);
   };
@@ -80,15 +109,16 @@ export async function startGenerators(
     return mine;
   };
 
-  const finishLeftovers = async (): Promise<boolean> => {
+  const serveInline = async (): Promise<boolean> => {
     for (const arm of session.arms.configured()) {
-      if (arm.dispatch === "queued" || running.has(arm.name) || (await unfinished(arm.name)) !== true) continue;
+      if (arm.dispatch === "queued" || running.has(arm.name)) continue;
+      if (!standsBy(arm) && (await unfinished(arm.name)) !== true) continue;
       await inTurn(async () => {
         if (draining.signal.aborted || !session.arms.configured().includes(arm)) return;
         await start(arm);
-        if (!running.has(arm.name)) return;
+        if (!running.has(arm.name) || standsBy(arm)) return;
         session.log.info({ arm: arm.name }, "the arm is inline and its work topic is not empty: its work is finished");
-        void retire(arm.name);
+        void retire(arm.name, everyMs.quiet);
       });
     }
     return false;
@@ -97,7 +127,7 @@ export async function startGenerators(
   await Promise.all(session.arms.configured().map(startQueued));
   if (session.arms.configured().every(({ dispatch }) => dispatch === "inline"))
     session.log.info("all arms are inline: plan calls them itself, and no stage generate runs");
-  const leftovers = repeat(finishLeftovers, {
+  const inline = repeat(serveInline, {
     ...{ everyMs: everyMs.leftovers, signal: draining.signal, log: session.log },
   });
   return {
@@ -124,11 +154,12 @@ export async function startGenerators(
         }
         session.arms.replace(arms);
         for (const { name } of removed) void retire(name);
-        for (const { name, dispatch } of changed) if (dispatch === "inline" && running.has(name)) void retire(name);
+        for (const arm of arms.filter(({ name, dispatch }) => dispatch === "inline" && running.has(name)))
+          if (changed.includes(arm) || !standsBy(arm)) void retire(arm.name);
       }),
     async stop() {
       draining.abort();
-      await leftovers; // it may be starting a stage
+      await inline; // it may be starting a stage
       await Promise.all([...running.keys()].map(stop));
     },
   };

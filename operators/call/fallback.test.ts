@@ -33,7 +33,6 @@ describe("the arm that takes over", () => {
     expect(set().next(work())?.name).toBe("middle");
     expect(set({ isWell: (arm) => arm !== "middle" }).next(work())?.name).toBe("large");
     expect(set({ isWell: () => false }).next(work())).toBeUndefined();
-    expect(set({ isNear: (arm) => arm === "large" }).next(work())?.name).toBe("large");
   });
 
   it("is none that could not be chosen", () => {

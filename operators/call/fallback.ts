@@ -14,8 +14,6 @@ export interface FallbackOptions {
   isWell: (arm: string) => boolean;
   /** Arms that may take over from arms that were called in vain, for one request. */
   most: number;
-  /** Taken by this process, or by a stage that runs all the time; others come last. */
-  isNear?: (arm: string) => boolean;
   /** Told of each. */
   onFallback?: (from: string, to: string, code: string) => void;
 }
@@ -38,7 +36,7 @@ export const armOf = ({ decision, fallback, role }: Work): string =>
 export const failedArms = ({ fallback }: Work): readonly FailedArm[] => fallback?.failed ?? [];
 
 export function createFallback(options: FallbackOptions): Fallback {
-  const { arms, isWell, most, isNear = () => true, onFallback } = options;
+  const { arms, isWell, most, onFallback } = options;
   return {
     next(work) {
       const failed = failedArms(work);
@@ -48,8 +46,8 @@ export function createFallback(options: FallbackOptions): Fallback {
       const known = new Map(arms().map((arm) => [arm.name, arm]));
       const [best] = work.decision.arms
         .filter(({ arm }) => known.has(arm) && !tried.has(arm) && isWell(arm))
-        .map(({ arm, sampled, bias }) => ({ arm, near: Number(isNear(arm)), score: sampled - bias }))
-        .sort((one, other) => other.near - one.near || other.score - one.score);
+        .map(({ arm, sampled, bias }) => ({ arm, score: sampled - bias }))
+        .sort((one, other) => other.score - one.score);
       return best && known.get(best.arm);
     },
     handOver(work, next, { code, attempts }, selected) {

@@ -3,7 +3,7 @@
 // because the arms are nearly even, the request allows it, the second arm is well and not busy, and
 // the tenant's budget has room. Needs compose before it. Delivery: that work is committed with the
 // decision and the work for the answer, so there is at most one of it. It always goes by the arm's
-// work topic, of an inline arm too, where it is found within seconds.
+// work topic, of an inline arm too (serving/generators.ts).
 import { createShareBudget, type ShareBudgetOptions } from "../../algorithms/share-budget.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
