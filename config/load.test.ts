@@ -122,12 +122,14 @@ describe("configuration", () => {
     expect(of("{ arm: b, reference: b, ownAnswers: true }")).toEqual([]);
   });
 
-  it("lets arms that wait be inline, and no llama arm; queued is the default of all", () => {
+  it("arms that wait are inline unless they are queued; a llama arm is always queued", () => {
     const endpoint = "type: openai, baseUrl: 'http://h', model: m";
-    const text = `arms: [{ name: a, ${endpoint}, dispatch: inline }, { name: b, type: recorded, file: f, dispatch: inline }]`;
-    expect(parse(text).arms.map(({ dispatch }) => dispatch)).toEqual(["inline", "inline"]);
+    for (const asked of ["inline", "queued"]) {
+      const text = `arms: [{ name: a, ${endpoint}, dispatch: ${asked} }, { name: b, type: recorded, file: f, dispatch: ${asked} }]`;
+      expect(parse(text).arms.map(({ dispatch }) => dispatch)).toEqual([asked, asked]);
+    }
     const plain = `arms: [{ name: a, ${endpoint} }, { name: b, type: recorded, file: f }, { name: c, type: llama }]`;
-    expect(parse(plain).arms.map(({ dispatch }) => dispatch)).toEqual(["queued", "queued", "queued"]);
+    expect(parse(plain).arms.map(({ dispatch }) => dispatch)).toEqual(["inline", "inline", "queued"]);
     expect(problemsIn("arms:\n  - { name: a, type: llama, dispatch: inline }")).toEqual([
       expect.stringMatching(
         /^line 2: arms\[0\]\.dispatch: a llama arm can't be inline, .*; write queued, or leave it out$/,

@@ -41,7 +41,10 @@ beforeAll(async () => {
   );
   await writeFile(file, lines.join("\n"));
   system = await startSystem(
-    { arms: [{ name: "slow", type: "recorded", file, cost: 1, concurrency: places }], kafka: { partitions: 1 } },
+    {
+      arms: [{ name: "slow", type: "recorded", dispatch: "queued", file, cost: 1, concurrency: places }],
+      kafka: { partitions: 1 },
+    },
     { stages: ["plan", "generate", "record"] },
   );
   // JSON is YAML.

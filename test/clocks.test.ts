@@ -35,7 +35,7 @@ beforeAll(async () => {
   const lines = clocks.map(([name]) => JSON.stringify({ request: `the clock is ${name}`, response: name }));
   await writeFile(file, lines.join("\n"));
   system = await startSystem(
-    { clickhouse: { ttlDays: 30 }, arms: [{ name: "recorded", type: "recorded", file }] },
+    { clickhouse: { ttlDays: 30 }, arms: [{ name: "recorded", type: "recorded", dispatch: "queued", file }] },
     { stages: ["plan", "generate", "record"] },
   );
   producer = system.session.kafka.plainProducer();

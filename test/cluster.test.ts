@@ -150,7 +150,17 @@ test("the real pipelines go on when a node is killed", { timeout: 180_000 }, asy
   const folder = await mkdtemp(join(tmpdir(), "precedent-cluster-arm-"));
   const file = join(folder, "log.jsonl");
   await writeFile(file, JSON.stringify({ request: "What time is it?", response: "noon" }));
-  const arms = [{ name: "recorded", type: "recorded", file, latencyMs: 5, latencySpreadMs: 100, concurrency: 256 }];
+  const arms = [
+    {
+      name: "recorded",
+      type: "recorded",
+      dispatch: "queued",
+      file,
+      latencyMs: 5,
+      latencySpreadMs: 100,
+      concurrency: 256,
+    },
+  ];
   const kafka = { brokers: cluster.brokers, partitions: 2 };
   const system = await startSystem({ arms, kafka }, { stages: ["plan", "generate", "record"] });
   try {

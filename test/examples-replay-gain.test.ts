@@ -42,7 +42,7 @@ beforeAll(async () => {
   system = await startSystem(
     {
       // Few requests are a load for it.
-      arms: [{ name: "large", type: "recorded", file, cost: 1, latencyMs: 700, concurrency: 1 }],
+      arms: [{ name: "large", type: "recorded", dispatch: "queued", file, cost: 1, latencyMs: 700, concurrency: 1 }],
       kafka: { partitions: 2 },
       curate: { everyMs: 300, replay: { offPeak: { load: 1.5, waitMs: 120_000 } } },
     },

@@ -35,8 +35,17 @@ beforeAll(async () => {
     {
       limits: { inFlight },
       arms: [
-        { name: "recorded", type: "recorded", file },
-        { name: "remote", type: "openai", baseUrl, model: "fake", stream: false, retries: 0, timeoutMs: 120_000 },
+        { name: "recorded", type: "recorded", dispatch: "queued", file },
+        {
+          name: "remote",
+          type: "openai",
+          baseUrl,
+          model: "fake",
+          stream: false,
+          retries: 0,
+          timeoutMs: 120_000,
+          dispatch: "queued",
+        },
       ],
     },
     { stages: ["plan", "generate", "record"] },

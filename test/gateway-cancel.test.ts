@@ -25,9 +25,9 @@ beforeAll(async () => {
   system = await startSystem(
     {
       arms: [
-        { name: "mock", ...mock },
+        { name: "mock", ...mock, dispatch: "queued" },
         { name: "inline", ...mock, dispatch: "inline" },
-        { name: "narrow", ...mock, concurrency: 1 },
+        { name: "narrow", ...mock, concurrency: 1, dispatch: "queued" },
         ...(absent.length > 0 ? [] : [{ name: "llama", type: "llama", contextTokens: 2_048, maxTokens: 1_900 }]),
       ],
     },

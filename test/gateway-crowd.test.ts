@@ -76,7 +76,15 @@ function startEndpoint(): Promise<string> {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "precedent-crowd-"));
   const [url, port] = await Promise.all([startEndpoint(), getPort()]);
-  const arm = { type: "openai", model: "mock-1", retries: 0, cost: 1, concurrency: 256, timeoutMs: 300_000 };
+  const arm = {
+    type: "openai",
+    dispatch: "queued",
+    model: "mock-1",
+    retries: 0,
+    cost: 1,
+    concurrency: 256,
+    timeoutMs: 300_000,
+  };
   system = await startSystem(
     {
       arms: [

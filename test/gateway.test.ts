@@ -31,9 +31,17 @@ beforeAll(async () => {
         { name: "recorded", type: "recorded", file, cost: 0 },
         {
           ...{ name: "mock", type: "openai", baseUrl: model.baseUrl, model: "mock-1", cost: 1, retries: 0 },
-          prices: { prompt: 1, completion: 2 },
+          ...{ prices: { prompt: 1, completion: 2 }, dispatch: "queued" },
         },
-        { name: "retried", type: "openai", baseUrl: model.baseUrl, model: "mock-2", retries: 2, cost: 1 },
+        {
+          name: "retried",
+          type: "openai",
+          baseUrl: model.baseUrl,
+          model: "mock-2",
+          retries: 2,
+          cost: 1,
+          dispatch: "queued",
+        },
         {
           name: "inline",
           type: "openai",

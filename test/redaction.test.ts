@@ -34,7 +34,7 @@ const personal = (more: Partial<Request> = {}): Partial<Request> => ({
 });
 const arm = (baseUrl: string, more: object = {}): object => ({
   ...{ type: "openai", baseUrl, stream: false, retries: 0, prices: { prompt: 1_000, completion: 2_000 } },
-  ...{ name: "queued", model: "m", ...more },
+  ...{ name: "queued", model: "m", dispatch: "queued", ...more },
 });
 
 describe("in ClickHouse", () => {

@@ -37,7 +37,7 @@ beforeAll(async () => {
   system = await startSystem(
     {
       arms: [
-        { name: "small", type: "recorded", file, cost: 0.1 },
+        { name: "small", type: "recorded", file, cost: 0.1, dispatch: "queued" },
         { name: "large", type: "recorded", file, cost: 1, dispatch: "inline" },
       ],
       kafka: { partitions: 2 },

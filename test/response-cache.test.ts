@@ -34,7 +34,7 @@ describe("one process", () => {
         record: { batchMs: 100 },
         routing: { breaker: { minimum: 100 } },
         arms: [
-          { ...arm, name: "queued", model: "m" },
+          { ...arm, name: "queued", model: "m", dispatch: "queued" },
           { ...arm, name: "inline", model: "m", dispatch: "inline" },
         ],
       },

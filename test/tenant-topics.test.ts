@@ -71,8 +71,8 @@ const configOf = (name: string): Config =>
   configSchema.parse({
     tenants,
     arms: [
-      { name: "small", type: "recorded", file: join(folder, "log.jsonl"), cost: 0.1 },
-      { name: "words", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0 },
+      { name: "small", type: "recorded", dispatch: "queued", file: join(folder, "log.jsonl"), cost: 0.1 },
+      { name: "words", type: "openai", baseUrl: model.baseUrl, model: "mock-1", retries: 0, dispatch: "queued" },
     ],
     selection: { explore: { trials: 0, thresholds: 0 } },
     ...{ record: { batchMs: 200 }, cache: { enabled: false } },

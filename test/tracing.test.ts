@@ -19,7 +19,7 @@ beforeAll(async () => {
   system = await startSystem(
     {
       arms: [
-        { ...endpoint, name: "queued", prices: { prompt: 1, completion: 2 } },
+        { ...endpoint, name: "queued", dispatch: "queued", prices: { prompt: 1, completion: 2 } },
         { ...endpoint, name: "inline", dispatch: "inline" },
       ],
       cache: { enabled: true },

@@ -78,7 +78,10 @@ export async function collect(context: BenchContext, given: Collecting): Promise
       selection: { explore: { trials: 0, thresholds: 0 } },
       // Each request comes to several arms, and to some of them again.
       cache: { enabled: false },
-      arms: [...armsConfig(), { name: noModel, type: "recorded", file: answers, concurrency: inFlight }],
+      arms: [
+        ...armsConfig(),
+        { name: noModel, type: "recorded", dispatch: "queued", file: answers, concurrency: inFlight },
+      ],
     });
     const session = await openSession(config, { log: createLog({ level: "error" }) });
     try {

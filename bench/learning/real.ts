@@ -60,7 +60,7 @@ export async function runReal(options: RealOptions): Promise<RealRun> {
     cache: { enabled: false },
     learn: { everyMs: 250 },
     record: { batchMs: 100 },
-    arms: arms.map((arm) => ({ ...arm, type: "recorded", file, concurrency: 64 })),
+    arms: arms.map((arm) => ({ ...arm, type: "recorded", dispatch: "queued", file, concurrency: 64 })),
   });
   const session = await openSession(config, { log: createLog({ level: "error" }) });
   try {

@@ -40,7 +40,7 @@ const configOf = ({ name, stackFolder, file }: Place, setting: Setting) =>
     learn: { everyMs: 250 },
     record: { batchMs: 100 },
     arms: (["small", "large"] as const).map((arm) => ({
-      ...{ name: arm, type: "recorded", file, examples: false },
+      ...{ name: arm, type: "recorded", dispatch: "queued", file, examples: false },
       ...{ cost: cost[arm], concurrency: setting.concurrency[arm] },
     })),
   });

@@ -43,7 +43,9 @@ async function measure(context: BenchContext, stackFolder: string): Promise<Meas
     stack: { folder: stackFolder },
     kafka: { prefix: `${name}.` },
     clickhouse: { database: name },
-    arms: ["small", "large"].map((arm, i) => ({ name: arm, type: "recorded", file, cost: i === 0 ? 0.1 : 1 })),
+    arms: ["small", "large"].map((arm, i) => ({
+      ...{ name: arm, type: "recorded", dispatch: "queued", file, cost: i === 0 ? 0.1 : 1 },
+    })),
   });
   const log = createLog({ level: "error" });
   const session = await openSession(config, { log, clientId: "driver" });

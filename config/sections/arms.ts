@@ -24,11 +24,11 @@ const armBase = {
   answerAs: z.enum(["text", "code"]).default("text"),
   concurrency: z.number().int().positive().default(8),
   /**
-   * Who calls it: queued, the stage generate, which takes its requests from a topic; or inline,
-   * plan itself, a hop less for arms that wait rather than compute (docs/arms.md). queued is the
-   * default of every type.
+   * Who calls it: inline, plan itself, a hop less for arms that wait rather than compute; or
+   * queued, the stage generate, which takes its requests from a topic and scales apart from plan
+   * (docs/arms.md).
    */
-  dispatch: z.enum(["queued", "inline"]).default("queued"),
+  dispatch: z.enum(["queued", "inline"]).default("inline"),
   /** Per million tokens. */
   prices: z.strictObject({ prompt: price, completion: price }).default({ prompt: 0, completion: 0 }),
   /** Normalised cost C_i in [0, 1]; absent: from the prices, relative to the most expensive arm. */

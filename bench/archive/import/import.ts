@@ -51,7 +51,7 @@ async function importing(
     answers,
     questions.map(({ request }) => JSON.stringify({ request, response: "an answer" })).join("\n"),
   );
-  const arm = { type: "recorded", file: answers };
+  const arm = { type: "recorded", dispatch: "queued", file: answers };
   return onStack(context, stackFolder, async () => {
     const config = configSchema.parse({
       stack: { folder: stackFolder },
