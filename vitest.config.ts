@@ -5,7 +5,7 @@ import { defineConfig } from "vitest/config";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
 /** These end servers of their own, and are not given the shared stack. */
-const faults = ["outage", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
+const faults = ["outage", "outage-inline", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
   (name) => `test/${name}.test.ts`,
 );
 /** They wait much and compute little, but two at a time would wait for each other's load. */
