@@ -1,5 +1,6 @@
 // What passes through a sink (sink.ts): rows by table, each with the record that it came from until
-// it is stored.
+// it is stored. Thousands wait at a time, for seconds: as text, or every garbage collection would
+// walk over all that they hold.
 import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
@@ -24,9 +25,27 @@ export interface Source {
   record: RawRecord;
 }
 
+/** A row that waits to be stored. */
+export interface Entry {
+  /** In JSON, on one line. */
+  text: string;
+  /** As the row says it. */
+  createdAt: string;
+  source: Source;
+}
+
+export const entryOf = (row: Row, source: Source): Entry => ({
+  text: JSON.stringify(row),
+  createdAt: row.created_at,
+  source,
+});
+
+/** Made anew each time: for the few who look into rows. */
+export const rowOf = ({ text }: Entry): Row => JSON.parse(text) as Row;
+
 export interface TableEntries {
   table: string;
-  entries: { row: Row; source: Source }[];
+  entries: Entry[];
 }
 
 /** Gathers rows until they are worth an insert. */

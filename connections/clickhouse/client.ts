@@ -57,6 +57,7 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
         : // 2: settings may still be given, as these are.
           { readonly: "2", max_execution_time: readOnly.seconds, max_result_rows: String(readOnly.rows) }),
     },
+    json: { stringify: (row) => (typeof row === "string" ? row : JSON.stringify(row)) },
     log: { LoggerClass: SilentLogger },
   });
 

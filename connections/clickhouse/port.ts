@@ -6,9 +6,9 @@ export interface ClickHouse {
   query<Row>(sql: string, parameters?: Record<string, unknown>): Promise<Row[]>;
   /**
    * One INSERT; either all rows are there when it resolves, or it rejects and some may be (identity
-   * makes a repeat harmless).
+   * makes a repeat harmless). A string is a row in JSON already.
    */
-  insert(table: string, rows: readonly object[]): Promise<void>;
+  insert(table: string, rows: readonly (object | string)[]): Promise<void>;
   command(sql: string, parameters?: Record<string, unknown>): Promise<void>;
   ping(): Promise<boolean>;
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 // The second verb of record: gathers rows by table until there are enough of them. Bounded in rows
 // and in bytes of the records behind them. Needs decoded rows in the order of their partition;
 // never waits, never sends.
-import type { Batch, Row, Source, TableEntries } from "../../runtime/rows.ts";
+import { entryOf, type Batch, type Entry, type Row, type Source, type TableEntries } from "../../runtime/rows.ts";
 
 export interface BatchLimits {
   maxRows: number;
@@ -13,22 +13,17 @@ export interface BatchLimits {
 const recordOverhead = 256;
 
 export function createBatch({ maxRows, maxBytes }: BatchLimits): Batch {
-  let before = new Map<string, TableEntries["entries"]>();
-  let last = new Map<string, TableEntries["entries"]>();
+  let before = new Map<string, Entry[]>();
+  let last = new Map<string, Entry[]>();
   let positions = new Map<string, { topic: string; partition: number; offset: number }>();
   let rows = 0;
   let bytes = 0;
 
-  function gather(
-    into: Map<string, TableEntries["entries"]>,
-    table: string,
-    added: readonly Row[],
-    source: Source,
-  ): void {
+  function gather(into: Map<string, Entry[]>, table: string, added: readonly Row[], source: Source): void {
     if (added.length === 0) return;
     let entries = into.get(table);
     if (entries === undefined) into.set(table, (entries = []));
-    for (const row of added) entries.push({ row, source });
+    for (const row of added) entries.push(entryOf(row, source));
     rows += added.length;
   }
 
@@ -38,7 +33,7 @@ export function createBatch({ maxRows, maxBytes }: BatchLimits): Batch {
     bytes += recordOverhead + (record.value?.length ?? 0);
   }
 
-  const entriesOf = (map: Map<string, TableEntries["entries"]>): TableEntries[] =>
+  const entriesOf = (map: Map<string, Entry[]>): TableEntries[] =>
     [...map].map(([table, entries]) => ({ table, entries }));
 
   return {

@@ -7,7 +7,7 @@ import { identify, sharingDomain } from "../../algorithms/identity.ts";
 import { metadataBytes, mostMetadataBytes } from "../../algorithms/names.ts";
 import type { Row } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
-import { at, clientTime, double, doubleOrNull, ownTime, time, timeOrNull, type Place } from "./values.ts";
+import { at, clientTime, double, doubleOrNull, doubles, ownTime, time, timeOrNull, type Place } from "./values.ts";
 
 export const messagesOf = (request: Request): object[] =>
   request.messages.map(({ role, content }) => ({ role, content }));
@@ -45,23 +45,20 @@ export function requestRow(record: Request, place: Place): Row {
   };
 }
 
-/** Every record of requests, repeats of an id too: requests keeps the first of them. */
-export function arrivalRow(record: Request, place: Place): Row {
-  const request = identify(record, place, place.timestamp);
-  return {
-    request_id: request.id,
-    tenant: request.tenant,
-    request_hash: requestHash(record),
-    created_at: time(clientTime(record.createdAt, place)),
-    ...at(place),
-  };
-}
+/**
+ * Of the row of a request. Every record of requests has one, repeats of an id too: requests keeps
+ * the first of them.
+ */
+export const arrivalRow = ({ request_id, tenant, request_hash, created_at }: Row, place: Place): Row => ({
+  ...{ request_id, tenant, request_hash, created_at },
+  ...at(place),
+});
 
 const armColumn = (score: ArmScore): object => ({
   arm: score.arm,
   model: score.model,
   cost: double(score.cost),
-  context: score.context.map(double),
+  context: doubles(score.context),
   mean: double(score.mean),
   deviation: double(score.deviation),
   sampled: double(score.sampled),

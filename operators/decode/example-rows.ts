@@ -3,7 +3,7 @@
 // alone. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
-import { at, double, floats, ownTime, time, timeOrNull, type Place } from "./values.ts";
+import { at, double, doubles, floats, ownTime, time, timeOrNull, type Place } from "./values.ts";
 
 export const sourceColumns = (source: ExampleSource): object => ({
   source_arm: source.arm,
@@ -84,17 +84,19 @@ const decided = (record: Decision, chosen: ArmScore, place: Place): Row => ({
 export function exampleUseRows(record: Decision, place: Place): Row[] {
   const chosen = chosenArm(record);
   if (chosen === undefined) return [];
+  const shared = decided(record, chosen, place);
+  const position = at(place);
   return chosen.examples.map((example, index) => ({
     example_id: example.id,
-    ...decided(record, chosen, place),
+    ...shared,
     position: index + 1,
     similarity: double(example.similarity),
     helpfulness: double(example.helpfulness),
     tokens: example.tokens,
     explored: example.explored,
     cached_bonus: double(example.cachedBonus),
-    features: example.features.map(double),
-    ...at(place),
+    features: doubles(example.features),
+    ...position,
   }));
 }
 
@@ -113,7 +115,7 @@ export function exampleTrialRows(record: Decision, place: Place): Row[] {
       helpfulness: double(trial.helpfulness),
       arm_probability: double(chosen.probability),
       examples: chosen.examples.length,
-      features: trial.features.map(double),
+      features: doubles(trial.features),
       ...at(place),
     },
   ];

@@ -68,10 +68,13 @@ const single =
 
 /** How every recorded topic becomes rows. */
 export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
-  requests: (record, place) => [
-    { table: "request_arrivals", rows: [arrivalRow(record, place)] },
-    { table: tableOf.requests, rows: [requestRow(record, place)] },
-  ],
+  requests: (record, place) => {
+    const row = requestRow(record, place);
+    return [
+      { table: "request_arrivals", rows: [arrivalRow(row, place)] },
+      { table: tableOf.requests, rows: [row] },
+    ];
+  },
   decisions: (record, place) => [
     { table: "example_uses", rows: exampleUseRows(record, place) },
     { table: "example_trials", rows: exampleTrialRows(record, place) },

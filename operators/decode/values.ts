@@ -58,6 +58,10 @@ export const double = (value: number): number | string => {
   return value > 0 ? "inf" : "-inf";
 };
 
+/** The array itself where JSON can say all of it. */
+export const doubles = (values: readonly number[]): readonly (number | string)[] =>
+  values.every(Number.isFinite) ? values : values.map(double);
+
 export const doubleOrNull = (value: number | null): number | string | null => (value === null ? null : double(value));
 
 export const base64 = (bytes: Buffer): string => bytes.toString("base64");

@@ -2,23 +2,22 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ClickHouseRejected, ClickHouseUnavailable } from "../../connections/clickhouse/port.ts";
-import type { TableEntries } from "../../runtime/rows.ts";
+import { entryOf, type Entry } from "../../runtime/rows.ts";
 import { createInsert } from "./insert.ts";
 
 interface TestRow {
   id: number;
 }
-const entriesOf = (rows: readonly { id: number; month?: string }[]): TableEntries["entries"] =>
-  rows.map(({ id, month }) => ({
-    row: { id, created_at: `${month ?? "2026-03"}-01 00:00:00.000` },
-    source: {
-      topic: "t",
-      partition: 0,
-      record: { offset: id, key: null, value: null, headers: {}, timestamp: 0 },
-    },
-  }));
+const entriesOf = (rows: readonly { id: number; month?: string }[]): Entry[] =>
+  rows.map(({ id, month }) =>
+    entryOf(
+      { id, created_at: `${month ?? "2026-03"}-01 00:00:00.000` },
+      { topic: "t", partition: 0, record: { offset: id, key: null, value: null, headers: {}, timestamp: 0 } },
+    ),
+  );
 const never = new AbortController().signal;
-const idsOf = (rows: readonly object[]): number[] => rows.map((row) => (row as TestRow).id);
+const idsOf = (rows: readonly (object | string)[]): number[] =>
+  rows.map((row) => (JSON.parse(row as string) as TestRow).id);
 
 describe("insert", () => {
   it("gives up exactly the poisonous rows and keeps the order of the others", async () => {

@@ -6,7 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Source, TableEntries } from "../../runtime/rows.ts";
+import type { Entry, Source, TableEntries } from "../../runtime/rows.ts";
 
 export interface InsertDependencies {
   clickhouse: Pick<ClickHouse, "insert">;
@@ -22,8 +22,6 @@ export interface InsertDependencies {
   maxBackoffMs?: number;
 }
 
-type Entries = TableEntries["entries"];
-
 // Codes that say "this value can't stand in this column". Everything else that is refused (no such
 // table, no such column, wrong password) would be refused for every row: that is a table to repair,
 // not a row to give up.
@@ -33,14 +31,14 @@ const dataCodes = new Set([
 ]);
 
 /** The month of a row's own time, by which tables are partitioned. */
-const month = (entry: Entries[number]): string => entry.row.created_at.slice(0, 7);
+const month = ({ createdAt }: Entry): string => createdAt.slice(0, 7);
 
 /**
  * An INSERT is all or nothing within one partition of the table only: a batch is cut where the
  * month changes.
  */
-function byMonth(entries: Entries): Entries[] {
-  const runs: Entries[] = [];
+function byMonth(entries: Entry[]): Entry[][] {
+  const runs: Entry[][] = [];
   for (const entry of entries) {
     const run = runs.at(-1);
     const first = run?.[0];
@@ -74,8 +72,8 @@ export function createInsert(dependencies: InsertDependencies) {
     }
   }
 
-  async function insertRun(table: string, entries: Entries, signal: AbortSignal): Promise<void> {
-    const rows = entries.map(({ row }) => row);
+  async function insertRun(table: string, entries: Entry[], signal: AbortSignal): Promise<void> {
+    const rows = entries.map(({ text }) => text);
     const refused = await retried(() => clickhouse.insert(table, rows), signal, isPoison);
     if (refused === null) return;
     const [only] = entries;

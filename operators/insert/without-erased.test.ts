@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/erasure.ts";
-import type { Row, TableEntries } from "../../runtime/rows.ts";
+import { entryOf, rowOf, type Row, type TableEntries } from "../../runtime/rows.ts";
 import type { Erased } from "../erased.ts";
 import { createWithoutErased } from "./without-erased.ts";
 
 const source = { topic: "x", partition: 0, record: { offset: 0, key: null, value: null, headers: {}, timestamp: 0 } };
 const of = (table: string, ...rows: Record<string, unknown>[]): TableEntries => ({
   table,
-  entries: rows.map((row) => ({ row: { created_at: "2026-03-01 12:00:00.000", ...row }, source })),
+  entries: rows.map((row) => entryOf({ created_at: "2026-03-01 12:00:00.000", ...row }, source)),
 });
 
 async function inserted(erased: Erased, ...tables: TableEntries[]): Promise<Record<string, Row[]>> {
@@ -16,7 +16,7 @@ async function inserted(erased: Erased, ...tables: TableEntries[]): Promise<Reco
     erasedAmong: (hashes) =>
       Promise.resolve(new Map([...hashes].flatMap((hash) => (erased.has(hash) ? [[hash, erased.get(hash)!]] : [])))),
     insert: (given) => {
-      for (const { table, entries } of given) taken[table] = entries.map(({ row }) => row);
+      for (const { table, entries } of given) taken[table] = entries.map(rowOf);
       return Promise.resolve();
     },
   });

@@ -4,7 +4,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/erasure.ts";
-import type { Row, TableEntries } from "../../runtime/rows.ts";
+import { rowOf, type Entry, type TableEntries } from "../../runtime/rows.ts";
 import { personalTables } from "../../schemas/personal-data.ts";
 import type { Erased } from "../erased.ts";
 
@@ -21,9 +21,10 @@ const waits = { first: 100, limit: 10_000 };
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** By which an erasure knows a row; none: it is nobody's. Pure. */
-function hashesOf(table: string, row: Row): string[] {
+function hashesOf(table: string, entry: Entry): string[] {
   const kept = personalTables[table];
   if (kept === undefined || "none" in kept || kept.by === "replay") return [];
+  const row = rowOf(entry);
   const tenant = textOf(row.tenant);
   if (kept.by === "letter") {
     const { source_topic: topic, source_partition: partition, source_offset: offset } = row;
@@ -54,20 +55,20 @@ export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }
     // Made only if they are looked at: nearly everywhere nothing was ever erased.
     const all: Iterable<string> = {
       *[Symbol.iterator]() {
-        for (const { table, entries } of tables) for (const { row } of entries) yield* hashesOf(table, row);
+        for (const { table, entries } of tables) for (const entry of entries) yield* hashesOf(table, entry);
       },
     };
     const erased = await find(all, signal);
     if (erased.size === 0) return insert(tables, signal);
-    const isErased = (table: string, row: Row): boolean =>
+    const isErased = (table: string, entry: Entry): boolean =>
+      hashesOf(table, entry).some(
+        (hash) => Date.parse(`${entry.createdAt.replace(" ", "T")}Z`) < (erased.get(hash) ?? -Infinity),
+      ) &&
       // A tombstone of an example says nothing but that it is gone.
-      row.deleted !== true &&
-      hashesOf(table, row).some(
-        (hash) => Date.parse(`${row.created_at.replace(" ", "T")}Z`) < (erased.get(hash) ?? -Infinity),
-      );
+      rowOf(entry).deleted !== true;
     const left = tables.map(({ table, entries }) => ({
       table,
-      entries: entries.filter(({ row }) => !isErased(table, row)),
+      entries: entries.filter((entry) => !isErased(table, entry)),
     }));
     const count = (of: readonly TableEntries[]): number => of.reduce((sum, { entries }) => sum + entries.length, 0);
     onErased?.(count(tables) - count(left));

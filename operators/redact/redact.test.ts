@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { mask, withheldText, type MaskItem } from "../../algorithms/mask.ts";
 import { TextError } from "../../connections/text/port.ts";
-import type { Row, TableEntries } from "../../runtime/rows.ts";
+import { entryOf, rowOf, type Row, type TableEntries } from "../../runtime/rows.ts";
 import { createRedact, type RedactDependencies } from "./redact.ts";
 
 const options = { key: "a secret of sixteen" };
@@ -42,11 +42,11 @@ async function redacted(
   });
   const given = Object.entries(tables).map(([table, rows]) => ({
     table,
-    entries: rows.map((row) => ({ row, source })),
+    entries: rows.map((row) => entryOf(row, source)),
   }));
   await redact(given, never);
   return {
-    rows: Object.fromEntries(got.map(({ table, entries }) => [table, entries.map(({ row }) => row)])),
+    rows: Object.fromEntries(got.map(({ table, entries }) => [table, entries.map(rowOf)])),
     withheld,
     waits,
   };

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/mask.ts";
 import { TextError, type TextWork } from "../../connections/text/port.ts";
-import type { Row, TableEntries } from "../../runtime/rows.ts";
+import { entryOf, rowOf, type TableEntries } from "../../runtime/rows.ts";
 import { hasTexts, rewrite, scopeOfRow, type Clean } from "./columns.ts";
 
 export interface RedactDependencies {
@@ -66,15 +66,13 @@ export function createRedact({ text, options, insert, onWithheld, onWaiting }: R
   /** Rejects only when the signal aborts. */
   return async function redact(tables: readonly TableEntries[], signal: AbortSignal): Promise<void> {
     const items: MaskItem[] = [];
-    const each = (of: (table: string, row: Row) => Row): TableEntries[] =>
-      tables.map(({ table, entries }) => ({
-        table,
-        entries: hasTexts(table) ? entries.map(({ row, source }) => ({ row: of(table, row), source })) : entries,
-      }));
-    each((table, row) => {
-      const scope = scopeOfRow(table, row);
-      return rewrite(table, row, collecting(items, scope), options.key);
-    });
+    const read = tables.map(({ table, entries }) => ({
+      table,
+      entries,
+      rows: hasTexts(table) ? entries.map(rowOf) : [],
+    }));
+    for (const { table, rows } of read)
+      for (const row of rows) rewrite(table, row, collecting(items, scopeOfRow(table, row)), options.key);
     const given = items.filter(({ text: one }) => one !== "");
     const results = await all(given, signal);
     const withheld = results.filter((one) => one === null).length;
@@ -86,10 +84,14 @@ export function createRedact({ text, options, insert, onWithheld, onWaiting }: R
       if (result !== null && result !== undefined) return result;
       return form === "json" ? JSON.stringify(withheldText) : withheldText;
     };
-    await insert(
-      each((table, row) => rewrite(table, row, take, options.key)),
-      signal,
-    );
+    const clean = read.map(({ table, entries, rows }) => ({
+      table,
+      entries: entries.map((entry, index) => {
+        const row = rows[index];
+        return row === undefined ? entry : entryOf(rewrite(table, row, take, options.key), entry.source);
+      }),
+    }));
+    await insert(clean, signal);
   };
 }
 
