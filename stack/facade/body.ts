@@ -1,4 +1,4 @@
-// Request bodies, whole and bounded: chdb takes a statement as one string, so a streamed INSERT is
+// Request bodies, whole and bounded: chdb takes a statement as one piece, so a streamed INSERT is
 // gathered first. Bounded per request and over all requests at once; gzip is undone within the same
 // bounds.
 import type { IncomingMessage } from "node:http";
@@ -8,8 +8,8 @@ import { isUtf8 } from "node:buffer";
 import { DatabaseError, notImplemented, tooManyQueries } from "./errors.ts";
 
 export interface BodyReader {
-  /** The body as text, and what gives its share of the bound back. Rejects with DatabaseError. */
-  read(request: IncomingMessage): Promise<{ text: string; release: () => void }>;
+  /** The body, in UTF-8, and what gives its share of the bound back. Rejects with DatabaseError. */
+  read(request: IncomingMessage): Promise<{ bytes: Buffer; release: () => void }>;
 }
 
 export function createBodyReader(limits: { maxBytes: number; maxTotalBytes: number }): BodyReader {
@@ -38,12 +38,12 @@ export function createBodyReader(limits: { maxBytes: number; maxTotalBytes: numb
             throw tooManyQueries(`Bodies of all requests are over ${limits.maxTotalBytes} bytes; try again later.`);
           chunks.push(chunk);
         }
-        const body = Buffer.concat(chunks);
-        if (!isUtf8(body))
+        const bytes = Buffer.concat(chunks);
+        if (!isUtf8(bytes))
           throw notImplemented(
             "Only text formats can be inserted here (JSONEachRow, CSV, TSV ...): the body is not UTF-8.",
           );
-        return { text: body.toString("utf8"), release };
+        return { bytes, release };
       } catch (error) {
         release();
         throw error;

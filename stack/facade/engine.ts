@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import { rmSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Session } from "chdb";
+import { Session, type RawInsertParams } from "chdb";
 import { accessArguments, readerLimits, stageLimits } from "./access.ts";
 import { isFormat } from "./allowed.ts";
 import { createEnder } from "./end.ts";
@@ -20,11 +20,13 @@ import {
   looksLikeRead,
   type Permission,
 } from "./guard.ts";
-import { insertData, splitInsert } from "./insert.ts";
+import { insertData, plainTarget, splitInsert } from "./insert.ts";
 import { createLane } from "./lane.ts";
 
 export interface Statement {
   sql: string;
+  /** What stands behind it on lines of its own: the rows of an INSERT, mostly. */
+  data?: Buffer;
   /** Refuses anything but reading. */
   readOnly: boolean;
   database?: string | undefined;
@@ -110,12 +112,16 @@ export function createEngine(config: EngineConfig): Engine {
     const session = new Session(config.path);
     const ended = ender.watch(tag, stop);
     try {
-      const sql = await allowed(formatter(session), statement.sql, permission);
+      const work = await allowed(formatter(session), statement, permission);
       if (statement.database) await session.queryAsync(`USE ${identifier(statement.database)}`);
       await session.queryAsync(before);
       if (readOnly) await session.queryAsync("SET readonly = 2");
       stop.throwIfAborted();
-      const result = await session.queryAsync(sql, { format: statement.format });
+      if ("values" in work) {
+        const { rowsWritten, bytesWritten, elapsed } = await session.insert(work);
+        return { ...nothing, rowsRead: rowsWritten, bytesRead: bytesWritten, elapsed };
+      }
+      const result = await session.queryAsync(work.sql, { format: statement.format });
       return { bytes: result.bytes(), rowsRead: result.rowsRead, bytesRead: result.bytesRead, elapsed: result.elapsed };
     } catch (cause) {
       if (overdue.aborted) throw timedOut(`The statement ran longer than ${limits.max_execution_time} s.`);
@@ -144,10 +150,25 @@ export function createEngine(config: EngineConfig): Engine {
 }
 
 /**
- * The text that runs: one statement in the formatter's form, checked, with its rows where it is an
- * INSERT that has any.
+ * What runs: one statement in the formatter's form, checked, with its rows where it is an INSERT
+ * that has any. Rows that stages send go on as they came: as text of a string they would be copied
+ * half a dozen times.
  */
-async function allowed(format: (sql: string) => Promise<string>, sql: string, permission: Permission): Promise<string> {
+async function allowed(
+  format: (sql: string) => Promise<string>,
+  { sql: head, data: rows }: Statement,
+  permission: Permission,
+): Promise<{ sql: string } | RawInsertParams> {
+  if (rows !== undefined && firstKeyword(head) === "INSERT" && splitInsert(head)?.data === "") {
+    const formatted = await format(head);
+    checkStatement(formatted, permission);
+    const table = plainTarget(formatted, rows);
+    if (table !== undefined) return { table, values: rows, format: "JSONEachRow" };
+  }
+  return { sql: await text(format, rows === undefined ? head : `${head}\n${rows.toString("utf8")}`, permission) };
+}
+
+async function text(format: (sql: string) => Promise<string>, sql: string, permission: Permission): Promise<string> {
   const insert = firstKeyword(sql) === "INSERT" ? splitInsert(sql) : undefined;
   const formatted = await format(insert?.head ?? sql);
   checkStatement(formatted, permission);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { insertData, splitInsert } from "./insert.ts";
+import { insertData, plainTarget, splitInsert } from "./insert.ts";
 
 describe("splitInsert", () => {
   it.each([
@@ -18,6 +18,31 @@ describe("splitInsert", () => {
     "leaves %j whole",
     (sql) => expect(splitInsert(sql)).toBeUndefined(),
   );
+});
+
+describe("plainTarget", () => {
+  const head = "INSERT INTO d.t FORMAT JSONEachRow";
+
+  it("lets lines of JSON pass as they are", () => {
+    expect(plainTarget(head, Buffer.from('{"a":"\\n\\n; DROP TABLE t"}\n{"a":2}\n'))).toBe("d.t");
+  });
+
+  it.each([
+    '\n{"a":1}',
+    '{"a":1}\n\n{"a":2}',
+    '{"a":1}\n\r\n{"a":2}',
+    '{"a":1}\n \n{"a":2}',
+    '{"a":1}\n\t',
+    '[{"a":1}]',
+    "",
+  ])("leaves %j to be read as text", (data) => expect(plainTarget(head, Buffer.from(data))).toBeUndefined());
+
+  it.each([
+    "INSERT INTO t (a) FORMAT JSONEachRow",
+    "INSERT INTO t FORMAT CSV",
+    "INSERT INTO t SELECT 1",
+    "INSERT INTO `a b` FORMAT JSONEachRow",
+  ])("takes no %j", (other) => expect(plainTarget(other, Buffer.from('{"a":1}'))).toBeUndefined());
 });
 
 describe("insertData", () => {

@@ -37,6 +37,16 @@ export function splitInsert(sql: string): Insert | undefined {
 }
 
 /**
+ * The table of an INSERT in its formatted form whose rows chdb may read as they came: lines of JSON
+ * without a blank one among them, or one that begins with white space. undefined: any other.
+ */
+export function plainTarget(formatted: string, data: Buffer): string | undefined {
+  const table = /^INSERT INTO (\w+(?:\.\w+)?) FORMAT JSONEachRow$/.exec(formatted)?.[1];
+  if (table === undefined || data[0] !== 0x7b) return undefined;
+  return ["\n\n", "\n\r", "\n ", "\n\t"].some((blank) => data.includes(blank)) ? undefined : table;
+}
+
+/**
  * The rows as one piece for chdb, after a head in its formatted form, and the tokens that must be
  * checked where rows hold expressions.
  */

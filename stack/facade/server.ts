@@ -47,11 +47,13 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     const body = await bodies.read(request);
+    const sql = asked.query || body.bytes.toString("utf8");
     try {
       const result = await engine.run(
         {
           ...asked,
-          sql: asked.query && body.text ? `${asked.query}\n${body.text}` : asked.query || body.text,
+          sql,
+          ...(asked.query && body.bytes.length > 0 ? { data: body.bytes } : {}),
           // As on a server, GET only reads, whoever asks.
           readOnly: caller === "reader" || asked.readOnly || request.method === "GET",
         },
@@ -64,7 +66,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
         elapsed_ns: String(Math.round(result.elapsed * 1e9)),
       };
       response.writeHead(200, {
-        "Content-Type": contentType(asked.format, asked.query || body.text),
+        "Content-Type": contentType(asked.format, sql),
         "Content-Length": bytes.length,
         "X-ClickHouse-Query-Id": queryId,
         "X-ClickHouse-Timezone": "UTC",
