@@ -3,7 +3,7 @@
 // alone. Pure, as rows.ts says.
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Example, ExampleSource } from "../../schemas/types.ts";
-import { at, double, doubles, floats, ownTime, time, timeOrNull, type Place } from "./values.ts";
+import { at, double, floats, ownTime, single, time, timeOrNull, type Place } from "./values.ts";
 
 export const sourceColumns = (source: ExampleSource): object => ({
   source_arm: source.arm,
@@ -95,7 +95,7 @@ export function exampleUseRows(record: Decision, place: Place): Row[] {
     tokens: example.tokens,
     explored: example.explored,
     cached_bonus: double(example.cachedBonus),
-    features: doubles(example.features),
+    features: example.features.map(single),
     ...position,
   }));
 }
@@ -115,7 +115,7 @@ export function exampleTrialRows(record: Decision, place: Place): Row[] {
       helpfulness: double(trial.helpfulness),
       arm_probability: double(chosen.probability),
       examples: chosen.examples.length,
-      features: doubles(trial.features),
+      features: trial.features.map(single),
       ...at(place),
     },
   ];

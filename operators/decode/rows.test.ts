@@ -1,8 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { evictedExampleRow } from "./example-rows.ts";
 import { recordedTopicOf, recordedTopics, rowsOf, tableOf } from "./rows.ts";
 import { testingRecords } from "./records.testing.ts";
-import { double, floats, time } from "./values.ts";
+import { double, floats, single, time } from "./values.ts";
 
 const place = { topic: "precedent.x", partition: 2, offset: 9, timestamp: Date.UTC(2026, 2, 1) };
 
@@ -96,6 +97,17 @@ describe("values", () => {
 
   it("numbers that JSON can't say are said in words", () => {
     expect([1.5, Number.NaN, Infinity, -Infinity].map(double)).toEqual([1.5, "nan", "inf", "-inf"]);
+  });
+
+  it("a float32 in few digits is the same float32", () => {
+    fc.assert(
+      fc.property(
+        fc.float({ noNaN: true, noDefaultInfinity: true }),
+        (value) => Math.fround(Number(single(value))) === value,
+      ),
+    );
+    expect([0.1, -0.2, 3].map((value) => single(Math.fround(value)))).toEqual([0.1, -0.2, 3]);
+    expect([1e30, Number.NaN, Infinity, -Infinity].map(single)).toEqual([1e30, "nan", "inf", "-inf"]);
   });
 
   it("embeddings are read as float32, a broken tail left out", () => {

@@ -58,6 +58,18 @@ export const double = (value: number): number | string => {
   return value > 0 ? "inf" : "-inf";
 };
 
+const scales = [1e8, 1e10];
+
+/** A float32 in eight to ten digits, where these give it back, instead of a double's seventeen. */
+export function single(value: number): number | string {
+  if (!Number.isFinite(value)) return double(value);
+  for (const scale of scales) {
+    const short = Math.round(value * scale) / scale;
+    if (Math.fround(short) === value) return short;
+  }
+  return value;
+}
+
 /** The array itself where JSON can say all of it. */
 export const doubles = (values: readonly number[]): readonly (number | string)[] =>
   values.every(Number.isFinite) ? values : values.map(double);
@@ -71,10 +83,6 @@ export const base64OrNull = (bytes: Buffer | null): string | null => (bytes === 
 /** Little-endian float32; bytes beyond the last whole number are left out. */
 export function floats(bytes: Buffer): (number | string)[] {
   const values: (number | string)[] = [];
-  for (let offset = 0; offset + 4 <= bytes.length; offset += 4) {
-    // Nine digits give the same float32 back, in half the text.
-    const value = bytes.readFloatLE(offset);
-    values.push(Number.isFinite(value) ? Number(value.toPrecision(9)) : double(value));
-  }
+  for (let offset = 0; offset + 4 <= bytes.length; offset += 4) values.push(single(bytes.readFloatLE(offset)));
   return values;
 }
