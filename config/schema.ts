@@ -92,7 +92,7 @@ export const configSchema = z
      * takes long, up to four times batchMs.
      */
     record: z
-      .strictObject({ batchRows: z.number().int().positive().default(5_000), batchMs: milliseconds.default(1_000) })
+      .strictObject({ batchRows: z.number().int().positive().default(20_000), batchMs: milliseconds.default(1_000) })
       .prefault({}),
     log: z
       .strictObject({ level: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info") })
