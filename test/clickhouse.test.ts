@@ -358,6 +358,29 @@ describe("with either token", () => {
     ]);
   });
 
+  it("rows in the body of an INSERT that stands in the address are rows, too", async () => {
+    const search = `&query=${encodeURIComponent("INSERT INTO canary FORMAT JSONEachRow")}`;
+    const insert = async (rows: string, headers = asWriter()) => await ask(rows, { headers, search });
+    const kept = async () => await writer.query("SELECT a FROM canary WHERE a LIKE 'body%' ORDER BY a");
+    expect(await insert('{"a":"body 1; DROP TABLE canary"}\n{"a":"body\\n\\nDROP TABLE canary"}\n')).toMatchObject({
+      status: 200,
+    });
+    expect(await insert('\n{"a":"body 2"}\r\n\r\n{"a":"body 3"}\n \n')).toMatchObject({ status: 200 });
+    for (const rows of [
+      '{"a":"body 4"}\n;\nDROP TABLE canary',
+      '{"a":"body 4"}\n\nDROP TABLE canary',
+      '{"a":"body 4"}\n\r\nDROP TABLE canary',
+      '{"a":"body 4"}\n \nDROP TABLE canary',
+      '{"a":"body 4"}; DROP TABLE canary',
+      '{"a":"body 4","b":"no number"}',
+    ])
+      expect((await insert(rows)).status).toBeGreaterThanOrEqual(400);
+    expect((await insert('{"a":"body 5"}', asReader())).code).toBe("164");
+    expect(await kept()).toEqual(
+      ["\n\nDROP TABLE canary", " 1; DROP TABLE canary", " 2", " 3"].map((rest) => ({ a: `body${rest}` })),
+    );
+  });
+
   it("says so when a newer engine has functions that nobody has looked at", async () => {
     // After reading through the new names (may one read a file, open a connection, run a program?),
     // put what may not run into stack/facade/allowed.ts, and the new figures here.
