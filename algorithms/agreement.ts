@@ -23,8 +23,6 @@ export interface Agreement {
   consensus: number;
 }
 
-type Columns = [Float64Array, Float64Array, Float64Array, Float64Array];
-
 /** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
 const sharpness = 10;
 /**
@@ -58,9 +56,12 @@ export function agreementsOf(
   const allVotes = votes.reduce((sum, vote) => sum + vote, 0);
   // Each agrees with itself entirely.
   const consensus = votes.slice();
-  // Columns: sums that stand in objects are numbers on the heap, of which every addition makes one.
   const n = candidates.length;
-  const [weight, all, opening, nearest] = [0, 1, 2, 3].map(() => new Float64Array(n)) as Columns;
+  // Columns: a sum that stands in an object may be a number of its own on the heap.
+  const weight = new Float64Array(n);
+  const all = new Float64Array(n);
+  const opening = new Float64Array(n);
+  const nearest = new Float64Array(n);
   const nearestWeight = new Float64Array(n).fill(-1);
   const add = (i: number, j: number, f1: number): void => {
     const other = weights[j]!;

@@ -122,19 +122,15 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
     const rows = new Float32Array(arms.length * n * HELPFULNESS_FEATURES);
     if (n === 0) return rows;
     const dimension = request.vector.length;
-    let projection = projections.get(dimension);
-    if (projection === undefined) projections.set(dimension, (projection = projectionOf(dimension)));
+    const projection = projections.get(dimension) ?? projectionOf(dimension);
+    projections.set(dimension, projection);
+
     const projected = projectedQuestion(request.vector, projection);
     const products = new Float64Array(PROJECTED);
 
     const similarities = Float64Array.from(candidates, ({ similarity }) => similarity);
-    let best = -Infinity;
-    let sum = 0;
-    for (let i = 0; i < n; i++) {
-      best = Math.max(best, similarities[i]!);
-      sum += similarities[i]!;
-    }
-    const mean = sum / n;
+    const best = Math.max(...similarities);
+    const mean = similarities.reduce((sum, value) => sum + value, 0) / n;
     const centroid = centroidOf(candidates, dimension);
     const question = hashTokens(request.text);
     const requestTokens = candidates.map((candidate) => tokensOf(candidate.request));

@@ -107,6 +107,8 @@ describe("values", () => {
       ),
     );
     expect([0.1, -0.2, 3].map((value) => single(Math.fround(value)))).toEqual([0.1, -0.2, 3]);
+    expect(String(single(Math.fround(1.2345678e-7)))).toBe("1.23456786e-7");
+    expect(single(Math.PI)).toBe(Math.PI);
     expect([1e30, Number.NaN, Infinity, -Infinity].map(single)).toEqual([1e30, "nan", "inf", "-inf"]);
   });
 

@@ -60,14 +60,16 @@ export const double = (value: number): number | string => {
 
 const scales = [1e8, 1e10];
 
-/** A float32 in eight to ten digits, where these give it back, instead of a double's seventeen. */
+/** A float32 in ten digits at most instead of a double's seventeen; another number as it is. */
 export function single(value: number): number | string {
   if (!Number.isFinite(value)) return double(value);
   for (const scale of scales) {
     const short = Math.round(value * scale) / scale;
     if (Math.fround(short) === value) return short;
   }
-  return value;
+  // Near zero: significant digits, which take longer to find.
+  const nine = Number(value.toPrecision(9));
+  return Math.fround(nine) === value ? nine : value;
 }
 
 /** The array itself where JSON can say all of it. */

@@ -19,8 +19,8 @@ export interface Rated {
   /** [0, 1]; NaN is never shown. */
   helpfulness: number;
   /**
-   * Its row of the helpfulness features; empty: not made. Read for what is shown alone: a view for
-   * each candidate of each arm would be most of what a choice allocates.
+   * Its row of the helpfulness features; empty: not made. A function, since of each arm's
+   * candidates it is read for the few that are shown.
    */
   features: () => number[];
   /** Whether the arm has its cache at hand (caches.ts); absent: nobody knows. */

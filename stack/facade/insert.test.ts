@@ -33,6 +33,8 @@ describe("plainTarget", () => {
     '{"a":1}\n\r\n{"a":2}',
     '{"a":1}\n \n{"a":2}',
     '{"a":1}\n\t',
+    '{"a":1}\n\v\n{"a":2}',
+    '{"a":1}\n\f',
     '[{"a":1}]',
     "",
   ])("leaves %j to be read as text", (data) => expect(plainTarget(head, Buffer.from(data))).toBeUndefined());

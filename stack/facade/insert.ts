@@ -43,7 +43,7 @@ export function splitInsert(sql: string): Insert | undefined {
 export function plainTarget(formatted: string, data: Buffer): string | undefined {
   const table = /^INSERT INTO (\w+(?:\.\w+)?) FORMAT JSONEachRow$/.exec(formatted)?.[1];
   if (table === undefined || data[0] !== 0x7b) return undefined;
-  return ["\n\n", "\n\r", "\n ", "\n\t"].some((blank) => data.includes(blank)) ? undefined : table;
+  return ["\n\n", "\n\r", "\n ", "\n\t", "\n\v", "\n\f"].some((blank) => data.includes(blank)) ? undefined : table;
 }
 
 /**

@@ -47,8 +47,8 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
     const gone = new AbortController();
     response.once("close", () => gone.abort());
     const body = await bodies.read(request);
-    const sql = asked.query || body.bytes.toString("utf8");
     try {
+      const sql = asked.query || body.bytes.toString("utf8");
       const result = await engine.run(
         {
           ...asked,
