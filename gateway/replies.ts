@@ -1,7 +1,8 @@
 // The partitions of responses and deltas that this gateway has its answers sent to. The consumer
-// group shares them among the gateways; they are read outside of it, from their end on, so that one
-// that goes to another gateway is read on here until its last open request is answered. Reading
-// shares nothing: every gateway drops what it does not wait for. Read-committed.
+// group shares them among the gateways, and a gateway uses as many of its own as its open requests
+// need (spread.ts). They are read outside of the group, from their end on, so that one that goes to
+// another gateway, or is needed no more, is read on here until its last open request is answered.
+// Reading shares nothing: every gateway drops what it does not wait for. Read-committed.
 import type { Logger } from "pino";
 import type { Kafka, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
@@ -9,6 +10,7 @@ import type { RecordOf, Topic } from "../schemas/records.ts";
 import type { Response } from "../schemas/types.ts";
 import { decodeWithRetries } from "../runtime/decode.ts";
 import { repeat } from "../runtime/repeat.ts";
+import { partitionsFor } from "./spread.ts";
 import type { Waiting } from "./waiting.ts";
 
 export interface RepliesOptions {
@@ -84,13 +86,17 @@ export async function createReplies(options: RepliesOptions): Promise<Replies> {
   });
   const followed = new Set<number>();
 
-  /** Follows what is new from its end on, and lets go what is another's and answered here. */
+  /** Follows what it needs from its end on, and lets go what it does not and is answered here. */
   const look = async (): Promise<void> => {
-    const fresh = assigned.filter((partition) => !followed.has(partition));
-    if (joined && (fresh.length > 0 || mine.length === 0)) {
+    const open = mine.reduce((sum, partition) => sum + waiting.openOn(partition), 0);
+    // First those that are read already.
+    const own = assigned.toSorted((one, other) => Number(followed.has(other)) - Number(followed.has(one)));
+    const needed = own.slice(0, partitionsFor(open, mine.length));
+    if (needed.length > 0) mine = mine.filter((partition) => needed.includes(partition));
+    if (joined && (needed.some((partition) => !mine.includes(partition)) || mine.length === 0)) {
       const [ends, ofDeltas] = await Promise.all([kafka.ends(topic), kafka.ends(deltas)]);
       // There may be more gateways than partitions: one without reads along on another's.
-      const wanted = assigned.length > 0 ? assigned : [indexOf(instance, ends.length)];
+      const wanted = needed.length > 0 ? needed : [indexOf(instance, ends.length)];
       for (const { partition, high } of ends) {
         if (!wanted.includes(partition) || followed.has(partition)) continue;
         responses.follow(partition, high);
