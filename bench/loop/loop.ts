@@ -95,10 +95,8 @@ async function measure(context: BenchContext, stack: string, brokers: readonly s
   });
 }
 
-/** Embeds every question once, and lets the compilers see all of the code. */
-async function warmUp(run: RunStint, { warmUp: { requests, seconds } }: Plan): Promise<void> {
-  await run({ inFlight: 8, seconds: 2 });
-  const until = performance.now() + 1_000 * seconds;
-  for (let done = 0; done < requests && performance.now() < until;)
-    done += (await run({ inFlight: 64, seconds: 4 })).requests;
-}
+/**
+ * Embeds every question once, and lets the compilers see all of the code. In one go: after every
+ * load, seconds pass until all of it is recorded.
+ */
+const warmUp = (run: RunStint, { warmUp: load }: Plan): Promise<Stint> => run({ inFlight: 64, ...load });

@@ -1,14 +1,9 @@
 // One load on the real loop or on the floor, with the CPU time that every process spent on it.
 import { cpuSeconds, cpuSecondsOfTree } from "../support/processes.ts";
 import type { Child } from "./child.ts";
-import { createDriver, type Driver } from "./driver.ts";
+import { createDriver, type Driver, type Load } from "./driver.ts";
 import type { Stint } from "./figures.ts";
 import type { RealLoop } from "./system.ts";
-
-interface Load {
-  inFlight: number;
-  seconds: number;
-}
 
 export type RunStint = (load: Load) => Promise<Stint>;
 
