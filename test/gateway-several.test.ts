@@ -85,6 +85,12 @@ const whole = async (client: OpenAI, question: string, headers: Record<string, s
   (await client.chat.completions.create({ model: "mock", messages: user(question) }, { headers })).choices[0]?.message
     .content;
 
+/** By the gateway here. */
+const partitionsUsed = (expected: number) => async (): Promise<true | undefined> => {
+  const answered = await fetch((system.stages.baseUrl ?? "").replace(/v1$/, "healthz"));
+  return ((await answered.json()) as { partitions: number }).partitions === expected ? true : undefined;
+};
+
 describe("two gateways", () => {
   test("each gets the answers to what it was asked, streamed and not", async () => {
     const questions = Array.from({ length: 60 }, (_, i) => `question ${i}`);
@@ -109,8 +115,10 @@ describe("two gateways", () => {
     expect(await Promise.all(lost)).toEqual(questions.map(() => "lost"));
 
     const again = Promise.all(questions.map((question, i) => whole(here, question, headersOf(i))));
+    await system.eventually("a reply partition for every 32 of 100", partitionsUsed(4));
     model.release();
     expect(await again).toEqual(questions);
+    await system.eventually("one where nobody waits", partitionsUsed(1));
     expect(questions.map(callsOf)).toEqual(questions.map(() => 1));
     const first = [...system.responses.values()]
       .flat()
