@@ -129,6 +129,14 @@ describe("codec", () => {
     );
   });
 
+  it("encodes what is larger than its own memory, and gives every record memory of its own", async () => {
+    const { codec } = await ready();
+    const records = ["a".repeat(200_000), "é".repeat(65_000), "b"].map((code) => ({ ...replay, outcome: code }));
+    const bytes = records.map((record) => codec.encode("replays", record));
+    for (const [index, value] of records.entries())
+      expect(await codec.decode("replays", bytes[index]!)).toEqual({ ok: true, value });
+  });
+
   it("registers one subject a topic, and one for each topic of an arm or a tenant", async () => {
     const { registry } = await ready();
     expect(registry.subjects()).toHaveLength(topics.length + 1);

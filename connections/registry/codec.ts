@@ -76,17 +76,11 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       const id = ids.get(topic);
       if (id === undefined) throw new CodecError(`${topic}: no schema id yet; register() comes before encode()`);
       const type = typeOf(topic);
-      let payload: Buffer;
       try {
-        payload = type.toBuffer(record);
+        return encoded(type, record, id);
       } catch (error) {
         throw new CodecError(`unencodable ${topic} record: ${explain(type, record)}`, { cause: error });
       }
-      const bytes = Buffer.allocUnsafe(headerBytes + payload.length);
-      bytes.writeUInt8(0, 0);
-      bytes.writeUInt32BE(id, 1);
-      payload.copy(bytes, headerBytes);
-      return bytes;
     },
 
     async decode<N extends TopicName>(topic: N, bytes: Buffer): Promise<Decoded<RecordOf[N]>> {
@@ -144,6 +138,22 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       });
     },
   };
+}
+
+/** Written here first: avsc's own toBuffer() writes what is over a kilobyte twice. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+function encoded(type: Type, record: unknown, id: number): Buffer {
+  let space = scratch;
+  let end = type.encode(record, space, headerBytes);
+  if (end < 0) {
+    // So many bytes are missing.
+    space = Buffer.allocUnsafeSlow(space.length - end);
+    end = type.encode(record, space, headerBytes);
+  }
+  space.writeUInt8(0, 0);
+  space.writeUInt32BE(id, 1);
+  return space === scratch ? Buffer.from(space.subarray(0, end)) : space;
 }
 
 function makeReader(ours: Type, schema: object): Reader | { refusal: string } {
