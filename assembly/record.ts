@@ -96,7 +96,7 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
       uncommitted: "rows are not stored: see that ClickHouse answers and takes them; nothing is skipped meanwhile",
     },
   });
-  const batch = createBatch({ maxRows: config.record.batchRows, maxBytes: 32 * 1024 * 1024 });
+  const batch = createBatch({ maxRows: config.record.batchRows, maxBytes: 64 * 1024 * 1024 });
   const sink = createSink({
     source,
     decode({ topic: from, partition, record: raw }, signal) {

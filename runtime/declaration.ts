@@ -46,4 +46,4 @@ export type Sent<D extends Reached> = Topic<Names<D, "outputs"> | Names<D, "besi
 /** The methods of ClickHouse that a stage has. */
 export type ClickHouseUse<D extends Reached> =
   | ("ClickHouse" extends Stores<D, "sources"> | Stores<D, "tables"> ? "query" : never)
-  | ("ClickHouse" extends Stores<D, "outputs"> ? "insert" | "command" : never);
+  | ("ClickHouse" extends Stores<D, "outputs"> ? "insert" | "insertLines" | "command" : never);

@@ -47,7 +47,7 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
 
   async function flush(): Promise<void> {
     pauses = batch.rows() < pacing.many ? pacing.flushes : pacing.flushesOfMany;
-    const { before, last, positions } = batch.take();
+    const { before, last, positions, done } = batch.take();
     const began = performance.now();
     try {
       // Derived rows first: a position is only seen once everything of its record is there.
@@ -62,7 +62,8 @@ export function createFlusher(dependencies: FlusherDependencies, signal: AbortSi
     }
     tookMs = performance.now() - began;
     metrics.observe("insert", tookMs);
-    for (const { table, entries } of [...before, ...last]) metrics.sent(table, entries.length);
+    for (const { table, lines } of [...before, ...last]) metrics.sent(table, lines.length);
+    done();
     metrics.inFlight(batch.rows());
     onStored?.();
     commit(positions);

@@ -1,6 +1,5 @@
 // What passes through a sink (sink.ts): rows by table, each with the record that it came from until
-// it is stored. Thousands wait at a time, for seconds: as text, or every garbage collection would
-// walk over all that they hold.
+// it is stored.
 import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
@@ -25,27 +24,31 @@ export interface Source {
   record: RawRecord;
 }
 
-/** A row that waits to be stored. */
-export interface Entry {
-  /** In JSON, on one line. */
-  text: string;
-  /** As the row says it. */
-  createdAt: string;
-  source: Source;
+/** Rows of one table that wait to be stored, as text (lines.ts). */
+export interface Lines {
+  readonly length: number;
+  /** Rows before which another month begins than that of the row before; the first one is 0. */
+  readonly months: readonly number[];
+  /** In JSON, each on a line; the pieces in their order make the text of rows from..to - 1. */
+  bytesOf(from: number, to: number): Buffer[];
+  source(index: number): Source;
+  /** Made anew each time: for the few who look into rows. */
+  row(index: number): Row;
 }
 
-export const entryOf = (row: Row, source: Source): Entry => ({
-  text: JSON.stringify(row),
-  createdAt: row.created_at,
-  source,
-});
-
-/** Made anew each time: for the few who look into rows. */
-export const rowOf = ({ text }: Entry): Row => JSON.parse(text) as Row;
-
-export interface TableEntries {
+export interface TableLines {
   table: string;
-  entries: Entry[];
+  lines: Lines;
+}
+
+/** Everything that a batch gathered. */
+export interface Taken {
+  /** To be stored before those of `last`. */
+  before: TableLines[];
+  last: TableLines[];
+  positions: { topic: string; partition: number; offset: number }[];
+  /** All of it is stored: its memory may be used again. */
+  done(): void;
 }
 
 /** Gathers rows until they are worth an insert. */
@@ -57,15 +60,8 @@ export interface Batch {
   isEmpty(): boolean;
   /** Rows held. */
   rows(): number;
-  /**
-   * Everything gathered, and starts over. Tables of `before` are to be stored before those of
-   * `last`.
-   */
-  take(): {
-    before: TableEntries[];
-    last: TableEntries[];
-    positions: { topic: string; partition: number; offset: number }[];
-  };
+  /** Everything gathered, and starts over. */
+  take(): Taken;
 }
 
 export interface SinkDependencies {
@@ -76,7 +72,7 @@ export interface SinkDependencies {
    * Resolves when the rows are stored or given up as poison; waits while the store is away. Rejects
    * when the signal aborts.
    */
-  insert(tables: readonly TableEntries[], signal: AbortSignal): Promise<void>;
+  insert(tables: readonly TableLines[], signal: AbortSignal): Promise<void>;
   /**
    * The highest offset that the store has of every partition's origin. anotherTopic: what it has
    * belongs to another one.

@@ -4,14 +4,14 @@ import { describe, expect, it, vi } from "vitest";
 import { createBatch } from "../operators/batch/batch.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import type { RawRecord, SinkSource } from "../connections/kafka/port.ts";
-import type { SinkDependencies, TableEntries } from "./rows.ts";
+import type { SinkDependencies, TableLines } from "./rows.ts";
 import { createSink } from "./sink.ts";
 
 type Handlers = Parameters<SinkSource["run"]>[0];
 
 const record = (offset: number): RawRecord => ({ offset, key: null, value: null, headers: {}, timestamp: 0 });
-const offsetsOf = (tables: readonly TableEntries[]): number[] =>
-  tables.flatMap(({ entries }) => entries.map(({ source }) => source.record.offset));
+const offsetsOf = (tables: readonly TableLines[]): number[] =>
+  tables.flatMap(({ lines }) => Array.from({ length: lines.length }, (_, index) => lines.source(index).record.offset));
 
 async function startSink(overrides: Partial<SinkDependencies> = {}) {
   let handlers: Handlers | null = null;

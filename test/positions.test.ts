@@ -243,7 +243,8 @@ test(
     let inserts = 0;
     const dying: ClickHouse = {
       ...clickhouse(),
-      insert: (table, rows) => (++inserts > 2 ? Promise.reject(new Error("killed")) : clickhouse().insert(table, rows)),
+      insertLines: (table, rows) =>
+        ++inserts > 2 ? Promise.reject(new Error("killed")) : clickhouse().insertLines(table, rows),
     };
     const killed = startRecord(made.prefix, dying, { batchRows: 5 });
     await eventually("the third insert", () => Promise.resolve(inserts > 2 || undefined));

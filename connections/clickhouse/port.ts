@@ -6,12 +6,20 @@ export interface ClickHouse {
   query<Row>(sql: string, parameters?: Record<string, unknown>): Promise<Row[]>;
   /**
    * One INSERT; either all rows are there when it resolves, or it rejects and some may be (identity
-   * makes a repeat harmless). A string is a row in JSON already.
+   * makes a repeat harmless).
    */
-  insert(table: string, rows: readonly (object | string)[]): Promise<void>;
+  insert(table: string, rows: readonly object[]): Promise<void>;
+  /** The same of rows in text. No byte of them is read once it has resolved or rejected. */
+  insertLines(table: string, rows: JsonLines): Promise<void>;
   command(sql: string, parameters?: Record<string, unknown>): Promise<void>;
   ping(): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** So many rows in JSON, each on a line, in pieces. */
+export interface JsonLines {
+  count: number;
+  bytes: readonly Buffer[];
 }
 
 /**

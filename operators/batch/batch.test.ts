@@ -22,6 +22,9 @@ describe("batch", () => {
     const byBytes = createBatch({ maxRows: 1_000, maxBytes: 10_000 });
     byBytes.add(source(0, 10_000), [rows("own", 1)]);
     expect(byBytes.isFull()).toBe(true);
+    const byText = createBatch({ maxRows: 1_000, maxBytes: 10_000 });
+    byText.add(source(0), [rows("derived", 300), rows("own", 1)]);
+    expect(byText.isFull()).toBe(true);
   });
 
   it("gives all back once, a topic's own table after the derived ones, with the next position of every partition", () => {
@@ -30,11 +33,11 @@ describe("batch", () => {
     batch.add(source(5), [rows("derived", 0), rows("own", 1)]);
     batch.skip(source(6));
     const { before, last, positions } = batch.take();
-    expect(before.map(({ table, entries }) => [table, entries.length])).toEqual([["derived", 2]]);
-    expect(last.map(({ table, entries }) => [table, entries.length])).toEqual([["own", 2]]);
+    expect(before.map(({ table, lines }) => [table, lines.length])).toEqual([["derived", 2]]);
+    expect(last.map(({ table, lines }) => [table, lines.length])).toEqual([["own", 2]]);
     expect(positions).toEqual([{ topic: "t", partition: 0, offset: 7 }]);
     expect([batch.isEmpty(), batch.rows(), batch.isFull()]).toEqual([true, 0, false]);
-    expect(batch.take()).toEqual({ before: [], last: [], positions: [] });
+    expect(batch.take()).toMatchObject({ before: [], last: [], positions: [] });
   });
 
   it("holds a record that has no row until its position is told", () => {

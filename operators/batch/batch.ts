@@ -1,11 +1,13 @@
-// The second verb of record: gathers rows by table until there are enough of them. Bounded in rows
-// and in bytes of the records behind them. Needs decoded rows in the order of their partition;
-// never waits, never sends.
-import { entryOf, type Batch, type Entry, type Row, type Source, type TableEntries } from "../../runtime/rows.ts";
+// The second verb of record: gathers rows by table, as text, until there are enough of them.
+// Bounded in rows and in bytes. Needs decoded rows in the order of their partition; never waits,
+// never sends.
+import { createChunks } from "../../runtime/chunks.ts";
+import { createLines, type LinesBuilder } from "../../runtime/lines.ts";
+import type { Batch, Source, TableLines } from "../../runtime/rows.ts";
 
 export interface BatchLimits {
   maxRows: number;
-  /** Of the records' values as they came; rows are a few times that. */
+  /** Of the rows' text and of the records' values as they came. */
   maxBytes: number;
 }
 
@@ -13,18 +15,17 @@ export interface BatchLimits {
 const recordOverhead = 256;
 
 export function createBatch({ maxRows, maxBytes }: BatchLimits): Batch {
-  let before = new Map<string, Entry[]>();
-  let last = new Map<string, Entry[]>();
+  const chunks = createChunks();
+  let before = new Map<string, LinesBuilder>();
+  let last = new Map<string, LinesBuilder>();
   let positions = new Map<string, { topic: string; partition: number; offset: number }>();
   let rows = 0;
   let bytes = 0;
 
-  function gather(into: Map<string, Entry[]>, table: string, added: readonly Row[], source: Source): void {
-    if (added.length === 0) return;
-    let entries = into.get(table);
-    if (entries === undefined) into.set(table, (entries = []));
-    for (const row of added) entries.push(entryOf(row, source));
-    rows += added.length;
+  function linesOf(into: Map<string, LinesBuilder>, table: string): LinesBuilder {
+    let lines = into.get(table);
+    if (lines === undefined) into.set(table, (lines = createLines(chunks)));
+    return lines;
   }
 
   function moveTo(source: Source): void {
@@ -33,13 +34,18 @@ export function createBatch({ maxRows, maxBytes }: BatchLimits): Batch {
     bytes += recordOverhead + (record.value?.length ?? 0);
   }
 
-  const entriesOf = (map: Map<string, Entry[]>): TableEntries[] =>
-    [...map].map(([table, entries]) => ({ table, entries }));
+  const tablesOf = (map: Map<string, LinesBuilder>): TableLines[] =>
+    [...map].map(([table, lines]) => ({ table, lines }));
 
   return {
     add(source, tables) {
       tables.forEach(({ table, rows: added }, index) => {
-        gather(index === tables.length - 1 ? last : before, table, added, source);
+        if (added.length === 0) return;
+        const lines = linesOf(index === tables.length - 1 ? last : before, table);
+        const held = lines.bytes();
+        for (const row of added) lines.add(row, source);
+        rows += added.length;
+        bytes += lines.bytes() - held;
       });
       moveTo(source);
     },
@@ -48,7 +54,13 @@ export function createBatch({ maxRows, maxBytes }: BatchLimits): Batch {
     isEmpty: () => positions.size === 0,
     rows: () => rows,
     take() {
-      const taken = { before: entriesOf(before), last: entriesOf(last), positions: [...positions.values()] };
+      const { giveBack } = chunks.handOver();
+      const taken = {
+        before: tablesOf(before),
+        last: tablesOf(last),
+        positions: [...positions.values()],
+        done: giveBack,
+      };
       before = new Map();
       last = new Map();
       positions = new Map();

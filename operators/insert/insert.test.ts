@@ -2,22 +2,29 @@ import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ClickHouseRejected, ClickHouseUnavailable } from "../../connections/clickhouse/port.ts";
-import { entryOf, type Entry } from "../../runtime/rows.ts";
+import type { JsonLines } from "../../connections/clickhouse/port.ts";
+import { createLines } from "../../runtime/lines.ts";
+import type { Lines } from "../../runtime/rows.ts";
 import { createInsert } from "./insert.ts";
 
 interface TestRow {
   id: number;
 }
-const entriesOf = (rows: readonly { id: number; month?: string }[]): Entry[] =>
-  rows.map(({ id, month }) =>
-    entryOf(
+function linesOf(rows: readonly { id: number; month?: string }[]): Lines {
+  const lines = createLines();
+  for (const { id, month } of rows)
+    lines.add(
       { id, created_at: `${month ?? "2026-03"}-01 00:00:00.000` },
       { topic: "t", partition: 0, record: { offset: id, key: null, value: null, headers: {}, timestamp: 0 } },
-    ),
-  );
+    );
+  return lines;
+}
 const never = new AbortController().signal;
-const idsOf = (rows: readonly (object | string)[]): number[] =>
-  rows.map((row) => (JSON.parse(row as string) as TestRow).id);
+function idsOf({ count, bytes }: JsonLines): number[] {
+  const rows = Buffer.concat(bytes).toString().trimEnd().split("\n");
+  expect(rows).toHaveLength(count);
+  return rows.map((row) => (JSON.parse(row) as TestRow).id);
+}
 
 describe("insert", () => {
   it("gives up exactly the poisonous rows and keeps the order of the others", async () => {
@@ -27,7 +34,7 @@ describe("insert", () => {
         const given: number[] = [];
         const insert = createInsert({
           clickhouse: {
-            insert: async (_table, rows) => {
+            insertLines: async (_table, rows) => {
               if (idsOf(rows).some((id) => poisonous[id])) throw new ClickHouseRejected("bad value", "27");
               stored.push(...idsOf(rows));
             },
@@ -37,7 +44,7 @@ describe("insert", () => {
             given.push(record.offset);
           },
         });
-        await insert([{ table: "x", entries: entriesOf(poisonous.map((_, id) => ({ id }))) }], never);
+        await insert([{ table: "x", lines: linesOf(poisonous.map((_, id) => ({ id }))) }], never);
         expect(stored).toEqual(poisonous.flatMap((bad, id) => (bad ? [] : [id])));
         expect(given).toEqual(poisonous.flatMap((bad, id) => (bad ? [id] : [])));
       }),
@@ -55,7 +62,7 @@ describe("insert", () => {
     let waits = 0;
     const insert = createInsert({
       clickhouse: {
-        insert: async () => {
+        insertLines: async () => {
           const failure = failures.shift();
           if (failure) throw failure;
         },
@@ -66,7 +73,7 @@ describe("insert", () => {
       onWaiting: () => waits++,
       backoffMs: 1,
     });
-    await insert([{ table: "x", entries: entriesOf([{ id: 1 }]) }], never);
+    await insert([{ table: "x", lines: linesOf([{ id: 1 }]) }], never);
     expect({ failures, letters, waits }).toEqual({ failures: [], letters: 3, waits: 5 });
   });
 
@@ -74,7 +81,7 @@ describe("insert", () => {
     const calls: number[][] = [];
     const insert = createInsert({
       clickhouse: {
-        insert: async (_table, rows) => {
+        insertLines: async (_table, rows) => {
           await delay(1);
           calls.push(idsOf(rows));
         },
@@ -82,18 +89,18 @@ describe("insert", () => {
       deadLetter: async () => {},
     });
     const months = ["2026-03", "2026-03", "2026-04", "2026-03"];
-    await insert([{ table: "x", entries: entriesOf(months.map((month, id) => ({ id, month }))) }], never);
+    await insert([{ table: "x", lines: linesOf(months.map((month, id) => ({ id, month }))) }], never);
     expect(calls).toEqual([[0, 1], [2], [3]]);
   });
 
   it("ends a wait when it is told to stop", async () => {
     const stop = new AbortController();
     const insert = createInsert({
-      clickhouse: { insert: () => Promise.reject(new ClickHouseUnavailable("away")) },
+      clickhouse: { insertLines: () => Promise.reject(new ClickHouseUnavailable("away")) },
       deadLetter: async () => {},
       backoffMs: 10_000,
     });
-    const inserting = insert([{ table: "x", entries: entriesOf([{ id: 1 }]) }], stop.signal);
+    const inserting = insert([{ table: "x", lines: linesOf([{ id: 1 }]) }], stop.signal);
     stop.abort();
     await expect(inserting).rejects.toThrow();
   });

@@ -6,10 +6,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { Entry, Source, TableEntries } from "../../runtime/rows.ts";
+import type { Lines, Source, TableLines } from "../../runtime/rows.ts";
 
 export interface InsertDependencies {
-  clickhouse: Pick<ClickHouse, "insert">;
+  clickhouse: Pick<ClickHouse, "insertLines">;
   /**
    * Takes a record whose row is refused; resolves when its bytes are safe. Rejections are waited
    * out like ClickHouse's.
@@ -30,23 +30,12 @@ const dataCodes = new Set([
   ..."6 25 26 27 33 38 41 53 69 70 72 74 117 128 130 131 190 306 321 349 376 407 441 467 469 675 676 691".split(" "),
 ]);
 
-/** The month of a row's own time, by which tables are partitioned. */
-const month = ({ createdAt }: Entry): string => createdAt.slice(0, 7);
-
 /**
- * An INSERT is all or nothing within one partition of the table only: a batch is cut where the
- * month changes.
+ * An INSERT is all or nothing within one partition of the table only, and tables are partitioned by
+ * the month of a row's own time: a batch is cut where that changes.
  */
-function byMonth(entries: Entry[]): Entry[][] {
-  const runs: Entry[][] = [];
-  for (const entry of entries) {
-    const run = runs.at(-1);
-    const first = run?.[0];
-    if (run !== undefined && first !== undefined && month(first) === month(entry)) run.push(entry);
-    else runs.push([entry]);
-  }
-  return runs;
-}
+const byMonth = ({ months, length }: Lines): [number, number][] =>
+  months.map((from, index) => [from, months[index + 1] ?? length]);
 
 /** Rejects only when the signal aborts. */
 export function createInsert(dependencies: InsertDependencies) {
@@ -72,24 +61,26 @@ export function createInsert(dependencies: InsertDependencies) {
     }
   }
 
-  async function insertRun(table: string, entries: Entry[], signal: AbortSignal): Promise<void> {
-    const rows = entries.map(({ text }) => text);
-    const refused = await retried(() => clickhouse.insert(table, rows), signal, isPoison);
+  /** Rows from..to - 1. */
+  async function insertRun({ table, lines }: TableLines, from: number, to: number, signal: AbortSignal): Promise<void> {
+    const attempt = (): Promise<void> =>
+      clickhouse.insertLines(table, { count: to - from, bytes: lines.bytesOf(from, to) });
+    const refused = await retried(attempt, signal, isPoison);
     if (refused === null) return;
-    const [only] = entries;
-    if (entries.length === 1 && only !== undefined) {
-      await retried(() => deadLetter(only.source, `clickhouse_${refused.code}`, refused.message), signal, never);
+    if (to - from === 1) {
+      const letter = (): Promise<void> => deadLetter(lines.source(from), `clickhouse_${refused.code}`, refused.message);
+      await retried(letter, signal, never);
       return;
     }
-    const middle = entries.length >> 1;
-    await insertRun(table, entries.slice(0, middle), signal);
-    await insertRun(table, entries.slice(middle), signal);
+    const middle = from + ((to - from) >> 1);
+    await insertRun({ table, lines }, from, middle, signal);
+    await insertRun({ table, lines }, middle, to, signal);
   }
 
-  return async function insert(tables: readonly TableEntries[], signal: AbortSignal): Promise<void> {
+  return async function insert(tables: readonly TableLines[], signal: AbortSignal): Promise<void> {
     await Promise.all(
-      tables.map(async ({ table, entries }) => {
-        for (const run of byMonth(entries)) await insertRun(table, run, signal);
+      tables.map(async (one) => {
+        for (const [from, to] of byMonth(one.lines)) await insertRun(one, from, to, signal);
       }),
     );
   };

@@ -1,22 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/erasure.ts";
-import { entryOf, rowOf, type Row, type TableEntries } from "../../runtime/rows.ts";
+import { createLines } from "../../runtime/lines.ts";
+import type { Row, TableLines } from "../../runtime/rows.ts";
 import type { Erased } from "../erased.ts";
 import { createWithoutErased } from "./without-erased.ts";
 
 const source = { topic: "x", partition: 0, record: { offset: 0, key: null, value: null, headers: {}, timestamp: 0 } };
-const of = (table: string, ...rows: Record<string, unknown>[]): TableEntries => ({
-  table,
-  entries: rows.map((row) => entryOf({ created_at: "2026-03-01 12:00:00.000", ...row }, source)),
-});
+function of(table: string, ...rows: Record<string, unknown>[]): TableLines {
+  const lines = createLines();
+  for (const row of rows) lines.add({ created_at: "2026-03-01 12:00:00.000", ...row }, source);
+  return { table, lines };
+}
 
-async function inserted(erased: Erased, ...tables: TableEntries[]): Promise<Record<string, Row[]>> {
+async function inserted(erased: Erased, ...tables: TableLines[]): Promise<Record<string, Row[]>> {
   const taken: Record<string, Row[]> = {};
   const insert = createWithoutErased({
     erasedAmong: (hashes) =>
       Promise.resolve(new Map([...hashes].flatMap((hash) => (erased.has(hash) ? [[hash, erased.get(hash)!]] : [])))),
     insert: (given) => {
-      for (const { table, entries } of given) taken[table] = entries.map(rowOf);
+      for (const { table, lines } of given)
+        taken[table] = Array.from({ length: lines.length }, (_, index) => lines.row(index));
       return Promise.resolve();
     },
   });

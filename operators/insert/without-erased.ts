@@ -4,13 +4,14 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/erasure.ts";
-import { rowOf, type Entry, type TableEntries } from "../../runtime/rows.ts";
+import { createLines } from "../../runtime/lines.ts";
+import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
 import { personalTables } from "../../schemas/personal-data.ts";
 import type { Erased } from "../erased.ts";
 
 export interface WithoutErasedDependencies {
   erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
-  insert: (tables: readonly TableEntries[], signal: AbortSignal) => Promise<void>;
+  insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
   /** Told of rows that are left out. */
   onErased?: (rows: number) => void;
   /** Told once a failed attempt. */
@@ -21,10 +22,10 @@ const waits = { first: 100, limit: 10_000 };
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** By which an erasure knows a row; none: it is nobody's. Pure. */
-function hashesOf(table: string, entry: Entry): string[] {
+function hashesOf(table: string, read: () => Row): string[] {
   const kept = personalTables[table];
   if (kept === undefined || "none" in kept || kept.by === "replay") return [];
-  const row = rowOf(entry);
+  const row = read();
   const tenant = textOf(row.tenant);
   if (kept.by === "letter") {
     const { source_topic: topic, source_partition: partition, source_offset: offset } = row;
@@ -34,6 +35,18 @@ function hashesOf(table: string, entry: Entry): string[] {
   }
   const id = textOf(table === "examples" ? row.source_request_id : row.request_id);
   return [erasedTenant(tenant), ...(id === "" ? [] : [erasedRequest(tenant, id)])];
+}
+
+function without(erased: Erased, table: string, lines: Lines): Lines {
+  const left = createLines();
+  for (let index = 0; index < lines.length; index++) {
+    const row = lines.row(index);
+    const until = Math.max(...hashesOf(table, () => row).map((hash) => erased.get(hash) ?? -Infinity));
+    // A tombstone of an example says nothing but that it is gone.
+    const isErased = Date.parse(`${row.created_at.replace(" ", "T")}Z`) < until && row.deleted !== true;
+    if (!isErased) left.add(row, lines.source(index));
+  }
+  return left;
 }
 
 export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }: WithoutErasedDependencies) {
@@ -51,26 +64,18 @@ export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }
   }
 
   /** Rejects only when the signal aborts. */
-  return async function insertWithoutErased(tables: readonly TableEntries[], signal: AbortSignal): Promise<void> {
+  return async function insertWithoutErased(tables: readonly TableLines[], signal: AbortSignal): Promise<void> {
     // Made only if they are looked at: nearly everywhere nothing was ever erased.
     const all: Iterable<string> = {
       *[Symbol.iterator]() {
-        for (const { table, entries } of tables) for (const entry of entries) yield* hashesOf(table, entry);
+        for (const { table, lines } of tables)
+          for (let index = 0; index < lines.length; index++) yield* hashesOf(table, () => lines.row(index));
       },
     };
     const erased = await find(all, signal);
     if (erased.size === 0) return insert(tables, signal);
-    const isErased = (table: string, entry: Entry): boolean =>
-      hashesOf(table, entry).some(
-        (hash) => Date.parse(`${entry.createdAt.replace(" ", "T")}Z`) < (erased.get(hash) ?? -Infinity),
-      ) &&
-      // A tombstone of an example says nothing but that it is gone.
-      rowOf(entry).deleted !== true;
-    const left = tables.map(({ table, entries }) => ({
-      table,
-      entries: entries.filter((entry) => !isErased(table, entry)),
-    }));
-    const count = (of: readonly TableEntries[]): number => of.reduce((sum, { entries }) => sum + entries.length, 0);
+    const left = tables.map(({ table, lines }) => ({ table, lines: without(erased, table, lines) }));
+    const count = (of: readonly TableLines[]): number => of.reduce((sum, { lines }) => sum + lines.length, 0);
     onErased?.(count(tables) - count(left));
     await insert(left, signal);
   };

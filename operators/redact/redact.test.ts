@@ -2,7 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { mask, withheldText, type MaskItem } from "../../algorithms/mask.ts";
 import { TextError } from "../../connections/text/port.ts";
-import { entryOf, rowOf, type Row, type TableEntries } from "../../runtime/rows.ts";
+import { createLines } from "../../runtime/lines.ts";
+import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
 import { createRedact, type RedactDependencies } from "./redact.ts";
 
 const options = { key: "a secret of sixteen" };
@@ -24,29 +25,36 @@ const request = (...contents: string[]): Row => ({
   metadata: { user: "ann", note: "from ann@x.org" },
 });
 
+function linesOf(rows: readonly Row[]): Lines {
+  const lines = createLines();
+  for (const row of rows) lines.add(row, source);
+  return lines;
+}
+const rowsOf = (lines: Lines): Row[] => Array.from({ length: lines.length }, (_, index) => lines.row(index));
+
 async function redacted(
   tables: Record<string, Row[]>,
   text: Partial<RedactDependencies["text"]> = {},
 ): Promise<{ rows: Record<string, Row[]>; withheld: number; waits: number }> {
   let [withheld, waits] = [0, 0];
-  let got: readonly TableEntries[] = [];
+  let got: readonly TableLines[] = [];
   const redact = createRedact({
     text: { mask: (items, how) => Promise.resolve(mask(items, how)), check: () => Promise.resolve(), ...text },
     options,
-    insert: async (entries) => {
+    insert: async (lines) => {
       await delay(1);
-      got = entries;
+      got = lines;
     },
     onWithheld: (texts) => (withheld += texts),
     onWaiting: () => waits++,
   });
   const given = Object.entries(tables).map(([table, rows]) => ({
     table,
-    entries: rows.map((row) => entryOf(row, source)),
+    lines: linesOf(rows),
   }));
   await redact(given, never);
   return {
-    rows: Object.fromEntries(got.map(({ table, entries }) => [table, entries.map(rowOf)])),
+    rows: Object.fromEntries(got.map(({ table, lines }) => [table, rowsOf(lines)])),
     withheld,
     waits,
   };

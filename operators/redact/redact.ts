@@ -7,13 +7,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { backoff } from "../../algorithms/backoff.ts";
 import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/mask.ts";
 import { TextError, type TextWork } from "../../connections/text/port.ts";
-import { entryOf, rowOf, type TableEntries } from "../../runtime/rows.ts";
+import { createLines } from "../../runtime/lines.ts";
+import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
 import { hasTexts, rewrite, scopeOfRow, type Clean } from "./columns.ts";
 
 export interface RedactDependencies {
   text: Pick<TextWork, "mask" | "check">;
   options: MaskOptions;
-  insert: (tables: readonly TableEntries[], signal: AbortSignal) => Promise<void>;
+  insert: (tables: readonly TableLines[], signal: AbortSignal) => Promise<void>;
   /** Told of texts that are withheld. */
   onWithheld?: (texts: number) => void;
   /** Told once a failed attempt. */
@@ -64,13 +65,9 @@ export function createRedact({ text, options, insert, onWithheld, onWaiting }: R
   }
 
   /** Rejects only when the signal aborts. */
-  return async function redact(tables: readonly TableEntries[], signal: AbortSignal): Promise<void> {
+  return async function redact(tables: readonly TableLines[], signal: AbortSignal): Promise<void> {
     const items: MaskItem[] = [];
-    const read = tables.map(({ table, entries }) => ({
-      table,
-      entries,
-      rows: hasTexts(table) ? entries.map(rowOf) : [],
-    }));
+    const read = tables.map(({ table, lines }) => ({ table, lines, rows: hasTexts(table) ? rowsOf(lines) : [] }));
     for (const { table, rows } of read)
       for (const row of rows) rewrite(table, row, collecting(items, scopeOfRow(table, row)), options.key);
     const given = items.filter(({ text: one }) => one !== "");
@@ -84,16 +81,18 @@ export function createRedact({ text, options, insert, onWithheld, onWaiting }: R
       if (result !== null && result !== undefined) return result;
       return form === "json" ? JSON.stringify(withheldText) : withheldText;
     };
-    const clean = read.map(({ table, entries, rows }) => ({
-      table,
-      entries: entries.map((entry, index) => {
-        const row = rows[index];
-        return row === undefined ? entry : entryOf(rewrite(table, row, take, options.key), entry.source);
-      }),
-    }));
+    const clean = read.map(({ table, lines, rows }) => {
+      if (rows.length === 0) return { table, lines };
+      const rewritten = createLines();
+      for (const [index, row] of rows.entries())
+        rewritten.add(rewrite(table, row, take, options.key), lines.source(index));
+      return { table, lines: rewritten };
+    });
     await insert(clean, signal);
   };
 }
+
+const rowsOf = (lines: Lines): Row[] => Array.from({ length: lines.length }, (_, index) => lines.row(index));
 
 const collecting =
   (items: MaskItem[], scope: string): Clean =>

@@ -1,0 +1,38 @@
+// Memory outside of V8's heap, in chunks that are used again: one that is left to the garbage
+// collector after seconds is freed a long time later, with the next full collection.
+
+export interface Chunks {
+  /** With room for that many bytes at least; of any content. */
+  take(bytes: number): Buffer;
+  /**
+   * Everything that was taken since the last call of it. What is handed over is no longer read
+   * after `giveBack`.
+   */
+  handOver(): { giveBack(): void };
+}
+
+const chunkBytes = 256 * 1024;
+
+/** Keeps as many free chunks as were given back last: what the next batch may need. */
+export function createChunks(): Chunks {
+  let free: Buffer[] = [];
+  let taken: Buffer[] = [];
+
+  return {
+    take(bytes) {
+      if (bytes > chunkBytes) return Buffer.allocUnsafeSlow(bytes);
+      const chunk = free.pop() ?? Buffer.allocUnsafeSlow(chunkBytes);
+      taken.push(chunk);
+      return chunk;
+    },
+    handOver() {
+      const chunks = taken;
+      taken = [];
+      return {
+        giveBack() {
+          free = [...chunks, ...free].slice(0, chunks.length);
+        },
+      };
+    },
+  };
+}
