@@ -26,13 +26,14 @@ export async function decodeWithRetries<N extends TopicName>(
   bytes: Buffer,
   { signal, onWaiting, firstMs = 100 }: Patience = {},
 ): Promise<Decoded<RecordOf[N]>> {
-  const waits = backoff({ first: firstMs, limit: longestMs });
+  let waits: ReturnType<typeof backoff> | undefined;
   for (;;) {
     try {
       return await codec.decode(topic, bytes);
     } catch (error) {
       if (!(error instanceof RegistryUnavailable)) throw error;
       onWaiting?.(error);
+      waits ??= backoff({ first: firstMs, limit: longestMs });
       await sleep(waits.next(), undefined, { signal });
     }
   }

@@ -62,7 +62,10 @@ function compile(schema: Canonical, named: Map<string, Walk>): Walk {
       return record;
     }
     case "array":
-      return blocks(compile(schema.items ?? "null", named));
+      return blocks(
+        compile(schema.items ?? "null", named),
+        typeof schema.items === "string" ? sizes[schema.items] : undefined,
+      );
     case "map": {
       const values = compile(schema.values ?? "null", named);
       return blocks((cursor) => {
@@ -85,6 +88,9 @@ function compile(schema: Canonical, named: Map<string, Walk>): Walk {
       return primitive(schema.type, named);
   }
 }
+
+/** Bytes of what takes the same for every value. */
+const sizes: Readonly<Record<string, number>> = { boolean: 1, float: 4, double: 8 };
 
 const isUnion = (schema: Canonical): schema is readonly Canonical[] => Array.isArray(schema);
 
@@ -121,7 +127,8 @@ function primitive(type: string, named: Map<string, Walk>): Walk {
   }
 }
 
-function blocks(item: Walk): Walk {
+/** size: of every item; undefined where items differ. */
+function blocks(item: Walk, size?: number): Walk {
   return (cursor) => {
     for (;;) {
       let count = readLong(cursor);
@@ -133,7 +140,8 @@ function blocks(item: Walk): Walk {
       // An item takes a byte at least; a claim of more items than bytes is a lie.
       if (count > cursor.bytes.length - cursor.at)
         throw new RangeError(`a list claims ${count} items in too few bytes`);
-      for (let done = 0; done < count; done++) item(cursor);
+      if (size !== undefined) skip(cursor, count * size);
+      else for (let done = 0; done < count; done++) item(cursor);
     }
   };
 }
@@ -149,6 +157,11 @@ function skip(cursor: Cursor, size: number): void {
  * that is refused.
  */
 function readLong(cursor: Cursor): number {
+  const first = cursor.bytes[cursor.at];
+  if (first !== undefined && first < 0x80) {
+    cursor.at++;
+    return (first >>> 1) ^ -(first & 1);
+  }
   let value = 0;
   let scale = 1;
   for (let read = 0; read < 10; read++) {

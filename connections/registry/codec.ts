@@ -24,6 +24,9 @@ export interface CodecOptions {
 const headerBytes = 5;
 const topicNames = Object.keys(schemaOf) as TopicName[];
 
+/** What a reader is for: a writer's schema and ours. */
+const keyOf = (topic: TopicName, id: number): string => `${id}/${schemaOf[topic]}`;
+
 /** Topic without prefix (work.<arm> and requests.<tenant> included) to subject. */
 export const subjectOf = (prefix: string, topic: string): string => `${prefix}${topic}-value`;
 
@@ -56,10 +59,8 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
     return type;
   };
 
-  async function readerOf(topic: TopicName, id: number): Promise<Reader | { refusal: string } | null> {
-    const key = `${id}/${schemaOf[topic]}`;
-    const known = readers.get(key);
-    if (known !== undefined) return known;
+  /** Of one that is not known yet. */
+  async function fetchReader(topic: TopicName, id: number): Promise<Reader | { refusal: string } | null> {
     if (unknown.has(id)) return null;
     const schema = await registry.schema(id);
     if (schema === null) {
@@ -67,7 +68,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       return null;
     }
     const made = makeReader(typeOf(topic), schema);
-    readers.set(key, made);
+    readers.set(keyOf(topic, id), made);
     return made;
   }
 
@@ -88,7 +89,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       const magic = bytes.readUInt8(0);
       if (magic !== 0) return undecodable(`starts with byte ${magic}, not with 0: not Confluent's wire format`);
       const id = bytes.readUInt32BE(1);
-      const reader = await readerOf(topic, id);
+      const reader = readers.get(keyOf(topic, id)) ?? (await fetchReader(topic, id));
       if (reader === null) {
         return { ok: false, code: "unknown_schema", reason: `the registry knows no Avro schema with id ${id}` };
       }
@@ -107,14 +108,14 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
     tenantOf(topic, bytes) {
       if (bytes.length < headerBytes || bytes[0] !== 0) return "";
       const id = bytes.readUInt32BE(1);
-      const key = `${id}/${schemaOf[topic]}`;
+      const key = keyOf(topic, id);
       let known = tenantReaders.get(key);
       if (known === undefined) {
         const reader = readers.get(key);
         if (reader === undefined) {
           // Asked for, so that the next record of this writer has an owner; decode() waits for it
           // and tells what goes wrong.
-          if (!unknown.has(id)) void readerOf(topic, id).catch(() => undefined);
+          if (!unknown.has(id)) void fetchReader(topic, id).catch(() => undefined);
           return "";
         }
         known = { read: "refusal" in reader ? null : createTenantReader(schemaOf[topic], reader.writer) };
@@ -134,7 +135,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
       await limit.map(subjects, async ({ topic, subject }) => {
         const id = await registry.register(subject, readSchema(schemaOf[topic]) as object);
         ids.set(topic, id);
-        tenantReaders.set(`${id}/${schemaOf[topic]}`, { read: createTenantReader(schemaOf[topic], typeOf(topic)) });
+        tenantReaders.set(keyOf(topic, id), { read: createTenantReader(schemaOf[topic], typeOf(topic)) });
       });
     },
   };

@@ -42,8 +42,16 @@ const latest = Date.UTC(2100, 0, 1);
 /** Milliseconds since the epoch, within 1970 and 2100, as DateTime64(3, 'UTC') reads them. */
 export function time(milliseconds: number): string {
   const within = Number.isFinite(milliseconds) ? Math.min(Math.max(Math.round(milliseconds), 0), latest) : 0;
-  return new Date(within).toISOString().replace("T", " ").slice(0, -1);
+  const whole = Math.floor(within / 1_000);
+  if (whole !== second.at) second = { at: whole, text: secondText(whole) };
+  return `${second.text}.${String(within - 1_000 * whole).padStart(3, "0")}`;
 }
+
+const secondText = (whole: number): string =>
+  new Date(1_000 * whole).toISOString().slice(0, -".000Z".length).replace("T", " ");
+
+/** The last one that was asked for: most times of a batch lie in few seconds. */
+let second = { at: 0, text: secondText(0) };
 
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);
