@@ -46,7 +46,7 @@ function without(erased: Erased, table: string, lines: Lines): Lines {
     const isErased = Date.parse(`${row.created_at.replace(" ", "T")}Z`) < until && row.deleted !== true;
     if (!isErased) left.add(row, lines.source(index));
   }
-  return left;
+  return left.length === lines.length ? lines : left;
 }
 
 export function createWithoutErased({ erasedAmong, insert, onErased, onWaiting }: WithoutErasedDependencies) {
