@@ -108,6 +108,30 @@ describe("the port", () => {
     ).toEqual([{ ...parameters, at: row.at }]);
   });
 
+  it("takes rows in text, in pieces that end anywhere, and says which column of which row is wrong", async () => {
+    await writer.command("CREATE TABLE IF NOT EXISTS texts (id Int64, text String) ENGINE = MergeTree ORDER BY id");
+    const rows = Array.from({ length: 3_000 }, (_, id) => ({ id, text: `漢字 \n\n "${"x".repeat(id % 400)}"` }));
+    const linesOf = (some: readonly object[]): Buffer =>
+      Buffer.from(some.map((row) => `${JSON.stringify(row)}\n`).join(""));
+    const text = linesOf(rows);
+    const cuts = [0, 1, 65_536, 65_537, 400_001, text.length];
+    const bytes = cuts.slice(1).map((to, index) => text.subarray(cuts[index], to));
+    await writer.insertLines("texts", { count: rows.length, bytes });
+    expect(await writer.query("SELECT * FROM texts ORDER BY id")).toEqual(rows);
+
+    const wrong = { count: 3, bytes: [linesOf([{ id: 1 }, { id: "no number" }, { id: 3 }])] };
+    await expect(writer.insertLines("texts", wrong)).rejects.toMatchObject({
+      name: "ClickHouseRejected",
+      message: expect.stringMatching(/INSERT of 3 rows into texts.*key id.*row 2/s),
+    });
+    await expect(writer.insertLines("nowhere", wrong)).rejects.toMatchObject({ code: "60" });
+    await expect(reader.insertLines("texts", wrong)).rejects.toBeInstanceOf(ClickHouseRejected);
+    const nobody = createClickHouse({ url: "http://127.0.0.1:9", username: "default", password: "" });
+    await expect(nobody.insertLines("texts", wrong)).rejects.toBeInstanceOf(ClickHouseUnavailable);
+    await nobody.close();
+    expect(await writer.query("SELECT count() AS rows FROM texts")).toEqual([{ rows: rows.length }]);
+  });
+
   it("says whether an error may pass or never will", async () => {
     await expect(writer.query("SELECT * FROM nowhere")).rejects.toMatchObject({
       name: "ClickHouseRejected",
