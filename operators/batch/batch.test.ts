@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Source, TableRows } from "../../runtime/rows.ts";
+import type { Source, TableLines, TableRows, Taken } from "../../runtime/rows.ts";
 import { createBatch } from "./batch.ts";
 
 const source = (offset: number, bytes = 0): Source => ({
@@ -38,6 +38,24 @@ describe("batch", () => {
     expect(positions).toEqual([{ topic: "t", partition: 0, offset: 7 }]);
     expect([batch.isEmpty(), batch.rows(), batch.isFull()]).toEqual([true, 0, false]);
     expect(batch.take()).toMatchObject({ before: [], last: [], positions: [] });
+  });
+
+  it("leaves what was taken as it is until it is stored, whatever comes meanwhile", () => {
+    const batch = createBatch({ maxRows: 100_000, maxBytes: 100_000_000 });
+    const long = "x".repeat(1_000);
+    const text = ({ lines }: TableLines): string => Buffer.concat(lines.bytesOf(0, lines.length)).toString();
+    const given = (name: string): string => `${JSON.stringify({ created_at: "2026-01", name, long })}\n`.repeat(2_000);
+    const fill = (name: string): Taken => {
+      const added = Array.from({ length: 1_000 }, () => ({ created_at: "2026-01", name, long }));
+      for (const offset of [0, 1]) batch.add(source(offset), [{ table: "own", rows: added }]);
+      return batch.take();
+    };
+    const first = fill("first");
+    const second = fill("second");
+    expect(text(first.last[0]!)).toBe(given("first"));
+    first.done();
+    const third = fill("third");
+    expect([second, third].map(({ last: [own] }) => text(own!))).toEqual([given("second"), given("third")]);
   });
 
   it("holds a record that has no row until its position is told", () => {
