@@ -1,0 +1,28 @@
+// kafkajs 2.2.4 reads an answer to Fetch with a decoder and several buffers for each record, which
+// costs more than all else that its consumer does for a record. The version that it speaks with
+// brokers from 2.3 on is read in one pass (protocol/fetched.ts).
+import { internals } from "./kafkajs-internals.ts";
+import { decodeFetched } from "./protocol/fetched.ts";
+
+interface Built {
+  request: { apiVersion: number };
+  response: { decode(raw: Buffer): Promise<unknown> };
+}
+
+const ourVersion = 11;
+
+/** Idempotent in what it does; the module is loaded once. */
+export function patchFetch(): void {
+  const fetch = internals.requests<object>("fetch");
+  const original = fetch.protocol;
+  fetch.protocol = (choice) => {
+    const build = original(choice);
+    return (options) => {
+      const built = build(options) as Built;
+      if (built.request.apiVersion !== ourVersion) return built;
+      const { response } = built;
+      const decode = async (raw: Buffer): Promise<unknown> => decodeFetched(raw) ?? response.decode(raw);
+      return { ...built, response: { ...response, decode } };
+    };
+  };
+}
