@@ -1,7 +1,7 @@
 // Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so
 // nothing is given up for it.
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff, type Backoff } from "../algorithms/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 
@@ -24,16 +24,18 @@ export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,
   bytes: Buffer,
-  { signal, onWaiting, firstMs = 100 }: Patience = {},
+  patience: Patience = {},
 ): Promise<Decoded<RecordOf[N]>> {
-  let waits: ReturnType<typeof backoff> | undefined;
+  let waits: Backoff | undefined;
   for (;;) {
     try {
       return await codec.decode(topic, bytes);
     } catch (error) {
       if (!(error instanceof RegistryUnavailable)) throw error;
-      onWaiting?.(error);
+      // Asked for only now: of a record that need not wait nobody makes a signal.
+      const { signal, onWaiting, firstMs = 100 } = patience;
       waits ??= backoff({ first: firstMs, limit: longestMs });
+      onWaiting?.(error);
       await sleep(waits.next(), undefined, { signal });
     }
   }

@@ -2,6 +2,7 @@
 // it.
 import type { OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import { unknownOrigin, type Origin } from "../algorithms/origin.ts";
+import { LazyAbort } from "./lazy-abort.ts";
 import type { Entry, Window } from "./window.ts";
 import { createWindow } from "./window.ts";
 
@@ -10,7 +11,7 @@ export interface Task {
   record: RawRecord;
   bytes: number;
   /** Aborted when the partition is lost or the stage gives up on it. */
-  controller: AbortController;
+  controller: LazyAbort;
   /** Outputs, once done. */
   messages: OutgoingMessage[];
   /** Whose it is, for the share of places. */
@@ -94,7 +95,7 @@ export function deliver(
   let added = 0;
   for (const record of records) {
     const bytes = (record.key?.length ?? 0) + (record.value?.length ?? 0);
-    const controller = new AbortController();
+    const controller = new LazyAbort();
     const task: Task = { record, bytes, controller, messages: [], flow: "", place: "none", refusals: 0 };
     const entry = state.window.add(record.offset, task);
     if (entry === undefined) {

@@ -11,6 +11,7 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { whole } from "./metrics.ts";
 import { decodeWithRetries } from "./decode.ts";
 import type { Process } from "./stage-options.ts";
+import { LazyAbort, signalOf, type Ends } from "./lazy-abort.ts";
 import { limitOf } from "./record-limit.ts";
 import { Abandoned, deadlineExceeded, retryMs, retrying } from "./retrying.ts";
 import { createOutputs, type OutputsOptions } from "./outputs.ts";
@@ -29,7 +30,7 @@ export interface Processor {
 interface UnderWay {
   record: RawRecord;
   position: Position;
-  lost: AbortSignal;
+  lost: Ends;
   place: Parameters<Process>[3];
   /** performance.now() before it was decoded. */
   began: number;
@@ -41,11 +42,13 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   const { contract, description } = pipeline;
   const { deadLetter, answer, conclude, encode } = createOutputs(options);
 
-  const decode = async (record: RawRecord, signal: AbortSignal): Promise<Decoded<RecordOf[N]>> => {
+  const decode = async (record: RawRecord, lost: Ends): Promise<Decoded<RecordOf[N]>> => {
     if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
     const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
     return decodeWithRetries(codec, description.sources[0], record.value, {
-      signal,
+      get signal() {
+        return signalOf(lost);
+      },
       onWaiting,
       firstMs: retryMs.first,
     });
@@ -87,7 +90,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   const answerTo = async (
     record: RawRecord,
     position: Position,
-    lost: AbortSignal,
+    lost: Ends,
     place: UnderWay["place"],
     trace?: RecordTrace,
   ): Promise<OutgoingMessage[]> => {
@@ -111,10 +114,13 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   ): Promise<OutgoingMessage[]> => {
     const deadline = contract.deadline(received);
     const limit = limitOf(lost, deadline - receivedAt);
-    const { signal } = limit;
+    const { ends } = limit;
     let named: Logger | undefined;
     const context: StepContext = {
-      signal,
+      get signal() {
+        return ends.signal;
+      },
+      ends,
       deadline,
       timings: [],
       // Few records have anything to say, and a logger of its own is expensive.
@@ -123,10 +129,9 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       },
     };
     try {
-      const outcome = await Promise.race([
-        pipeline.run(received, context, retrying(signal, lost, place), metrics.observe),
-        limit.over,
-      ]);
+      const outcome = await limit.outcome(() =>
+        pipeline.run(received, context, retrying(ends, lost, place), metrics.observe),
+      );
       if (lost.aborted) throw new Abandoned("the partition was lost");
       if (outcome.kind === "deadLetter") {
         trace?.deadLettered(outcome.code);
@@ -137,7 +142,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
       if (lost.aborted || error instanceof Abandoned) throw new Abandoned("the partition was lost");
       // A driver that heeds the signal throws its reason, or an error of its own that is named for
       // it.
-      if (signal.aborted && (error === signal.reason || (error instanceof Error && error.name === "AbortError")))
+      if (ends.aborted && (error === ends.reason || (error instanceof Error && error.name === "AbortError")))
         return ended(conclude(deadlineExceeded(), received), context, trace);
       context.log.error({ err: error, ...position }, "an operator threw: this is a bug");
       return [
@@ -168,7 +173,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
             reason: `${reason}; the record's ${record.value?.length ?? 0} bytes are too many for a dead letter, it stays in its topic`,
           })
         : deadLetter(record, position, { code: "output_too_large", reason });
-      const decoded = await decode(record, new AbortController().signal);
+      const decoded = await decode(record, new LazyAbort());
       if (!decoded.ok) return [letter];
       const received = receive(decoded.value, record, position, now());
       return [letter, ...encode(answer(received, { status: "failed", code: "output_too_large", message: reason }))];

@@ -1,4 +1,6 @@
 // What ends the work on one record before its time: the deadline, or the loss of its partition.
+import type { TopicName } from "../schemas/records.ts";
+import { LazyAbort, type Ends } from "./lazy-abort.ts";
 import { Abandoned, deadlineExceeded } from "./retrying.ts";
 import type { Ending } from "./step.ts";
 
@@ -7,38 +9,36 @@ const graceMs = 1_000;
 
 export interface Limit {
   /** Aborted by the deadline, or with the partition. */
-  signal: AbortSignal;
+  ends: LazyAbort;
   /**
-   * Ends the race when an operator doesn't heed the signal: at once when the partition is lost, a
-   * grace after the deadline.
+   * What the work ends in. An operator that doesn't heed the end is left behind: at once when the
+   * partition is lost, a grace after the deadline.
    */
-  over: Promise<Ending<never>>;
+  outcome<T, O extends TopicName>(work: () => Promise<Ending<T, O>>): Promise<Ending<T, O>>;
   /** The work is done. */
   end(): void;
 }
 
-/**
- * One signal and one listener a record: AbortSignal.any and its kind cost more than most operators.
- */
-export function limitOf(lost: AbortSignal, withinMs: number): Limit {
-  const controller = new AbortController();
+export function limitOf(lost: Ends, withinMs: number): Limit {
+  const ends = new LazyAbort();
   let timer: NodeJS.Timeout | undefined;
   let abandon = (): void => undefined;
-  const over = new Promise<Ending<never>>((resolve, reject) => {
-    abandon = () => {
-      controller.abort(lost.reason);
-      reject(new Abandoned("the partition was lost"));
-    };
-    timer = setTimeout(() => {
-      controller.abort(new Error("the deadline passed"));
-      timer = setTimeout(() => resolve(deadlineExceeded()), graceMs).unref();
-    }, clampTimeout(withinMs));
-  });
-  lost.addEventListener("abort", abandon, { once: true });
-  if (lost.aborted) abandon();
   return {
-    signal: controller.signal,
-    over,
+    ends,
+    outcome: (work) =>
+      new Promise((resolve, reject) => {
+        abandon = () => {
+          ends.abort(lost.reason);
+          reject(new Abandoned("the partition was lost"));
+        };
+        timer = setTimeout(() => {
+          ends.abort(new Error("the deadline passed"));
+          timer = setTimeout(() => resolve(deadlineExceeded()), graceMs).unref();
+        }, clampTimeout(withinMs));
+        lost.addEventListener("abort", abandon, { once: true });
+        if (lost.aborted) abandon();
+        work().then(resolve, reject);
+      }),
     end() {
       clearTimeout(timer);
       lost.removeEventListener("abort", abandon);

@@ -3,6 +3,7 @@
 // meanwhile (places.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../algorithms/backoff.ts";
+import { signalOf, type Ends } from "./lazy-abort.ts";
 import type { Retry } from "./pipeline.ts";
 import { refuse, type Place, type Refuse } from "./step.ts";
 
@@ -13,7 +14,7 @@ export class Abandoned extends Error {
 
 export const retryMs = { first: 50, limit: 5_000 };
 
-export function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place): Retry {
+export function retrying(ends: Ends, lost: Ends, place?: Place): Retry {
   return async (attempt) => {
     let left = false;
     let waitsIn: string | undefined;
@@ -34,12 +35,12 @@ export function retrying(signal: AbortSignal, lost: AbortSignal, place?: Place):
         return outcome;
       }
       const { cause, elseRefuse } = outcome;
-      if (signal.aborted) return deadlineExceeded(cause, elseRefuse);
+      if (ends.aborted) return deadlineExceeded(cause, elseRefuse);
       if (elseRefuse !== undefined && !left && place !== undefined) {
         left = place.leave();
         if (!left) return elseRefuse;
       }
-      await sleep(waits.next(), undefined, { signal }).catch(() => undefined);
+      await sleep(waits.next(), undefined, { signal: signalOf(ends) }).catch(() => undefined);
     }
   };
 }

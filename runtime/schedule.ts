@@ -89,7 +89,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     state.results.delete(entry.offset);
     const work =
       ready === undefined
-        ? process(task.record, positionOf(state, entry), task.controller.signal, placeOf(state, entry))
+        ? process(task.record, positionOf(state, entry), task.controller, placeOf(state, entry))
         : Promise.resolve(ready);
     work.then(
       (messages) => {

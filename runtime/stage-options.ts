@@ -3,21 +3,17 @@
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
 import type { StageMetrics } from "./metrics.ts";
+import type { Ends } from "./lazy-abort.ts";
 import type { PlaceLimits } from "./places.ts";
 import type { ProgressLimits } from "./progress.ts";
 import type { Place, Position } from "./step.ts";
 import type { StageTracing } from "./tracing.ts";
 
 /**
- * The work on one record: its outputs. Rejects only when the signal is aborted; everything else
+ * The work on one record: its outputs. Rejects only when its partition is lost; everything else
  * ends in outputs.
  */
-export type Process = (
-  record: RawRecord,
-  position: Position,
-  signal: AbortSignal,
-  place?: Place,
-) => Promise<OutgoingMessage[]>;
+export type Process = (record: RawRecord, position: Position, lost: Ends, place?: Place) => Promise<OutgoingMessage[]>;
 
 export interface StageOptions {
   name: string;

@@ -3,6 +3,7 @@ import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connec
 import { TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
 import { encodeFinished } from "./finished-offsets.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
+import { signalOf } from "./lazy-abort.ts";
 import { createStage } from "./stage.ts";
 import type { Process, StageOptions } from "./stage-options.ts";
 import { at, fakeConsumer, fakeProducer, memberOf, rawRecord, settled, silent, valuesOf } from "./doubles.testing.ts";
@@ -24,8 +25,9 @@ async function setUp(more: Partial<StageOptions["limits"]> = {}, manual = true) 
   };
   const calls: Call[] = [];
   const output = (record: RawRecord): OutgoingMessage[] => [{ topic: "out", key: null, value: record.value }];
-  const process: Process = (record, { offset }, signal) =>
+  const process: Process = (record, { offset }, lost) =>
     new Promise((resolve, reject) => {
+      const signal = signalOf(lost);
       signal.addEventListener("abort", () => reject(signal.reason as Error));
       calls.push({ offset, signal, done: () => resolve(output(record)) });
       if (!manual) resolve(output(record));

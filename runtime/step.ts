@@ -4,6 +4,7 @@
 import type { Logger } from "pino";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import type { StepTiming } from "../schemas/types.ts";
+import type { Ends } from "./lazy-abort.ts";
 
 /** Where a record came from. */
 export interface Position {
@@ -137,7 +138,9 @@ export const elsewhere = <T, O extends TopicName>(what: Omit<Elsewhere<T, O>, "k
 /** What the runtime gives to every call of a step. */
 export interface StepContext {
   /** Aborted when the deadline passes, the partition is lost or the stage shuts down. */
-  signal: AbortSignal;
+  readonly signal: AbortSignal;
+  /** The same for who only asks or listens: costs less. Absent: the signal says it. */
+  readonly ends?: Ends;
   /** Carries the request's id and position. */
   log: Logger;
   /** Milliseconds since the epoch at which nobody needs the result any more. */

@@ -50,7 +50,7 @@ export function createCancels({ clock, keepMs = keepFor, most = mostKept }: Canc
       forget();
       for (const take of open.get(key) ?? []) take(at);
     },
-    watch(call, signal) {
+    watch(call, ends) {
       const key = keyOf(call);
       const ending = new AbortController();
       let cancelled = false;
@@ -59,9 +59,9 @@ export function createCancels({ clock, keepMs = keepFor, most = mostKept }: Canc
         cancelled = true;
         ending.abort();
       };
-      const stop = (): void => ending.abort(signal.reason);
-      signal.addEventListener("abort", stop, { once: true });
-      if (signal.aborted) stop();
+      const stop = (): void => ending.abort(ends.reason);
+      ends.addEventListener("abort", stop, { once: true });
+      if (ends.aborted) stop();
       const those = open.get(key) ?? new Set();
       open.set(key, those.add(take));
       const at = known.get(key);
@@ -70,7 +70,7 @@ export function createCancels({ clock, keepMs = keepFor, most = mostKept }: Canc
         signal: ending.signal,
         isCancelled: () => cancelled,
         end() {
-          signal.removeEventListener("abort", stop);
+          ends.removeEventListener("abort", stop);
           those.delete(take);
           if (those.size === 0 && open.get(key) === those) open.delete(key);
         },

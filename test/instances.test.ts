@@ -3,6 +3,7 @@
 // is answered once and the work is done about once: nobody fights over the producer.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { signalOf } from "../runtime/lazy-abort.ts";
 import { createLog } from "../runtime/log.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage, type Stage } from "../runtime/stage.ts";
@@ -26,9 +27,9 @@ function stageOn(input: string, output: string, work: () => void): Stage {
     sessionTimeoutMs: 6_000,
     limits: { inFlight: 64, inFlightBytes: 1_000_000, drainMs: 2_000 },
     kafka: its.kafka,
-    async process({ key }, { partition }, signal) {
+    async process({ key }, { partition }, lost) {
       work();
-      await sleep(100, undefined, { signal });
+      await sleep(100, undefined, { signal: signalOf(lost) });
       return [message(output, String(key), partition)];
     },
     rejected: () => Promise.reject(new Error("nothing is refused here")),

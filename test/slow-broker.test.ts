@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { configSchema } from "../config/schema.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
+import { signalOf } from "../runtime/lazy-abort.ts";
 import { createLog } from "../runtime/log.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createStage } from "../runtime/stage.ts";
@@ -54,10 +55,10 @@ async function calls(records: number, holds: readonly number[]): Promise<Map<str
     sessionTimeoutMs,
     limits: { inFlight, inFlightBytes: 1_000_000, drainMs: 3_000 },
     kafka: slow,
-    process: async ({ key }, { partition }, signal) => {
+    process: async ({ key }, { partition }, lost) => {
       const id = String(key);
       worked.set(id, (worked.get(id) ?? 0) + 1);
-      await sleep(100 + Math.random() * 400, undefined, { signal });
+      await sleep(100 + Math.random() * 400, undefined, { signal: signalOf(lost) });
       return [message(output, id, partition)];
     },
     rejected: () => Promise.reject(new Error("nothing is refused here")),

@@ -59,7 +59,8 @@ const timerMs = 2;
 
 export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
   const { arm, deltas, cancels, fallback, keep, redact, clock, partitions = () => Infinity } = dependencies;
-  return async function call(linked, { signal }) {
+  return async function call(linked, context) {
+    const { ends = context.signal } = context;
     const work = linked.record;
     const { request } = work;
     const requestId = work.decision.requestId;
@@ -87,11 +88,11 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     const onText =
       sink &&
       ((text: string, attempt: number, calls?: readonly CallPiece[]) => sink.text(text, attempt + before, calls));
-    const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, signal);
+    const watch = cancels?.({ tenant, requestId, arrivedAt: work.plannedAt - work.planMs }, ends);
     const result = await (
       watch?.isCancelled() === true
         ? Promise.resolve(cancelledFailure(0))
-        : arm.answer(asked, watch?.signal ?? signal, onText)
+        : arm.answer(asked, watch?.signal ?? context.signal, onText)
     ).finally(() => {
       watch?.end();
       sink?.end();
@@ -100,9 +101,9 @@ export function createCall(dependencies: CallDependencies): Step<Needs, Adds> {
     // The timers of the deadline may end a call a little before it.
     const early = result.kind === "failure" ? timerMs : 0;
     const isLate = times.finished >= notAfter - early;
-    const takenBack = watch?.isCancelled() === true && !signal.aborted && result.kind === "failure";
+    const takenBack = watch?.isCancelled() === true && !ends.aborted && result.kind === "failure";
     // The partition was lost or the stage shuts down: the answer is somebody else's to give.
-    if (!isLate && !takenBack && result.kind === "failure" && (signal.aborted || result.code === "cancelled"))
+    if (!isLate && !takenBack && result.kind === "failure" && (ends.aborted || result.code === "cancelled"))
       return retryLater(new Error(`the call was cancelled: ${result.message}`));
 
     if (

@@ -2,6 +2,7 @@
 // way is ended, one that has not begun is not made, and the response is failed, cancelled. Best
 // effort: a cancel that comes after the answer changes nothing.
 import type { ArmFailure } from "../../arms/arm.ts";
+import type { Ends } from "../../runtime/lazy-abort.ts";
 
 /** A call that a cancel may be for. */
 export interface Cancellable {
@@ -22,8 +23,8 @@ export interface CancelWatch {
   end(): void;
 }
 
-/** `signal`: the stage's own. */
-export type WatchCancels = (call: Cancellable, signal: AbortSignal) => CancelWatch;
+/** `ends`: the stage gives the call up. */
+export type WatchCancels = (call: Cancellable, ends: Ends) => CancelWatch;
 
 /** attempts: calls that were made of the model. */
 export const cancelledFailure = (attempts: number): ArmFailure => ({

@@ -32,21 +32,22 @@ export function createEmbed(dependencies: EmbedDependencies): Step<Needs, Adds> 
     if (!isNeeded(input)) return ok({ ...input, embedding: null });
     const wait = Math.min(waitMs, Math.max(0, (context.deadline - clock()) / 2));
     const patience = new AbortController();
-    const stop = (): void => patience.abort(context.signal.reason);
+    const { ends = context.signal } = context;
+    const stop = (): void => patience.abort(ends.reason);
     const timer = setTimeout(() => patience.abort(new TooSlow(`no vector within ${Math.round(wait)} ms`)), wait);
-    context.signal.addEventListener("abort", stop, { once: true });
-    if (context.signal.aborted) stop();
+    ends.addEventListener("abort", stop, { once: true });
+    if (ends.aborted) stop();
     try {
       return ok({ ...input, embedding: await embedder.embed(input.question, patience.signal) });
     } catch (error) {
       // Nobody waits for this attempt any more: whoever holds the record decides.
-      if (context.signal.aborted) return retryLater(errorOf(error));
+      if (ends.aborted) return retryLater(errorOf(error));
       if (!(error instanceof EmbedderError || error instanceof TooSlow)) throw error;
       context.log.warn({ err: error }, "no embedding: the request goes on without examples");
       return ok({ ...input, embedding: null, degraded: [...input.degraded, degradedBy(error)] });
     } finally {
       clearTimeout(timer);
-      context.signal.removeEventListener("abort", stop);
+      ends.removeEventListener("abort", stop);
     }
   };
 }
