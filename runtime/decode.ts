@@ -4,10 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoff, type Backoff } from "../algorithms/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
+import { signalOf, type Ends } from "./lazy-abort.ts";
 
 export interface Patience {
   /** Ends a wait. Without one it lasts as long as it takes. */
-  signal?: AbortSignal | undefined;
+  signal?: Ends | undefined;
   /** Told once a failed attempt. */
   onWaiting?: ((cause: Error) => void) | undefined;
   /** Milliseconds before the first repeat; doubled to at most 5 s. */
@@ -24,7 +25,7 @@ export async function decodeWithRetries<N extends TopicName>(
   codec: Pick<Codec, "decode">,
   topic: N,
   bytes: Buffer,
-  patience: Patience = {},
+  { signal, onWaiting, firstMs = 100 }: Patience = {},
 ): Promise<Decoded<RecordOf[N]>> {
   let waits: Backoff | undefined;
   for (;;) {
@@ -32,11 +33,9 @@ export async function decodeWithRetries<N extends TopicName>(
       return await codec.decode(topic, bytes);
     } catch (error) {
       if (!(error instanceof RegistryUnavailable)) throw error;
-      // Asked for only now: of a record that need not wait nobody makes a signal.
-      const { signal, onWaiting, firstMs = 100 } = patience;
       waits ??= backoff({ first: firstMs, limit: longestMs });
       onWaiting?.(error);
-      await sleep(waits.next(), undefined, { signal });
+      await sleep(waits.next(), undefined, { signal: signal && signalOf(signal) });
     }
   }
 }

@@ -68,11 +68,11 @@ export interface Emitting<O extends TopicName = TopicName> {
 export type Observe = (operator: string, milliseconds: number) => void;
 /**
  * Runs a step until it ends otherwise than with retryLater; what it leaves to be done elsewhere is
- * waited for.
+ * waited for. What a step says at once is given at once: waiting for it costs more than most steps.
  */
 export type Retry = <T, O extends TopicName>(
   attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
-) => Promise<Ending<T, O>>;
+) => Ending<T, O> | Promise<Ending<T, O>>;
 
 /** A pipeline that is complete but for its dependencies. */
 export type PipelineDefinition<Dependencies, D extends PipelineDeclaration> = D & {
@@ -136,7 +136,8 @@ function runner<N extends TopicName>(steps: readonly { operator: string; step: A
     let value: unknown = received;
     for (const { operator, step } of steps) {
       const began = performance.now();
-      const outcome = await retry(() => step(value, context));
+      const ending = retry(() => step(value, context));
+      const outcome = ending instanceof Promise ? await ending : ending;
       const ms = performance.now() - began;
       context.timings.push({ operator, ms });
       observe(operator, ms);

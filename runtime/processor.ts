@@ -2,7 +2,6 @@
 // ends in outputs: a record that is undecodable or breaks an operator goes to dead-letters and its
 // reader gets a final answer; a failing dependency is waited for until the deadline. Only a lost
 // partition ends it without outputs.
-import type { Logger } from "pino";
 import { messageOf } from "../algorithms/errors.ts";
 import { arrivalOf } from "../algorithms/identity.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
@@ -11,7 +10,8 @@ import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { whole } from "./metrics.ts";
 import { decodeWithRetries } from "./decode.ts";
 import type { Process } from "./stage-options.ts";
-import { LazyAbort, signalOf, type Ends } from "./lazy-abort.ts";
+import { LazyAbort, type Ends } from "./lazy-abort.ts";
+import { RecordContext } from "./record-context.ts";
 import { limitOf } from "./record-limit.ts";
 import { Abandoned, deadlineExceeded, retryMs, retrying } from "./retrying.ts";
 import { createOutputs, type OutputsOptions } from "./outputs.ts";
@@ -42,17 +42,11 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
   const { contract, description } = pipeline;
   const { deadLetter, answer, conclude, encode } = createOutputs(options);
 
-  const decode = async (record: RawRecord, lost: Ends): Promise<Decoded<RecordOf[N]>> => {
-    if (record.value === null) return { ok: false, code: "undecodable", reason: "the record has no value" };
-    const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
-    return decodeWithRetries(codec, description.sources[0], record.value, {
-      get signal() {
-        return signalOf(lost);
-      },
-      onWaiting,
-      firstMs: retryMs.first,
-    });
-  };
+  const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: waiting");
+  const decode = ({ value }: RawRecord, lost: Ends): Decoded<RecordOf[N]> | Promise<Decoded<RecordOf[N]>> =>
+    value === null
+      ? { ok: false, code: "undecodable", reason: "the record has no value" }
+      : decodeWithRetries(codec, description.sources[0], value, { signal: lost, onWaiting, firstMs: retryMs.first });
 
   const receive = (
     value: RecordOf[N],
@@ -104,7 +98,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     const { value } = decoded;
     const work = (at: number): Promise<OutgoingMessage[]> =>
       answerWithin(receive(value, record, position, at), at, { record, position, lost, place, began, trace });
-    return inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now()));
+    return await (inItsTime === undefined ? work(receivedAt) : inItsTime(value, () => work(now())));
   };
 
   const answerWithin = async (
@@ -115,19 +109,7 @@ export function createProcessor<N extends TopicName>(options: OutputsOptions<N>)
     const deadline = contract.deadline(received);
     const limit = limitOf(lost, deadline - receivedAt);
     const { ends } = limit;
-    let named: Logger | undefined;
-    const context: StepContext = {
-      get signal() {
-        return ends.signal;
-      },
-      ends,
-      deadline,
-      timings: [],
-      // Few records have anything to say, and a logger of its own is expensive.
-      get log() {
-        return (named ??= log.child({ requestId: contract.id(received) }));
-      },
-    };
+    const context = new RecordContext(ends, deadline, () => log.child({ requestId: contract.id(received) }));
     try {
       const outcome = await limit.outcome(() =>
         pipeline.run(received, context, retrying(ends, lost, place), metrics.observe),

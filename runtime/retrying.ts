@@ -2,10 +2,11 @@
 // record that waits for another one's outcome, or for what is done elsewhere, gives its place back
 // meanwhile (places.ts).
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff, type Backoff } from "../algorithms/backoff.ts";
+import type { TopicName } from "../schemas/records.ts";
 import { signalOf, type Ends } from "./lazy-abort.ts";
 import type { Retry } from "./pipeline.ts";
-import { refuse, type Place, type Refuse } from "./step.ts";
+import { refuse, type Ending, type Outcome, type Place, type Refuse } from "./step.ts";
 
 /** The partition is somebody else's: nobody wants the outputs. */
 export class Abandoned extends Error {
@@ -15,12 +16,15 @@ export class Abandoned extends Error {
 export const retryMs = { first: 50, limit: 5_000 };
 
 export function retrying(ends: Ends, lost: Ends, place?: Place): Retry {
-  return async (attempt) => {
+  const insist = async <T, O extends TopicName>(
+    first: Outcome<T, O> | Promise<Outcome<T, O>>,
+    attempt: () => Outcome<T, O> | Promise<Outcome<T, O>>,
+  ): Promise<Ending<T, O>> => {
     let left = false;
     let waitsIn: string | undefined;
-    const waits = backoff(retryMs);
-    for (;;) {
-      let outcome = await attempt();
+    let waits: Backoff | undefined;
+    for (let next = first; ; next = attempt()) {
+      let outcome = await next;
       while (outcome.kind === "elsewhere") {
         const { pool, bytes } = outcome;
         const enters = waitsIn === pool || place === undefined || place.leave({ pool, bytes });
@@ -40,8 +44,15 @@ export function retrying(ends: Ends, lost: Ends, place?: Place): Retry {
         left = place.leave();
         if (!left) return elseRefuse;
       }
+      waits ??= backoff(retryMs);
       await sleep(waits.next(), undefined, { signal: signalOf(ends) }).catch(() => undefined);
     }
+  };
+  return (attempt) => {
+    const first = attempt();
+    if (first instanceof Promise || first.kind === "elsewhere" || first.kind === "retryLater" || lost.aborted)
+      return insist(first, attempt);
+    return first;
   };
 }
 
