@@ -1,9 +1,10 @@
 // The counters of stages (runtime/metrics.ts) for Prometheus. One registry a process, never a
 // global one: tests and several processes' worth of stages in one process must not see each other's
 // figures.
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "../runtime/metrics.ts";
 import { oncePerRegistry } from "./instruments.ts";
+import { createTimings, type Observe } from "./timings.ts";
 
 /** The Prometheus registry of a process. */
 export type MetricsRegistry = Registry;
@@ -19,11 +20,10 @@ interface Instruments {
   sent: Counter<"stage" | "output">;
   dropped: Counter<"stage" | "reason">;
   resets: Counter<"stage" | "reason">;
-  inFlight: Gauge<"stage">;
-  /** By stage, of each part that counts for it. */
+  /** By stage, of each part that counts for it; summed up when somebody asks. */
   underWay: Map<string, Map<string, number>>;
   lag: Gauge<"stage" | "topic" | "partition">;
-  seconds: Histogram<"stage" | "operator">;
+  seconds: (labels: { stage: string; operator: string }) => Observe;
 }
 
 /**
@@ -48,12 +48,9 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
   instruments.underWay.set(stage, underWay);
   const inFlight = (count: number): void => {
     underWay.set(part, count);
-    instruments.inFlight.set(
-      { stage },
-      [...underWay.values()].reduce((sum, one) => sum + one, 0),
-    );
   };
   inFlight(0);
+  const seconds = new Map<string, Observe>();
 
   return {
     received: (count) => {
@@ -69,7 +66,9 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
       instruments.resets.inc({ stage, reason });
     },
     observe: (operator, milliseconds) => {
-      instruments.seconds.observe({ stage, operator }, milliseconds / 1000);
+      let one = seconds.get(operator);
+      if (one === undefined) seconds.set(operator, (one = instruments.seconds({ stage, operator })));
+      one(milliseconds / 1000);
     },
     inFlight,
     lag: (topic, partition, records) => {
@@ -83,7 +82,22 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
 
 const instrumentsOf = oncePerRegistry((registry): Instruments => {
   const registers = [registry];
+  const underWay: Instruments["underWay"] = new Map();
+  new Gauge({
+    name: "precedent_in_flight",
+    help: "Records under way.",
+    labelNames: ["stage"],
+    registers,
+    collect() {
+      for (const [stage, parts] of underWay)
+        this.set(
+          { stage },
+          [...parts.values()].reduce((sum, one) => sum + one, 0),
+        );
+    },
+  });
   return {
+    underWay,
     received: new Counter({
       name: "precedent_received_total",
       help: "Records taken up from the input.",
@@ -108,20 +122,17 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
       labelNames: ["stage", "reason"],
       registers,
     }),
-    inFlight: new Gauge({ name: "precedent_in_flight", help: "Records under way.", labelNames: ["stage"], registers }),
-    underWay: new Map(),
     lag: new Gauge({
       name: "precedent_lag_records",
       help: "Records that wait behind the stage's position.",
       labelNames: ["stage", "topic", "partition"],
       registers,
     }),
-    seconds: new Histogram({
+    seconds: createTimings(registry, {
       name: "precedent_operator_seconds",
       help: "Time of an operator; operator=whole is a record's whole way through the stage.",
       labelNames: ["stage", "operator"],
       buckets: secondsBuckets,
-      registers,
     }),
   };
 });
