@@ -2,7 +2,7 @@
 // what is named here as having no influence on the answer, so that a field that is added to
 // requests counts from its first day; and everything of the configuration that makes the answer
 // another one. Pure.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Request } from "../schemas/types.ts";
 import { canonicalContent } from "./canonical.ts";
 
@@ -54,7 +54,7 @@ export function answerKey({ request, domain, arms, documents }: Asked): string {
     eligible,
     documents,
   ];
-  return createHash("sha256").update(stableJson(canonical)).digest("hex");
+  return hash("sha256", stableJson(canonical));
 }
 
 function without<T extends object, K extends keyof T>(record: T, fields: readonly K[]): Omit<T, K> {
@@ -72,4 +72,4 @@ const stableJson = (value: unknown): string =>
 
 /** Of pieces of text in order: no other list of pieces has it. */
 export const digestOf = (texts: readonly string[]): string =>
-  texts.length === 0 ? "" : createHash("sha256").update(JSON.stringify(texts)).digest("hex");
+  texts.length === 0 ? "" : hash("sha256", JSON.stringify(texts));

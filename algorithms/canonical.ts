@@ -1,6 +1,6 @@
 // When two requests count as the same: the text form under which a log is searched, and the hash
 // under which an answer may be reused.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Request } from "../schemas/types.ts";
 import { normalise } from "./normalise.ts";
 
@@ -35,7 +35,7 @@ export function canonicalHash(
     [allow.arms === null ? null : [...new Set(allow.arms)].sort(), allow.maxCost, allow.costWeight],
     ...(passthrough === null ? [] : [passthrough]),
   ];
-  return createHash("sha256").update(JSON.stringify(canonical)).digest("hex");
+  return hash("sha256", JSON.stringify(canonical));
 }
 
 /**
@@ -47,5 +47,5 @@ export function requestHash(
     Partial<Pick<Request, "passthrough">>,
 ): string {
   const text = JSON.stringify([request.domain, canonicalHash(request)]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return hash("sha256", text).slice(0, 32);
 }

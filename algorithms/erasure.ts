@@ -1,9 +1,9 @@
 // What an erasure remembers of what it erased: hashes, by which it is recognised when it comes
 // again, and from which nobody learns what it was. The same in SQL, so that tables are searched
 // where they lie. Lengths stand before names: no two names give the same text.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 32);
+const hashOf = (text: string): string => hash("sha256", text).slice(0, 32);
 const counted = (name: string): string => `${Buffer.byteLength(name)}:${name}`;
 
 /** Of everything that bears the id of a tenant's request. */

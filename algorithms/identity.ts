@@ -1,6 +1,6 @@
 // Who a record is: ids, times and sharing domains, by one function for every stage, so that all of
 // them agree.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { shortName } from "./names.ts";
 import type { Request, Work } from "../schemas/types.ts";
 
@@ -93,10 +93,7 @@ export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "p
  * digits.
  */
 export const exampleId = (domain: string, request: string, response: string): string =>
-  createHash("sha256")
-    .update(JSON.stringify([domain, request, response]))
-    .digest("hex")
-    .slice(0, 32);
+  hash("sha256", JSON.stringify([domain, request, response])).slice(0, 32);
 
 /** How an inventory of caches names what a cache is of; an example's id is its own domain's. */
 export const cacheName = (kind: "example" | "document", id: string): string => `${kind}/${id}`;

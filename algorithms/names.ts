@@ -1,6 +1,6 @@
 // How long a name that a client gives may be, and what stands for one that is longer: names are
 // keys of topics, tables and memories.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** UTF-8 bytes of an id, a tenant, a domain or whatever else is a name. */
 export const nameBytes = 256;
@@ -14,8 +14,7 @@ export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes 
  * The name, or one of fixed length made of it: always the same for the same, so that its owner can
  * still be answered.
  */
-export const shortName = (name: string): string =>
-  isTooLong(name) ? `sha256:${createHash("sha256").update(name).digest("hex")}` : name;
+export const shortName = (name: string): string => (isTooLong(name) ? `sha256:${hash("sha256", name)}` : name);
 
 /** Which of these names are too long, said for whoever gave them; null: none. */
 export function nameProblem(names: Readonly<Record<string, string | null | undefined>>): string | null {

@@ -1,7 +1,7 @@
 // Answers from a log, looked up by canonical last user turn: a large model without its price, and
 // every benchmark's fixed point. The same request gets the same answer in every run and after every
 // crash. Answers that take time take one of the arm's places for so long, as a model would.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalText } from "../../algorithms/canonical.ts";
 import type { RecordedArmConfig } from "../../config/schema.ts";
@@ -74,13 +74,14 @@ export async function createRecordedArm(
  */
 function pick(request: ArmRequest, count: number): number {
   const { seed } = request.params;
-  const n = seed === null ? hash(request.requestId) : Math.abs(seed);
+  const n = seed === null ? numberOf(request.requestId) : Math.abs(seed);
   return n % count;
 }
 
-const hash = (text: string): number => createHash("sha1").update(text).digest().readUInt32BE(0);
+/** The first four bytes of its digest. */
+const numberOf = (text: string): number => parseInt(hash("sha1", text).slice(0, 8), 16);
 /** In [0, 1), fixed by the id. */
-const share = (id: string): number => hash(`${id} latency`) / 2 ** 32;
+const share = (id: string): number => numberOf(`${id} latency`) / 2 ** 32;
 
 const notRecorded = (arm: string): ArmFailure => ({
   ...{ kind: "failure", code: "not_recorded", attempts: 1, retriable: false },

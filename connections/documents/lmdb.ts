@@ -1,7 +1,7 @@
 // Documents in LMDB: memory-mapped, so that gigabytes of texts cost the heap nothing. Only a cache
 // of the topic: it is emptied at the start (a document whose tombstone was compacted away must not
 // come back) and may lose its last writes in a crash.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { rmdir } from "node:fs/promises";
 import { open } from "lmdb";
 import { commitFailure, withoutBatches } from "../lmdb/errors.ts";
@@ -9,7 +9,7 @@ import { emptyFolder, takeFolder } from "../process/folder.ts";
 import { documentKey, type DocumentTable, type HeldDocument } from "./port.ts";
 
 /** LMDB's keys are short; ids need not be. */
-const short = (key: string): string => createHash("sha256").update(key).digest("base64");
+const short = (key: string): string => hash("sha256", key, "base64");
 
 /** `folder` is this process's own, and emptied; throws when another living process has it. */
 export async function openDocuments(folder: string): Promise<DocumentTable> {

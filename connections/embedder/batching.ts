@@ -2,7 +2,7 @@
 // was seen is answered from a cache, the same text asked twice at once is computed once, and what
 // nobody waits for any more is not computed at all. The queue of requests is bounded: a text that
 // finds it full is refused at once, instead of waiting for a vector that would come too late.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../../algorithms/errors.ts";
 import { createEmbedAll } from "./all.ts";
@@ -96,7 +96,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
     const background = length !== null;
     signal?.throwIfAborted();
     // By a digest: texts may be a megabyte long, and 50,000 of them are kept.
-    const key = createHash("sha256").update(text).digest("base64");
+    const key = hash("sha256", text, "base64");
     const known = cache?.get(key);
     if (known !== undefined) {
       counts.cached++;
