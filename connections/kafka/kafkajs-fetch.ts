@@ -1,7 +1,9 @@
 // kafkajs 2.2.4 reads an answer to Fetch with a decoder and several buffers for each record, which
 // costs more than all else that its consumer does for a record. The version that it speaks with
-// brokers from 2.3 on is read in one pass (protocol/fetched.ts).
+// brokers from 2.3 on is read in one pass (protocol/fetched.ts), and written in one.
 import { internals } from "./kafkajs-internals.ts";
+import { written } from "./protocol/codec.ts";
+import { encodeFetch, type FetchBody } from "./protocol/fetch.ts";
 import { decodeFetched } from "./protocol/fetched.ts";
 
 interface Built {
@@ -13,16 +15,17 @@ const ourVersion = 11;
 
 /** Idempotent in what it does; the module is loaded once. */
 export function patchFetch(): void {
-  const fetch = internals.requests<object>("fetch");
+  const fetch = internals.requests<FetchBody>("fetch");
   const original = fetch.protocol;
   fetch.protocol = (choice) => {
     const build = original(choice);
     return (options) => {
       const built = build(options) as Built;
       if (built.request.apiVersion !== ourVersion) return built;
-      const { response } = built;
+      const { request, response } = built;
       const decode = async (raw: Buffer): Promise<unknown> => decodeFetched(raw) ?? response.decode(raw);
-      return { ...built, response: { ...response, decode } };
+      const encode = (): Promise<object> => Promise.resolve(written(encodeFetch(options)));
+      return { ...built, request: { ...request, encode }, response: { ...response, decode } };
     };
   };
 }
