@@ -4,12 +4,19 @@ import { agreementsOf as agreementsOfTokens } from "./agreement.ts";
 import { hashTokens } from "./text-overlap.ts";
 import { tokenF1 } from "./token-f1.ts";
 
-const agreementsOf = (found: readonly { response: string; similarity: number }[], overlaps: ArrayLike<number>) =>
-  agreementsOfTokens(
-    found,
+const agreementsOf = (found: readonly { response: string; similarity: number }[], overlaps: ArrayLike<number>) => {
+  const { all, nearest, opening, consensus } = agreementsOfTokens(
+    found.map(({ similarity }) => similarity),
     found.map(({ response }) => hashTokens(response)),
     overlaps,
   );
+  return found.map((_, i) => ({
+    all: all[i]!,
+    nearest: nearest[i]!,
+    opening: opening[i]!,
+    consensus: consensus[i]!,
+  }));
+};
 
 /** No candidate's request has a word of the request. */
 const nothingShared = new Float64Array(8);

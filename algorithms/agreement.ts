@@ -3,24 +3,25 @@
 // mislead. Costs at most n^2 / 2 comparisons for each of the tokens: 0.05 ms for 32 short answers.
 import { commonTokensOfPairs, type HashedTokens, overlapF1 } from "./text-overlap.ts";
 
-export interface Agreement {
+/** Each by candidate. */
+export interface Agreements {
   /**
    * Mean token F1 with the answers of the others, weighted by their similarity to the request,
    * [0, 1]; 0 when there are no others.
    */
-  all: number;
+  all: Float64Array;
   /** Token F1 with the answer of the most similar other candidate. */
-  nearest: number;
+  nearest: Float64Array;
   /**
    * Weighted share of the others whose answer begins with the same token, such as the same command.
    */
-  opening: number;
+  opening: Float64Array;
   /**
    * Mean token F1 with the answers of all, its own among them, [0, 1]: what its answer is expected
    * to score if each candidate's answer were the right one with a probability that goes by its
    * weight (minimum Bayes risk). Weighted by similarity and by words shared with the request.
    */
-  consensus: number;
+  consensus: Float64Array;
 }
 
 /** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
@@ -32,32 +33,33 @@ const sharpness = 10;
 const consensusSharpness = { similarity: 15, overlap: 6 } as const;
 
 /**
- * tokens: of each candidate's answer; overlaps: token F1 of each candidate's request with the
- * request, [0, 1]; both in their order.
+ * similarities: of each candidate to the request; tokens: of its answer; overlaps: token F1 of its
+ * request with the request, [0, 1].
  */
 export function agreementsOf(
-  candidates: readonly { similarity: number }[],
+  similarities: ArrayLike<number>,
   tokens: readonly HashedTokens[],
   overlaps: ArrayLike<number>,
-): Agreement[] {
-  const best = candidates.reduce((most, { similarity }) => Math.max(most, similarity), -1);
-  const weights = Float64Array.from(candidates, ({ similarity }) => {
-    const weight = Math.exp(sharpness * (similarity - best));
-    return Number.isFinite(weight) ? weight : 0;
-  });
+): Agreements {
+  const n = similarities.length;
+  let best = -1;
   let mostOverlap = 0;
-  for (let i = 0; i < overlaps.length; i++) mostOverlap = Math.max(mostOverlap, overlaps[i]!);
-  const votes = new Float64Array(candidates.length);
-  for (let i = 0; i < votes.length; i++) {
-    const nearness = consensusSharpness.similarity * (candidates[i]!.similarity - best);
-    const vote = Math.exp(nearness + consensusSharpness.overlap * (overlaps[i]! - mostOverlap));
-    votes[i] = Number.isFinite(vote) ? vote : 0;
+  for (let i = 0; i < n; i++) {
+    best = Math.max(best, similarities[i]!);
+    mostOverlap = Math.max(mostOverlap, overlaps[i]!);
   }
-  const allVotes = votes.reduce((sum, vote) => sum + vote, 0);
+  const weights = new Float64Array(n);
+  const votes = new Float64Array(n);
+  let allVotes = 0;
+  for (let i = 0; i < n; i++) {
+    const nearness = similarities[i]! - best;
+    weights[i] = finite(Math.exp(sharpness * nearness));
+    const { similarity, overlap } = consensusSharpness;
+    votes[i] = finite(Math.exp(similarity * nearness + overlap * (overlaps[i]! - mostOverlap)));
+    allVotes += votes[i]!;
+  }
   // Each agrees with itself entirely.
   const consensus = votes.slice();
-  const n = candidates.length;
-  // Columns: a sum that stands in an object may be a number of its own on the heap.
   const weight = new Float64Array(n);
   const all = new Float64Array(n);
   const opening = new Float64Array(n);
@@ -83,10 +85,12 @@ export function agreementsOf(
       consensus[i]! += votes[j]! * f1;
       consensus[j]! += votes[i]! * f1;
     }
-  return candidates.map((_, i) => ({
-    all: weight[i]! > 0 ? all[i]! / weight[i]! : 0,
-    nearest: nearest[i]!,
-    opening: weight[i]! > 0 ? opening[i]! / weight[i]! : 0,
-    consensus: allVotes > 0 ? consensus[i]! / allVotes : 0,
-  }));
+  for (let i = 0; i < n; i++) {
+    all[i] = weight[i]! > 0 ? all[i]! / weight[i]! : 0;
+    opening[i] = weight[i]! > 0 ? opening[i]! / weight[i]! : 0;
+    consensus[i] = allVotes > 0 ? consensus[i]! / allVotes : 0;
+  }
+  return { all, nearest, opening, consensus };
 }
+
+const finite = (weight: number): number => (Number.isFinite(weight) ? weight : 0);

@@ -9,7 +9,8 @@ import {
 } from "./helpfulness-features.ts";
 
 const dimension = 6;
-const features = createHelpfulnessFeatures();
+const rowsOf = createHelpfulnessFeatures();
+const features = (...given: Parameters<typeof rowsOf>): Float32Array => rowsOf(...given).all();
 const anyNumber = fc.oneof(fc.double(), fc.constantFrom(NaN, Infinity, -Infinity, 0, 1e300));
 const vector = fc
   .array(fc.float({ noNaN: true, min: -1, max: 1 }), { minLength: dimension, maxLength: dimension })
@@ -117,6 +118,25 @@ describe("helpfulness features", () => {
       expect(one).toEqual(other);
       expect([small, large]).toEqual([Math.fround(0.1), 1]);
     }
+  });
+
+  it("are the same one by one, in any order, between those of other requests", () => {
+    const costs = fc.array(anyNumber, { minLength: 1, maxLength: 3 });
+    const asking = fc.tuple(request, fc.array(wild, { maxLength: 6 }), costs);
+    fc.assert(
+      fc.property(asking, asking, fc.infiniteStream(fc.nat()), ([asked, found, costs], [other, others], order) => {
+        const arms = costs.map((cost) => ({ cost }));
+        const rows = rowsOf(asked, found, arms);
+        const all = features(asked, found, arms);
+        const places = arms.flatMap((_, a) => found.map((_, i) => ({ a, i, at: order.next().value as number })));
+        for (const { a, i } of places.sort((one, two) => one.at - two.at)) {
+          features(other, others, [{ cost: 1 }]);
+          const from = (a * found.length + i) * HELPFULNESS_FEATURES;
+          expect(rows.one(a, i)).toEqual([...all.subarray(from, from + HELPFULNESS_FEATURES)]);
+        }
+        expect(rows.all()).toEqual(all);
+      }),
+    );
   });
 
   it("say what is known of the example and what it shares with the question", () => {

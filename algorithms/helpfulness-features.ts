@@ -2,20 +2,15 @@
 // (request, candidate, arm). Similarity alone correlates weakly with helpfulness (IC-Cache Fig. 7),
 // so the texts' sizes, the example's record and its agreement with the other candidates stand
 // beside it. Pure: the same function makes the rows that are served and those that are trained on.
-import { agreementsOf } from "./agreement.ts";
-import { dot } from "./embedding.ts";
-import { normal, splitmix64 } from "./random.ts";
-import { coverage, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
+import { type Agreements, agreementsOf } from "./agreement.ts";
+import { centroidOf, createInteraction, PROJECTED, wideDot } from "./helpfulness-vectors.ts";
+import { coverage, type HashedTokens, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
 /**
  * Version of the layout below; a helpfulness model of another version is refused. Any change of the
  * layout or of a meaning needs a new one.
  */
 export const HELPFULNESS_FEATURE_VERSION = 2;
-
-/** Components of the random projection of the embeddings' product. */
-const PROJECTED = 8;
-const PROJECTION_SEED = 20_261_121;
 
 /** Meaning of each component, in order. All lie in [-1, 1]. */
 export const HELPFULNESS_FEATURE_NAMES: readonly string[] = [
@@ -89,16 +84,22 @@ export interface ArmFacts {
   cost: number;
 }
 
-/**
- * Rows of all candidates for each arm, row-major: the row of arm a and candidate i begins at (a *
- * candidates.length + i) * HELPFULNESS_FEATURES. Every number is finite, whatever is given. The
- * order of the candidates changes only the order of the rows.
- */
+/** The rows of a request's candidates for each arm. Every number is finite, whatever is given. */
+export interface HelpfulnessRows {
+  /**
+   * All of them, row-major: the row of arm a and candidate i begins at (a * candidates.length + i)
+   * * HELPFULNESS_FEATURES. The order of the candidates changes only the order of the rows.
+   */
+  all(): Float32Array<ArrayBuffer>;
+  /** The same numbers of arm a and candidate i alone: where few rows are read, few are made. */
+  one(a: number, i: number): number[];
+}
+
 export type HelpfulnessFeatures = (
   request: RequestFacts,
   candidates: readonly CandidateFacts[],
   arms: readonly ArmFacts[],
-) => Float32Array<ArrayBuffer>;
+) => HelpfulnessRows;
 
 const fullSize = Math.log1p(8_192);
 const fullLiterals = Math.log1p(16);
@@ -115,152 +116,149 @@ const keptTexts = { most: 4_096, length: 1_024 };
  * that it saw last: the same few are found again and again.
  */
 export function createHelpfulnessFeatures(): HelpfulnessFeatures {
-  const projections = new Map<number, Projection>();
   const tokensOf = keeping(hashTokens);
+  const interact = createInteraction();
+  const products = new Float64Array(PROJECTED);
+
+  /** All but the arm's own number, into the candidate's row. */
+  function write(together: Together, i: number, candidate: CandidateFacts): void {
+    const { rows, request, similarities, agreements, question, questionSize, literals } = together;
+    const { vector, similarity, outcome, sourceCost } = candidate;
+    let at = i * HELPFULNESS_FEATURES;
+    rows[at++] = bounded(similarity);
+    rows[at++] = bounded(similarity - together.best);
+    rows[at++] = bounded(similarity - together.mean);
+    rows[at++] = bounded(countAbove(similarities, similarity) / similarities.length);
+    rows[at++] = bounded(wideDot(together.centroid, vector));
+    interact(request.vector, vector, products);
+    for (let k = 0; k < PROJECTED; k++) rows[at++] = bounded(Math.tanh(products[k]! / 2));
+    const requestSize = size(candidate.request);
+    const responseSize = size(candidate.response);
+    rows[at++] = bounded(questionSize);
+    rows[at++] = bounded(requestSize);
+    rows[at++] = bounded(responseSize);
+    rows[at++] = bounded(requestSize - questionSize);
+    rows[at++] = bounded(responseSize - questionSize);
+    rows[at++] = bounded(together.overlaps[i]!);
+    rows[at++] = bounded(coverage(question, together.requestTokens[i]!));
+    rows[at++] = bounded(coverage(question, together.responseTokens[i]!));
+    rows[at++] = bounded(Math.log1p(literals.length) / fullLiterals);
+    rows[at++] = bounded(literalsIn(literals, candidate.request));
+    rows[at++] = bounded(literalsIn(literals, candidate.response));
+    rows[at++] = bounded(agreements.all[i]!);
+    rows[at++] = bounded(agreements.all[i]! - together.bestAgreement);
+    rows[at++] = bounded(agreements.nearest[i]!);
+    rows[at++] = bounded(agreements.opening[i]!);
+    rows[at++] = bounded(agreements.consensus[i]!);
+    rows[at++] = bounded(agreements.consensus[i]! - together.bestConsensus);
+    rows[at++] = bounded(candidate.quality);
+    rows[at++] = bounded(sourceCost ?? 0);
+    rows[at++] = sourceCost === null ? 0 : 1;
+    rows[at++] = bounded(Math.log1p(candidate.uses) / fullUses);
+    rows[at++] = bounded(outcome ?? 0);
+    rows[at++] = outcome === null ? 0 : 1;
+  }
+
   return (request, candidates, arms) => {
     const n = candidates.length;
-    const rows = new Float32Array(arms.length * n * HELPFULNESS_FEATURES);
-    if (n === 0) return rows;
-    const dimension = request.vector.length;
-    const projection = projections.get(dimension) ?? projectionOf(dimension);
-    projections.set(dimension, projection);
-
-    const projected = projectedQuestion(request.vector, projection);
-    const products = new Float64Array(PROJECTED);
-
-    const similarities = Float64Array.from(candidates, ({ similarity }) => similarity);
-    const best = Math.max(...similarities);
-    const mean = similarities.reduce((sum, value) => sum + value, 0) / n;
-    const centroid = centroidOf(candidates, dimension);
-    const question = hashTokens(request.text);
-    const requestTokens = candidates.map((candidate) => tokensOf(candidate.request));
-    const overlaps = new Float64Array(n);
-    for (let i = 0; i < n; i++) overlaps[i] = overlapF1(question, requestTokens[i]!);
-    const responseTokens = candidates.map((candidate) => tokensOf(candidate.response));
-    const agreements = agreementsOf(candidates, responseTokens, overlaps);
-    const bestAgreement = Math.max(...agreements.map(({ all }) => all));
-    const bestConsensus = Math.max(...agreements.map(({ consensus }) => consensus));
-    const literals = literalsOf(request.text);
-    const questionSize = size(request.text);
-
-    let at = 0;
-    const put = (value: number): void => {
-      rows[at++] = bounded(value);
+    const width = HELPFULNESS_FEATURES;
+    let together: Together | undefined;
+    /** With the row of candidate i, whose last number is to be the arm's. */
+    const rowsWith = (i: number): Float32Array => {
+      together ??= lookedAtTogether(request, candidates, tokensOf);
+      if (!together.isWritten[i]) write(together, i, candidates[i]!);
+      together.isWritten[i] = true;
+      return together.rows;
     };
-    candidates.forEach((candidate, i) => {
-      at = i * HELPFULNESS_FEATURES;
-      const { vector, similarity, outcome, sourceCost } = candidate;
-      put(similarity);
-      put(similarity - best);
-      put(similarity - mean);
-      put(countAbove(similarities, similarity) / n);
-      put(dot(centroid, vector));
-      multiply(projected, vector, products);
-      for (let k = 0; k < PROJECTED; k++) put(Math.tanh(products[k]! / 2));
-      const requestSize = size(candidate.request);
-      const responseSize = size(candidate.response);
-      put(questionSize);
-      put(requestSize);
-      put(responseSize);
-      put(requestSize - questionSize);
-      put(responseSize - questionSize);
-      put(overlaps[i]!);
-      put(coverage(question, requestTokens[i]!));
-      put(coverage(question, responseTokens[i]!));
-      put(Math.log1p(literals.length) / fullLiterals);
-      put(literalsIn(literals, candidate.request));
-      put(literalsIn(literals, candidate.response));
-      put(agreements[i]!.all);
-      put(agreements[i]!.all - bestAgreement);
-      put(agreements[i]!.nearest);
-      put(agreements[i]!.opening);
-      put(agreements[i]!.consensus);
-      put(agreements[i]!.consensus - bestConsensus);
-      put(candidate.quality);
-      put(sourceCost ?? 0);
-      put(sourceCost === null ? 0 : 1);
-      put(Math.log1p(candidate.uses) / fullUses);
-      put(outcome ?? 0);
-      put(outcome === null ? 0 : 1);
-    });
-    // Only the last number knows the arm.
-    arms.forEach(({ cost }, a) => {
-      const from = a * n * HELPFULNESS_FEATURES;
-      if (a > 0) rows.copyWithin(from, 0, n * HELPFULNESS_FEATURES);
-      for (let i = 1; i <= n; i++) rows[from + i * HELPFULNESS_FEATURES - 1] = bounded(cost);
-    });
-    return rows;
+    return {
+      all() {
+        const all = new Float32Array(arms.length * n * width);
+        for (let i = 0; i < n; i++) rowsWith(i);
+        arms.forEach(({ cost }, a) => {
+          if (together !== undefined) all.set(together.rows, a * n * width);
+          for (let i = 1; i <= n; i++) all[(a * n + i) * width - 1] = bounded(cost);
+        });
+        return all;
+      },
+      one(a, i) {
+        const rows = rowsWith(i);
+        const row: number[] = [];
+        for (let k = i * width; k < (i + 1) * width - 1; k++) row.push(rows[k]!);
+        row.push(Math.fround(bounded(arms[a]!.cost)));
+        return row;
+      },
+    };
   };
+}
+
+/** What the rows of a request's candidates have in common. */
+interface Together {
+  /** A row a candidate, once it was asked for. */
+  rows: Float32Array;
+  isWritten: boolean[];
+  request: RequestFacts;
+  similarities: Float64Array;
+  /** Of the similarities. */
+  best: number;
+  mean: number;
+  centroid: Float64Array;
+  question: HashedTokens;
+  questionSize: number;
+  literals: readonly string[];
+  requestTokens: readonly HashedTokens[];
+  responseTokens: readonly HashedTokens[];
+  /** Of the requests with the question. */
+  overlaps: Float64Array;
+  agreements: Agreements;
+  bestAgreement: number;
+  bestConsensus: number;
+}
+
+function lookedAtTogether(
+  request: RequestFacts,
+  candidates: readonly CandidateFacts[],
+  tokensOf: (text: string) => HashedTokens,
+): Together {
+  const n = candidates.length;
+  const similarities = new Float64Array(n);
+  let sum = 0;
+  for (let i = 0; i < n; i++) sum += similarities[i] = candidates[i]!.similarity;
+  const question = hashTokens(request.text);
+  const requestTokens = candidates.map((candidate) => tokensOf(candidate.request));
+  const responseTokens = candidates.map((candidate) => tokensOf(candidate.response));
+  const overlaps = new Float64Array(n);
+  for (let i = 0; i < n; i++) overlaps[i] = overlapF1(question, requestTokens[i]!);
+  const agreements = agreementsOf(similarities, responseTokens, overlaps);
+  return {
+    rows: new Float32Array(n * HELPFULNESS_FEATURES),
+    isWritten: candidates.map(() => false),
+    request,
+    similarities,
+    best: largest(similarities),
+    mean: sum / n,
+    centroid: centroidOf(candidates, request.vector.length),
+    question,
+    questionSize: size(request.text),
+    literals: literalsOf(request.text),
+    requestTokens,
+    responseTokens,
+    overlaps,
+    agreements,
+    bestAgreement: largest(agreements.all),
+    bestConsensus: largest(agreements.consensus),
+  };
+}
+
+function largest(values: Float64Array): number {
+  let most = -Infinity;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, values[i]!);
+  return most;
 }
 
 function countAbove(values: Float64Array, value: number): number {
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i]! > value) count++;
   return count;
-}
-
-interface Projection {
-  /** Row after row. */
-  matrix: Float64Array;
-  /** Room for its product with a question, which is used up before the next one comes. */
-  columns: Float64Array;
-}
-
-/**
- * Rows of standard normals, scaled so that the product of two random unit vectors gives values
- * about 1.
- */
-function projectionOf(dimension: number): Projection {
-  const random = splitmix64(PROJECTION_SEED);
-  const scale = Math.sqrt(dimension);
-  const matrix = Float64Array.from({ length: PROJECTED * dimension }, () => scale * normal(random));
-  return { matrix, columns: new Float64Array(matrix.length) };
-}
-
-/**
- * The projection's rows, each multiplied by the question's vector, column by column: what is left
- * to do for a candidate is one product with the matrix.
- */
-function projectedQuestion(question: Float32Array, { matrix, columns }: Projection): Float64Array {
-  const d = question.length;
-  for (let j = 0; j < d; j++)
-    for (let k = 0; k < PROJECTED; k++) columns[j * PROJECTED + k] = matrix[k * d + j]! * question[j]!;
-  return columns;
-}
-
-/**
- * Into `products`: the matrix times the vector, whose shorter length counts. Eight sums at a time,
- * declared one by one as in dot (embedding.ts).
- */
-function multiply(columns: Float64Array, vector: Float32Array, products: Float64Array): void {
-  const d = Math.min(columns.length / PROJECTED, vector.length);
-  let s0 = 0;
-  let s1 = 0;
-  let s2 = 0;
-  let s3 = 0;
-  let s4 = 0;
-  let s5 = 0;
-  let s6 = 0;
-  let s7 = 0;
-  for (let j = 0, at = 0; j < d; j++, at += PROJECTED) {
-    const value = vector[j]!;
-    s0 += columns[at]! * value;
-    s1 += columns[at + 1]! * value;
-    s2 += columns[at + 2]! * value;
-    s3 += columns[at + 3]! * value;
-    s4 += columns[at + 4]! * value;
-    s5 += columns[at + 5]! * value;
-    s6 += columns[at + 6]! * value;
-    s7 += columns[at + 7]! * value;
-  }
-  products[0] = s0;
-  products[1] = s1;
-  products[2] = s2;
-  products[3] = s3;
-  products[4] = s4;
-  products[5] = s5;
-  products[6] = s6;
-  products[7] = s7;
 }
 
 /** `of`, with its newest results kept for short texts. */
@@ -280,26 +278,4 @@ function keeping<T>(of: (text: string) => T): (text: string) => T {
     kept.set(text, made);
     return made;
   };
-}
-
-/**
- * Length below which a sum of unit vectors is no longer stretched to 1, for each vector summed.
- * What is left when float32 vectors cancel is their own rounding, up to 2^-24 each; this is a
- * hundred times as much, so that such noise stays near zero.
- */
-const shortestMean = 1e-5;
-
-/**
- * Direction of the mean of the candidates' vectors: of unit length, or near zero where they cancel.
- * Summed in float64 and never divided by less than `shortestMean` a vector: the order of the
- * candidates, which moves only the rounding, would show in the direction otherwise.
- */
-function centroidOf(candidates: readonly CandidateFacts[], dimension: number): Float64Array {
-  const sum = new Float64Array(dimension);
-  for (const { vector } of candidates) {
-    const length = Math.min(dimension, vector.length);
-    for (let j = 0; j < length; j++) sum[j]! += vector[j]!;
-  }
-  const length = Math.max(Math.sqrt(dot(sum, sum)), shortestMean * candidates.length);
-  return sum.map((value) => value / length);
 }

@@ -53,7 +53,7 @@ const work = {
   features: (text: string) =>
     createFeatures()({ question: text, promptCharacters: text.length, messages: 1, embedding: null, examples: [] }),
   helpfulnessFeatures: (text: string) =>
-    createHelpfulnessFeatures()({ text, vector }, [candidate(text), candidate(`${text}.`)], [{ cost: 1 }]),
+    createHelpfulnessFeatures()({ text, vector }, [candidate(text), candidate(`${text}.`)], [{ cost: 1 }]).all(),
   chatTurns: (text: string) => chatMessages(templates["chat-turns"].pieces(asking(text))),
   guided: (text: string) => chatMessages(templates.guided.pieces(asking(text))),
   comparison: (text: string) => comparisonPrompt(text, text, text),

@@ -49,7 +49,7 @@ export async function labelRows(
     "labels: training requests with one example and without",
   );
   return data.train.flatMap((question, i) => {
-    const all = features({ text: question.request, vector: question.vector }, factsOf(data, question), [arm]);
+    const all = features({ text: question.request, vector: question.vector }, factsOf(data, question), [arm]).all();
     const without = qualityOf(answers.of(withoutExamples(question)).text, question);
     return labelled(question, i).map((neighbour): ProxyRow => {
       const row = question.candidates.indexOf(neighbour);

@@ -13,10 +13,8 @@ export interface Ratings {
   version: number;
   /** [0, 1]; of arm a and candidate i at a * candidates + i. */
   helpfulness: Float32Array;
-  /** The row of arm a and candidate i begins at (a * candidates + i) * width. */
-  features: Float32Array;
-  /** Numbers in a row. */
-  width: number;
+  /** The row of arm a and candidate i, which is made when it is read. */
+  features: (a: number, i: number) => number[];
   /** Why the model there is was not used; null when it was, or when there is none. */
   failure: unknown;
 }
@@ -35,28 +33,31 @@ export async function rate(
 ): Promise<Ratings> {
   const count = candidates.length * arms.length;
   const rows = features(request, candidates, arms);
-  const width = count === 0 ? 0 : rows.length / count;
   const standIn = (failure: unknown): Ratings => ({
     version: 0,
-    helpfulness: Float32Array.from({ length: count }, (_, k) => {
-      const { similarity } = candidates[k % candidates.length]!;
-      return Math.max(0, Math.min(1, similarity));
-    }),
-    features: rows,
-    width,
+    helpfulness: similarityOf(candidates, arms.length),
+    features: rows.one,
     failure,
   });
   if (model === null || count === 0) return standIn(null);
   try {
-    // A copy: whoever scores may move the buffer to a worker, and the rows are logged with the
-    // decision.
-    const helpfulness = await within(waitMs, model.score(rows.slice()));
+    // Whoever scores may move the buffer to a worker: nobody else reads it.
+    const helpfulness = await within(waitMs, model.score(rows.all()));
     if (helpfulness.length !== count)
       throw new Error(`the helpfulness model gave ${helpfulness.length} values for ${count} rows of features`);
-    return { version: model.version, helpfulness, features: rows, width, failure: null };
+    return { version: model.version, helpfulness, features: rows.one, failure: null };
   } catch (error) {
     return standIn(error);
   }
+}
+
+/** For every arm the same. */
+function similarityOf(candidates: readonly CandidateFacts[], arms: number): Float32Array {
+  const n = candidates.length;
+  const helpfulness = new Float32Array(arms * n);
+  for (let i = 0; i < n; i++) helpfulness[i] = Math.max(0, Math.min(1, candidates[i]!.similarity));
+  for (let a = 1; a < arms; a++) helpfulness.copyWithin(a * n, 0, n);
+  return helpfulness;
 }
 
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {

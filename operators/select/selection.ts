@@ -229,12 +229,12 @@ function withRatings(
   a: number,
   cached: readonly boolean[],
 ): Rated[] {
-  const { helpfulness, features, width } = ratings;
+  const { helpfulness, features } = ratings;
   let i = 0;
   return screened.map((one): Rated => {
     const rated = one === fit[i];
-    const k = a * fit.length + i;
-    const isCached = rated && cached[i] === true;
+    const k = i;
+    const isCached = rated && cached[k] === true;
     if (rated) i++;
     const { example, similarity, vector } = one.candidate;
     // Written out: what V8 makes of `{ ...candidate, tokens }` outlives every young collection
@@ -246,8 +246,8 @@ function withRatings(
       tokens: one.tokens,
       unfit: one.unfit,
       cached: isCached,
-      helpfulness: rated ? helpfulness[k]! : Number.NaN,
-      features: rated ? () => Array.from(features.subarray(k * width, (k + 1) * width)) : noFeatures,
+      helpfulness: rated ? helpfulness[a * fit.length + k]! : Number.NaN,
+      features: rated ? () => features(a, k) : noFeatures,
     };
   });
 }
