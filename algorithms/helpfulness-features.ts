@@ -68,6 +68,8 @@ export interface CandidateFacts {
   response: string;
   /** Unit length. */
   vector: Float32Array;
+  /** Of its texts, where they are known. */
+  tokens?: { request: HashedTokens; response: HashedTokens } | null | undefined;
   /** Cosine with the request, [-1, 1]. */
   similarity: number;
   /** Rewarded quality of the answer when it was admitted, [0, 1]. */
@@ -108,15 +110,8 @@ const fullUses = Math.log1p(1_000);
 const bounded = (value: number): number => (Number.isFinite(value) ? Math.max(-1, Math.min(1, value)) : 0);
 const size = (text: string): number => Math.log1p(text.length) / fullSize;
 
-/** Texts whose tokens are kept, and the longest of them, characters. */
-const keptTexts = { most: 4_096, length: 1_024 };
-
-/**
- * Keeps the projection matrices that it has made, one a dimension, and the tokens of the examples
- * that it saw last: the same few are found again and again.
- */
+/** Keeps the projection matrices that it has made, one a dimension. */
 export function createHelpfulnessFeatures(): HelpfulnessFeatures {
-  const tokensOf = keeping(hashTokens);
   const interact = createInteraction();
   const products = new Float64Array(PROJECTED);
 
@@ -165,7 +160,7 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
     let together: Together | undefined;
     /** With the row of candidate i, whose last number is to be the arm's. */
     const rowsWith = (i: number): Float32Array => {
-      together ??= lookedAtTogether(request, candidates, tokensOf);
+      together ??= lookedAtTogether(request, candidates);
       if (!together.isWritten[i]) write(together, i, candidates[i]!);
       together.isWritten[i] = true;
       return together.rows;
@@ -214,18 +209,14 @@ interface Together {
   bestConsensus: number;
 }
 
-function lookedAtTogether(
-  request: RequestFacts,
-  candidates: readonly CandidateFacts[],
-  tokensOf: (text: string) => HashedTokens,
-): Together {
+function lookedAtTogether(request: RequestFacts, candidates: readonly CandidateFacts[]): Together {
   const n = candidates.length;
   const similarities = new Float64Array(n);
   let sum = 0;
   for (let i = 0; i < n; i++) sum += similarities[i] = candidates[i]!.similarity;
   const question = hashTokens(request.text);
-  const requestTokens = candidates.map((candidate) => tokensOf(candidate.request));
-  const responseTokens = candidates.map((candidate) => tokensOf(candidate.response));
+  const requestTokens = candidates.map(({ request, tokens }) => tokens?.request ?? hashTokens(request));
+  const responseTokens = candidates.map(({ response, tokens }) => tokens?.response ?? hashTokens(response));
   const overlaps = new Float64Array(n);
   for (let i = 0; i < n; i++) overlaps[i] = overlapF1(question, requestTokens[i]!);
   const agreements = agreementsOf(similarities, responseTokens, overlaps);
@@ -259,23 +250,4 @@ function countAbove(values: Float64Array, value: number): number {
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i]! > value) count++;
   return count;
-}
-
-/** `of`, with its newest results kept for short texts. */
-function keeping<T>(of: (text: string) => T): (text: string) => T {
-  const kept = new Map<string, T>();
-  return (text) => {
-    const known = kept.get(text);
-    if (known !== undefined) return known;
-    const made = of(text);
-    if (text.length > keptTexts.length) return made;
-    // The one that was kept first makes room; what is asked for often is soon there again.
-    if (kept.size >= keptTexts.most)
-      for (const [oldest] of kept) {
-        kept.delete(oldest);
-        break;
-      }
-    kept.set(text, made);
-    return made;
-  };
 }

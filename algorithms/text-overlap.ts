@@ -49,7 +49,8 @@ export function hashTokens(text: string): HashedTokens {
     for (; place > 0 && sorted[place - 1]! > hash; place--) sorted[place] = sorted[place - 1]!;
     sorted[place] = hash;
   }
-  return { sorted, first };
+  // A copy is as long as it has to be: what is pushed to has room for half as many more.
+  return { sorted: sorted.slice(), first };
 }
 
 /** Tokens that both have, repeats counted. */

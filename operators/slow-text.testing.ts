@@ -1,6 +1,7 @@
 // The worker of slow-text.test.ts: everything that production code does to texts of users, by name.
 import { canonicalHash, canonicalText } from "../algorithms/canonical.ts";
 import { createFeatures } from "../algorithms/features.ts";
+import { isSafe, traitsOf } from "../algorithms/example-traits.ts";
 import { createHelpfulnessFeatures } from "../algorithms/helpfulness-features.ts";
 import { exampleId, sharingDomain } from "../algorithms/identity.ts";
 import { replacePersonalData } from "../algorithms/pii.ts";
@@ -14,7 +15,6 @@ import type { ModelFacts } from "../connections/llama/port.ts";
 import { serveCalls } from "../connections/worker/rpc.ts";
 import { templates } from "./templates.ts";
 import { comparisonPrompt, readVerdict } from "../algorithms/comparison.ts";
-import { isSafe } from "./select/screen.ts";
 
 const vector = Float32Array.of(1, 0, 0, 0);
 const candidate = (text: string) => ({
@@ -58,7 +58,8 @@ const work = {
   guided: (text: string) => chatMessages(templates.guided.pieces(asking(text))),
   comparison: (text: string) => comparisonPrompt(text, text, text),
   verdict: readVerdict,
-  screen: (text: string) => isSafe({ request: text, response: text } as Parameters<typeof isSafe>[0]),
+  screen: (text: string) => isSafe({ request: text, response: text }),
+  exampleTraits: (text: string) => traitsOf({ request: text, response: text }, vector),
   chatTemplate: (text: string) => chat([{ role: "user", content: text }]),
   // Many small turns instead of one large one.
   chatTemplateOfTurns: (text: string) =>

@@ -38,4 +38,6 @@ it("is none when the conversation fills the window", () => {
 it("counts the tokens of an example only where it may fit", () => {
   expect(tokensWithin({ request: "a".repeat(35), response: "b".repeat(35) }, 100)).toBe(30);
   expect(tokensWithin({ request: "a", response: "b".repeat(10_000) }, 100)).toBe(Infinity);
+  expect(tokensWithin({ request: "a", response: "b".repeat(10_000) }, 100, 2_868)).toBe(Infinity);
+  expect(tokensWithin({ request: "a", response: "b" }, 100, 12)).toBe(12);
 });

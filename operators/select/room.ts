@@ -44,8 +44,12 @@ export function roomFor(arm: RoomyArm, request: RoomyRequest, budget: number): n
   return Math.max(0, Math.min(wanted, Math.floor((window - used) * (1 - spare))));
 }
 
-/** Estimated tokens of an example; Infinity, unread, where its texts can't fit into `most`. */
-export function tokensWithin(example: { request: string; response: string }, most: number): number {
+/**
+ * Estimated tokens of an example, `known` where somebody counted them; Infinity, unread, where its
+ * texts can't fit into `most`.
+ */
+export function tokensWithin(example: { request: string; response: string }, most: number, known?: number): number {
   const { request, response } = example;
-  return request.length + response.length > most * charactersPerToken ? Infinity : exampleTokens(request, response);
+  if (request.length + response.length > most * charactersPerToken) return Infinity;
+  return known ?? exampleTokens(request, response);
 }

@@ -1,7 +1,7 @@
 // What may never enter a prompt, whoever found it: examples of other tenants or domains, the
 // example made from this very request, broken vectors and numbers, texts that are no text. Looked
 // at before anything reads or rates a candidate. Pure.
-import { dot } from "../../algorithms/embedding.ts";
+import { isUnit } from "../../algorithms/example-traits.ts";
 import type { SharedDomains } from "../../algorithms/shared-domains.ts";
 import type { Candidate } from "../../store/examples/port.ts";
 
@@ -18,15 +18,9 @@ export interface Asker {
   vector: Float32Array;
 }
 
-/**
- * Control characters other than tab and line ends: no text that a person or a model wrote on
- * purpose.
- */
-const control = /(?![\t\n\r])\p{Cc}/u;
-
 /** Why the candidate can't be shown to this asker; null when it can. minimumSimilarity: [-1, 1]. */
 export function unfit(
-  { example, similarity, vector }: Candidate,
+  { example, similarity, vector, traits }: Candidate,
   asker: Asker,
   minimumSimilarity: number,
   { gives }: Pick<SharedDomains, "gives">,
@@ -36,19 +30,7 @@ export function unfit(
     if (!gives(example.tenant, asker.place)) return "not_shared";
   } else if (example.tenant !== asker.tenant || example.domain !== asker.domain) return "foreign";
   if (example.source.requestId === asker.requestId) return "own_request";
-  if (!Number.isFinite(similarity) || vector.length !== asker.vector.length || !isUnit(vector)) return "unusable";
+  if (!Number.isFinite(similarity) || vector.length !== asker.vector.length) return "unusable";
+  if (!(traits?.isUnit ?? isUnit(vector))) return "unusable";
   return similarity < minimumSimilarity ? "not_similar" : null;
-}
-
-/**
- * Whether both texts are texts. Takes time in proportion to them: ask only for those that fit a
- * prompt.
- */
-export const isSafe = ({ request, response }: Candidate["example"]): boolean =>
-  !control.test(request) && !control.test(response) && response.trim() !== "";
-
-/** NaN is none. */
-function isUnit(vector: Float32Array): boolean {
-  const length = dot(vector, vector);
-  return length > 0.9 && length < 1.1;
 }

@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
+import { traitsOf } from "../../algorithms/example-traits.ts";
 import { createSharedDomains } from "../../algorithms/shared-domains.ts";
 import { configSchema } from "../../config/schema.ts";
 import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
@@ -269,4 +270,19 @@ test("without a vector, without examples wanted, or without the index there are 
   expect(value.degraded).toEqual(["examples"]);
   expect(ids(value)).toEqual([]);
   await expect(select({ pool: never })).rejects.toThrow("must not be asked");
+});
+
+test("what the pool knows of its examples changes nothing: it is asked for less often", async () => {
+  const found = [
+    ...candidates,
+    candidate("unsafe", 0.8, { response: "ls\u001b" }, 3),
+    { ...candidate("not unit", 0.8, {}, 4), vector: new Float32Array(8).fill(0.5) },
+    candidate("long", 0.8, { response: "word ".repeat(2_000) }, 5),
+  ];
+  const known = found.map((one): Candidate => ({ ...one, traits: traitsOf(one.example, one.vector) }));
+  for (const proxy of [() => null, () => modelOf((similarity, cost) => similarity / (1 + cost))]) {
+    const of = (pool: Candidate[]) =>
+      select({ pool: poolOf(pool), arms: () => [arm("small"), arm("large", { cost: 1 })], proxy });
+    expect(await of(known)).toEqual(await of(found));
+  }
 });

@@ -3,6 +3,7 @@
 // arm's own choice. One path for serving and for `precedent select`, which shows the reasons. Asks
 // the pool and the model of helpfulness; rejects only for bugs: what is missing is named in
 // `degraded`.
+import { isSafe } from "../../algorithms/example-traits.ts";
 import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";
 import type { Random } from "../../algorithms/random.ts";
 import { nothingShared, type SharedDomains } from "../../algorithms/shared-domains.ts";
@@ -20,7 +21,7 @@ import { choosePreferringCached } from "./prefer.ts";
 import { rate, type RatingModel, type Ratings } from "./rate.ts";
 import { roomFor, tokensWithin, type RoomyArm } from "./room.ts";
 import { reusable } from "./reuse.ts";
-import { isSafe, unfit, type Unfit } from "./screen.ts";
+import { unfit, type Unfit } from "./screen.ts";
 
 export interface SelectArm extends RoomyArm {
   name: string;
@@ -114,11 +115,12 @@ export function createSelection(dependencies: SelectionDependencies) {
   const { sharing = nothingShared } = dependencies;
   const features = createHelpfulnessFeatures();
 
-  const factsOf = ({ example, similarity, vector }: Candidate): CandidateFacts => {
+  const factsOf = ({ example, similarity, vector, traits }: Candidate): CandidateFacts => {
     const { request, response, quality, source } = example;
     const writer = arms().find(({ name, model }) => name === source.arm && model === source.model);
     const { uses, outcome } = outcomes(example.id) ?? { uses: 0, outcome: null };
-    return { request, response, vector, similarity, quality, sourceCost: writer?.cost ?? null, uses, outcome };
+    const sourceCost = writer?.cost ?? null;
+    return { request, response, vector, tokens: traits, similarity, quality, sourceCost, uses, outcome };
   };
 
   async function nearest(
@@ -163,9 +165,10 @@ export function createSelection(dependencies: SelectionDependencies) {
 
     const screened = (candidates ?? []).map((candidate): Screened => {
       const reason = unfit(candidate, asker, selection.minimumSimilarity, sharing);
-      const tokens = reason === null ? tokensWithin(candidate.example, most) : 0;
+      const { example, traits } = candidate;
+      const tokens = reason === null ? tokensWithin(example, most, traits?.tokens) : 0;
       const readable = reason === null && tokens <= most;
-      return { candidate, tokens, unfit: readable && !isSafe(candidate.example) ? "unsafe" : reason };
+      return { candidate, tokens, unfit: readable && !(traits?.isSafe ?? isSafe(example)) ? "unsafe" : reason };
     });
     const foreign = screened.filter((one) => one.unfit === "foreign").length;
     if (foreign > 0)

@@ -38,7 +38,7 @@ export function createNearest({ ledger, search, read }: NearestDependencies) {
         // A key may have gone to an example of another domain since the search.
         if (one?.example.domain !== domain) continue;
         const similarity = Math.max(-1, Math.min(1, dot(query, one.vector)));
-        found.push({ example: one.example, similarity, vector: one.vector });
+        found.push({ example: one.example, similarity, vector: one.vector, traits: one.traits });
       }
       // Expired examples stand in the index until they are evicted: ask for more until k are left,
       // or there are no more.

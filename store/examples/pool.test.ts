@@ -2,6 +2,7 @@
 // pool-model.test.ts: any order of everything.
 import { afterEach, expect, test } from "vitest";
 import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { traitsOf } from "../../algorithms/example-traits.ts";
 import { createExactIndex, createExactIndexes } from "../vectors/exact.ts";
 import { VectorError, type VectorIndex, type VectorIndexes } from "../vectors/port.ts";
 import { anExample, axis } from "./examples.testing.ts";
@@ -22,7 +23,7 @@ test("finds the nearest of the domain, whole examples with similarity and vector
   const [near, far] = [anExample({ id: "near" }), anExample({ id: "far", vector: axis(1) })];
   expect(await pool.upsert([far, near])).toEqual([]);
   expect(await pool.nearest("acme/default", axis(0), 1, 0)).toEqual([
-    { example: held(near), similarity: 1, vector: axis(0) },
+    { example: held(near), similarity: 1, vector: axis(0), traits: traitsOf(near, axis(0)) },
   ]);
   expect(await found(pool, "acme/other")).toEqual([]);
   expect(pool.get("near")).toEqual(held(near));

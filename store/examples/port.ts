@@ -2,6 +2,7 @@
 // Fed by partitions of the compacted topic `examples`; an example is seen only by requests of its
 // own sharing domain. What a partition brought is kept with its offset, so that a process started
 // again reads only the tail.
+import type { ExampleTraits } from "../../algorithms/example-traits.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { IndexFigures } from "../vectors/port.ts";
 
@@ -15,6 +16,8 @@ export interface Candidate {
   similarity: number;
   /** Of unit length, by the embedder of this pool. */
   vector: Float32Array;
+  /** Absent, or null where its texts are long: nobody made them yet. */
+  traits?: ExampleTraits | null;
 }
 
 export interface ExampleChange {

@@ -49,8 +49,9 @@ test("what was read is given again without reading, until it changes or expires"
 });
 
 test("it is bounded in bytes: what was longest not asked for goes first", () => {
-  // Each takes 16 bytes of vector, 512 of overhead and twice the length of its texts.
-  const bytes = 16 + 512 + 2 * ("list all files".length + "ls -a".length);
+  // Each takes 16 bytes of vector, 512 of overhead, twice the length of its texts, and its traits
+  // with five tokens.
+  const bytes = 16 + 512 + 2 * ("list all files".length + "ls -a".length) + 256 + 8 * 5;
   const { read, reads } = tenStored(3 * bytes);
   for (const key of [0, 1, 2, 0, 3]) read(3, key, 0);
   expect(reads).toEqual([0, 1, 2, 3].map((key) => slotOf(3, key)));

@@ -1,8 +1,10 @@
 // Examples as a search finds them: vector and text, straight from the mapped store. Those that are
 // found often are kept as they were read, because reading 32 of them (checksums, halves, JSON)
-// costs about as much as judging them. What a change touches is dropped once it is committed, so
-// nothing outlives it: an erased example is gone when erasing it is done.
+// costs about as much as judging them, and with them what selection asks of each whoever the asker
+// is. What a change touches is dropped once it is committed, so nothing outlives it: an erased
+// example is gone when erasing it is done.
 import { LRUCache } from "lru-cache";
+import { bytesOfTraits, type ExampleTraits, traitsOf } from "../../algorithms/example-traits.ts";
 import { toUnitLength } from "../../algorithms/embedding.ts";
 import type { Layout } from "./layout.ts";
 import type { Ledger } from "./ledger.ts";
@@ -23,11 +25,12 @@ export interface ReadExample {
   readonly example: HeldExample;
   /** Of unit length. */
   readonly vector: Float32Array;
+  readonly traits: ExampleTraits | null;
   /** Milliseconds since the epoch; Infinity: never. */
   readonly expiresAt: number;
 }
 
-/** Some 12,000 examples of 600 characters with vectors of 384 numbers. */
+/** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
 const bytesKept = 32 * 1024 * 1024;
 /** Objects, map entries. */
 const overheadBytes = 512;
@@ -38,8 +41,11 @@ export function createReadExamples(dependencies: ReadExamplesDependencies) {
   const { vectors, examples } = layout;
   const kept = new LRUCache<number, ReadExample>({
     maxSize: mostBytes,
-    sizeCalculation: ({ example, vector }) =>
-      2 * (example.request.length + example.response.length) + vector.byteLength + overheadBytes,
+    sizeCalculation: ({ example, vector, traits }) =>
+      2 * (example.request.length + example.response.length) +
+      vector.byteLength +
+      bytesOfTraits(traits) +
+      overheadBytes,
   });
   ledger.onTouched((touched) => {
     for (const [domain, keys] of touched) for (const key of keys.keys()) kept.delete(slotOf(domain, key));
@@ -56,7 +62,7 @@ export function createReadExamples(dependencies: ReadExamplesDependencies) {
     if (example === null) onDamaged({ key });
     if (!example) return undefined;
     toUnitLength(vector); // halves left it a little longer or shorter
-    return { example, vector, expiresAt };
+    return { example, vector, traits: traitsOf(example, vector), expiresAt };
   }
 
   return (domain: number, key: number, now: number): ReadExample | undefined => {
