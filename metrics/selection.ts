@@ -24,9 +24,24 @@ export interface SelectionMetrics {
   count(selection: CountedSelection): void;
 }
 
+/** What became of an arm's candidates since the metrics were last collected. */
+interface Tally {
+  byReason: Map<string, number>;
+  /** Of those shown. */
+  cached: number;
+  uncached: number;
+}
+
 /** The same for the same registry. */
 export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetrics => {
   const registers = [registry];
+  // A labelled counter makes a text of its labels to find its number: too much for every candidate.
+  const tallies = new Map<string, Tally>();
+  const tallyOf = (arm: string): Tally => {
+    let tally = tallies.get(arm);
+    if (tally === undefined) tallies.set(arm, (tally = { byReason: new Map(), cached: 0, uncached: 0 }));
+    return tally;
+  };
   const candidates = new Histogram({
     name: "precedent_selection_candidates",
     help: "Candidates that the pool found for a request.",
@@ -40,19 +55,32 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
     buckets: [0, 1, 2, 3, 4, 5, 8, 16, 32, 64],
     registers,
   });
-  const verdicts = new Counter({
+  new Counter({
     name: "precedent_selection_candidates_total",
     help:
       "Candidates by what became of them for an arm: shown, or why they were not. too_many: enough were " +
       "taken before their turn came, near-duplicates of those included.",
     labelNames: ["arm", "reason"],
     registers,
+    collect() {
+      for (const [arm, { byReason }] of tallies) {
+        for (const [reason, count] of byReason) this.inc({ arm, reason }, count);
+        byReason.clear();
+      }
+    },
   });
-  const cached = new Counter({
+  new Counter({
     name: "precedent_selection_cached_total",
     help: "Examples that an arm would be shown, by whether it has their caches at hand.",
     labelNames: ["arm", "cached"],
     registers,
+    collect() {
+      for (const [arm, tally] of tallies) {
+        if (tally.cached > 0) this.inc({ arm, cached: "yes" }, tally.cached);
+        if (tally.uncached > 0) this.inc({ arm, cached: "no" }, tally.uncached);
+        tally.cached = tally.uncached = 0;
+      }
+    },
   });
   const explored = new Counter({
     name: "precedent_selection_explored_total",
@@ -64,19 +92,24 @@ export const createSelectionMetrics = oncePerRegistry((registry): SelectionMetri
   return {
     count({ candidates: found, byArm, exploredThreshold }) {
       candidates.observe(found);
-      for (const [arm, { examples, settled, open }] of byArm) {
+      let isTried = false;
+      for (const [arm, { examples, settled, open, trial }] of byArm) {
         shown.observe({ arm }, examples.length);
-        const reasons = new Map<string, number>();
+        const tally = tallyOf(arm);
+        const add = (reason: string, count: number): void => {
+          tally.byReason.set(reason, (tally.byReason.get(reason) ?? 0) + count);
+        };
         for (const { reason, candidate } of settled) {
-          reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-          if (reason === "shown" || reason === "forced_in")
-            cached.inc({ arm, cached: candidate?.cached === true ? "yes" : "no" });
+          add(reason, 1);
+          if (reason !== "shown" && reason !== "forced_in") continue;
+          if (candidate?.cached === true) tally.cached++;
+          else tally.uncached++;
         }
-        if (open > 0) reasons.set("too_many", open);
-        for (const [reason, count] of reasons) verdicts.inc({ arm, reason }, count);
+        if (open > 0) add("too_many", open);
+        isTried ||= trial !== null;
       }
       if (exploredThreshold !== null) explored.inc({ kind: "threshold" });
-      if ([...byArm.values()].some(({ trial }) => trial !== null)) explored.inc({ kind: "trial" });
+      if (isTried) explored.inc({ kind: "trial" });
     },
   };
 });
