@@ -86,7 +86,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
   return function route(selected) {
     const { request } = selected;
     const degraded = [...selected.degraded];
-    const embedding = selected.embedding?.every(Number.isFinite) ? selected.embedding : null;
+    const embedding = selected.embedding !== null && areFinite(selected.embedding) ? selected.embedding : null;
     if (embedding === null && selected.embedding !== null) degraded.push("embedding");
 
     const promptCharacters = request.messages.reduce((sum, { content }) => sum + content.length, 0);
@@ -126,7 +126,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
 
     const { policy: routerPolicy, problem } = policy();
     const currentLoad = load();
-    const usable = contenders.every(({ context }) => context.every(Number.isFinite));
+    const usable = contenders.every(({ context }) => areFinite(context));
     let scored: Scored | null = null;
     let score: (among: readonly Contender[]) => Scored | null = () => null;
     if (!usable) degraded.push("features");
@@ -196,6 +196,12 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     };
     return ok({ ...selected, degraded, decision });
   };
+}
+
+/** A loop: every() calls a function a number, with a new object for it. */
+function areFinite(numbers: ArrayLike<number>): boolean {
+  for (let i = 0; i < numbers.length; i++) if (!Number.isFinite(numbers[i])) return false;
+  return true;
 }
 
 const reusedTokens = ({ examplesByArm }: Pick<Selected, "examplesByArm">, trial: { arm: string } | null): number =>
