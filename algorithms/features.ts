@@ -1,14 +1,10 @@
 // The bandit's context x (docs/design/routing.md, Context): what is known of a request, of an arm,
 // and of the examples it would be shown, as numbers in [-1, 1]. The layout is a contract with the
 // learner: any change of it needs a new FEATURE_VERSION.
-import { normal, splitmix64 } from "./random.ts";
 import { HELPFULNESS_FEATURE_NAMES, HELPFULNESS_FEATURES } from "./helpfulness-features.ts";
+import { project, PROJECTED, projectionOf } from "./projection.ts";
 
 export const FEATURE_VERSION = 2;
-
-/** Components of the random projection of the embedding. */
-const PROJECTED = 8;
-const PROJECTION_SEED = 20_261_121;
 
 /** Features whose weights have a variance in common; the first is the constant's. */
 export const FEATURE_GROUPS = ["constant", "question", "embedding", "examples"] as const;
@@ -119,44 +115,47 @@ function lexical(question: string): number[] {
   ];
 }
 
-/** Component-wise largest of the figures of the examples, and their mean helpfulness. */
-function exampleFeatures(examples: FeatureInput["examples"]): number[] {
-  if (examples.length === 0) return Array.from({ length: 9 }, () => 0);
-  const similarity = Math.max(...examples.map((example) => example.similarity));
-  const helpfulness = examples.map((example) => example.helpfulness);
-  return [
-    bound(examples.length / 8),
-    bound(Math.max(...helpfulness)),
-    bound(helpfulness.reduce((sum, value) => sum + value, 0) / examples.length),
-    bound(similarity),
+/** Behind `x`: the largest of the figures of the examples, component-wise, and mean helpfulness. */
+function addExamples(x: number[], examples: FeatureInput["examples"]): void {
+  const n = examples.length;
+  if (n === 0) {
+    for (let k = 0; k < 9; k++) x.push(0);
+    return;
+  }
+  let [bestHelpfulness, bestSimilarity, bestConsensus] = [-Infinity, -Infinity, -Infinity];
+  let [helpfulness, tokens, agreements, costs] = [0, 0, 0, 0];
+  for (const example of examples) {
+    bestHelpfulness = Math.max(bestHelpfulness, example.helpfulness);
+    bestSimilarity = Math.max(bestSimilarity, example.similarity);
+    bestConsensus = Math.max(bestConsensus, known(example, consensus));
+    helpfulness += example.helpfulness;
+    tokens += example.tokens;
+    agreements += known(example, agreement);
+    costs += known(example, sourceCost);
+  }
+  x.push(
+    bound(n / 8),
+    bound(bestHelpfulness),
+    bound(helpfulness / n),
+    bound(bestSimilarity),
     // The paper counts 0.8 as strong overlap; from there the nearest answer can nearly be copied.
-    bound(Math.max(0, similarity - 0.8) / 0.2),
-    logShare(
-      examples.reduce((sum, example) => sum + example.tokens, 0),
-      4_000,
-    ),
-    Math.max(...examples.map((example) => known(example, consensus))),
-    mean(examples.map((example) => known(example, agreement))),
-    mean(examples.map((example) => known(example, sourceCost))),
-  ];
+    bound(Math.max(0, bestSimilarity - 0.8) / 0.2),
+    logShare(tokens, 4_000),
+    bestConsensus,
+    agreements / n,
+    costs / n,
+  );
 }
 
 const consensus = HELPFULNESS_FEATURE_NAMES.indexOf("consensus");
 const agreement = HELPFULNESS_FEATURE_NAMES.indexOf("agreement");
 const sourceCost = HELPFULNESS_FEATURE_NAMES.indexOf("sourceCost");
 
-const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 /** One figure of an example's row; 0 where it has none. */
 const known = ({ features }: FeatureInput["examples"][number], at: number): number => {
   const value = features?.length === HELPFULNESS_FEATURES ? features[at]! : 0;
   return Number.isFinite(value) ? bound(value) : 0;
 };
-
-/** A matrix of `components` rows of standard normals, always the same for a dimension. */
-function projection(dimension: number): Float64Array {
-  const random = splitmix64(PROJECTION_SEED);
-  return Float64Array.from({ length: PROJECTED * dimension }, () => normal(random));
-}
 
 /**
  * Returns the function from a request and an arm's examples to x. It keeps the projection matrices
@@ -164,34 +163,34 @@ function projection(dimension: number): Float64Array {
  *  and the last question's part. A vector must not be changed once it was given.
  */
 export function createFeatures(): (input: FeatureInput) => number[] {
-  const matrices = new Map<number, Float64Array>();
-  const project = (embedding: Float32Array): number[] => {
-    const matrix = matrices.get(embedding.length) ?? projection(embedding.length);
-    matrices.set(embedding.length, matrix);
-    return Array.from({ length: PROJECTED }, (_, k) => {
-      let z = 0;
-      for (let j = 0; j < embedding.length; j++) z += matrix[k * embedding.length + j]! * embedding[j]!;
-      return Math.tanh(z / 2);
-    });
+  const projections = new Map<number, Float64Array>();
+  const products = new Float64Array(PROJECTED);
+  const ofQuestion = (question: string, embedding: Float32Array | null): number[] => {
+    const features = lexical(question);
+    products.fill(0);
+    if (embedding !== null) {
+      const columns = projections.get(embedding.length) ?? projectionOf(embedding.length);
+      projections.set(embedding.length, columns);
+      project(columns, embedding, products);
+    }
+    for (let k = 0; k < PROJECTED; k++) features.push(Math.tanh(products[k]! / 2));
+    return features;
   };
-  const ofQuestion = (question: string, embedding: Float32Array | null): number[] => [
-    ...lexical(question),
-    ...(embedding === null ? Array.from({ length: PROJECTED }, () => 0) : project(embedding)),
-  ];
   /** The last question's: a request is looked at once an arm, and only its examples differ. */
   let last: { question: string; embedding: Float32Array | null; features: number[] } | undefined;
   return (input) => {
     const { question, embedding } = input;
     if (last?.embedding !== embedding || last.question !== question)
       last = { question, embedding, features: ofQuestion(question, embedding) };
-    return [
+    const x = [
       1,
       bound(input.cost ?? 0),
       about(question.length, 200),
       about(input.promptCharacters, 400),
       logShare(input.messages - 1, 50),
       ...last.features,
-      ...exampleFeatures(input.examples),
     ];
+    addExamples(x, input.examples);
+    return x;
   };
 }

@@ -3,7 +3,8 @@
 // so the texts' sizes, the example's record and its agreement with the other candidates stand
 // beside it. Pure: the same function makes the rows that are served and those that are trained on.
 import { type Agreements, agreementsOf } from "./agreement.ts";
-import { centroidOf, createInteraction, PROJECTED, wideDot } from "./helpfulness-vectors.ts";
+import { centroidOf, createInteraction, wideDot } from "./helpfulness-vectors.ts";
+import { PROJECTED } from "./projection.ts";
 import { coverage, type HashedTokens, hashTokens, literalsIn, literalsOf, overlapF1 } from "./text-overlap.ts";
 
 /**

@@ -1,11 +1,7 @@
 // What the helpfulness model is told of the embeddings themselves: where the candidates' vectors
 // lie together, and a random projection of each one's product with the question's. Every sum is in
 // float64 and in one order, so that the same vectors give the same numbers.
-import { normal, splitmix64 } from "./random.ts";
-
-/** Components of the random projection of the embeddings' product. */
-export const PROJECTED = 8;
-const PROJECTION_SEED = 20_261_121;
+import { project, PROJECTED, projectionOf } from "./projection.ts";
 
 /** Into `products`: the projection of the question's vector times the candidate's. */
 export type Interaction = (question: Float32Array, vector: Float32Array, products: Float64Array) => void;
@@ -17,78 +13,36 @@ export type Interaction = (question: Float32Array, vector: Float32Array, product
 export function createInteraction(): Interaction {
   const projections = new Map<number, Projection>();
   return (question, vector, products) => {
-    let projection = projections.get(question.length);
-    if (projection === undefined) projections.set(question.length, (projection = projectionOf(question.length)));
-    multiply(projectedQuestion(question, projection), vector, products);
+    const dimension = question.length;
+    let projection = projections.get(dimension);
+    if (projection === undefined) {
+      // So that the product of two random unit vectors gives values about 1.
+      const columns = projectionOf(dimension, Math.sqrt(dimension));
+      projection = { columns, products: new Float64Array(columns.length), question: null };
+      projections.set(dimension, projection);
+    }
+    project(projectedQuestion(question, projection), vector, products);
   };
 }
 
 interface Projection {
-  /** Row after row. */
-  matrix: Float64Array;
-  /** Its product with `question`, column by column. */
   columns: Float64Array;
+  /** Of the columns with `question`, the last one asked for. */
+  products: Float64Array;
   question: Float32Array | null;
 }
 
 /**
- * Rows of standard normals, scaled so that the product of two random unit vectors gives values
- * about 1.
- */
-function projectionOf(dimension: number): Projection {
-  const random = splitmix64(PROJECTION_SEED);
-  const scale = Math.sqrt(dimension);
-  const matrix = Float64Array.from({ length: PROJECTED * dimension }, () => scale * normal(random));
-  return { matrix, columns: new Float64Array(matrix.length), question: null };
-}
-
-/**
- * The projection's rows, each multiplied by the question's vector, column by column: what is left
- * to do for a candidate is one product with the matrix.
+ * The projection's rows, each multiplied by the question's vector: what is left to do for a
+ * candidate is one product with its columns.
  */
 function projectedQuestion(question: Float32Array, projection: Projection): Float64Array {
-  const { matrix, columns } = projection;
-  if (projection.question === question) return columns;
-  const d = question.length;
-  for (let j = 0; j < d; j++)
-    for (let k = 0; k < PROJECTED; k++) columns[j * PROJECTED + k] = matrix[k * d + j]! * question[j]!;
+  const { columns, products } = projection;
+  if (projection.question === question) return products;
+  for (let j = 0, at = 0; j < question.length; j++)
+    for (let k = 0; k < PROJECTED; k++, at++) products[at] = columns[at]! * question[j]!;
   projection.question = question;
-  return columns;
-}
-
-/**
- * Into `products`: the matrix times the vector, whose shorter length counts. Eight sums at a time,
- * declared one by one as in dot (embedding.ts).
- */
-function multiply(columns: Float64Array, vector: Float32Array, products: Float64Array): void {
-  const d = Math.min(columns.length / PROJECTED, vector.length);
-  let s0 = 0;
-  let s1 = 0;
-  let s2 = 0;
-  let s3 = 0;
-  let s4 = 0;
-  let s5 = 0;
-  let s6 = 0;
-  let s7 = 0;
-  for (let j = 0, at = 0; j < d; j++, at += PROJECTED) {
-    const value = vector[j]!;
-    s0 += columns[at]! * value;
-    s1 += columns[at + 1]! * value;
-    s2 += columns[at + 2]! * value;
-    s3 += columns[at + 3]! * value;
-    s4 += columns[at + 4]! * value;
-    s5 += columns[at + 5]! * value;
-    s6 += columns[at + 6]! * value;
-    s7 += columns[at + 7]! * value;
-  }
-  products[0] = s0;
-  products[1] = s1;
-  products[2] = s2;
-  products[3] = s3;
-  products[4] = s4;
-  products[5] = s5;
-  products[6] = s6;
-  products[7] = s7;
+  return products;
 }
 
 /**

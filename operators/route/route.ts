@@ -82,6 +82,12 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
   const costWeights = new Map(Object.entries(routing.tenantCostWeights ?? {}));
   const { indifference = 0, explorationFloor = 0 } = routing;
   const exploring = { indifference, explorationFloor };
+  /** Of the arms as they were last. */
+  let pressing: { arms: readonly RouteArm[]; biases: ReturnType<typeof overloadBiases> } | undefined;
+  const biasesOf = (current: readonly RouteArm[]) => {
+    if (pressing?.arms !== current) pressing = { arms: current, biases: overloadBiases(current, routing) };
+    return pressing.biases;
+  };
 
   return function route(selected) {
     const { request } = selected;
@@ -131,7 +137,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     let score: (among: readonly Contender[]) => Scored | null = () => null;
     if (!usable) degraded.push("features");
     else if (routerPolicy.featureVersion === FEATURE_VERSION && (routerPolicy.version > 0 || problem === null)) {
-      const biases = { ...overloadBiases(arms(), routing), load: currentLoad };
+      const biases = { ...biasesOf(arms()), load: currentLoad };
       const costWeight = request.allow.costWeight ?? costWeights.get(request.tenant) ?? routing.costWeight;
       const weights = { ...biases, costWeight, ...exploring };
       score = (among) => {

@@ -112,9 +112,10 @@ export function scoreArms(
           scores.map(({ mean, deviation, cost }) => ({ mean, deviation, bias: costWeight * cost })),
           { explorationFloor },
         );
+  for (const [i, score] of scores.entries()) score.probability = probabilities[i]!;
   const even = explorationFloor > 0 && random() < explorationFloor;
   return {
-    scores: scores.map((score, i) => ({ ...score, probability: probabilities[i]! })),
+    scores,
     loadFree,
     chosen: even
       ? Math.floor(random() * scores.length)
