@@ -58,37 +58,36 @@ export function agreementsOf(
     votes[i] = finite(Math.exp(similarity * nearness + overlap * (overlaps[i]! - mostOverlap)));
     allVotes += votes[i]!;
   }
-  // Each agrees with itself entirely.
-  const consensus = votes.slice();
-  const weight = new Float64Array(n);
-  const all = new Float64Array(n);
-  const opening = new Float64Array(n);
-  const nearest = new Float64Array(n);
-  const nearestWeight = new Float64Array(n).fill(-1);
-  const add = (i: number, j: number, f1: number): void => {
-    const other = weights[j]!;
-    weight[i]! += other;
-    all[i]! += other * f1;
-    if (tokens[i]!.first === tokens[j]!.first) opening[i]! += other;
-    // Of equally similar others the one that agrees more, so that their order does not matter.
-    if (other > nearestWeight[i]! || (other === nearestWeight[i]! && f1 > nearest[i]!)) {
-      nearestWeight[i] = other;
-      nearest[i] = f1;
-    }
-  };
   const common = commonTokensOfPairs(tokens);
-  for (let i = 0; i < n; i++)
-    for (let j = 0; j < i; j++) {
-      const f1 = overlapF1(tokens[i]!, tokens[j]!, common[i * n + j]);
-      add(i, j, f1);
-      add(j, i, f1);
-      consensus[i]! += votes[j]! * f1;
-      consensus[j]! += votes[i]! * f1;
-    }
+  const column = (): Float64Array => new Float64Array(n);
+  const [all, nearest, opening, consensus] = [column(), column(), column(), column()];
   for (let i = 0; i < n; i++) {
-    all[i] = weight[i]! > 0 ? all[i]! / weight[i]! : 0;
-    opening[i] = weight[i]! > 0 ? opening[i]! / weight[i]! : 0;
-    consensus[i] = allVotes > 0 ? consensus[i]! / allVotes : 0;
+    const own = tokens[i]!;
+    let weight = 0;
+    let agreed = 0;
+    let begunAlike = 0;
+    // It agrees with itself entirely.
+    let voted = votes[i]!;
+    let nearestF1 = 0;
+    let nearestWeight = -1;
+    for (let j = 0; j < n; j++) {
+      if (j === i) continue;
+      const f1 = overlapF1(own, tokens[j]!, common[i > j ? i * n + j : j * n + i]);
+      const other = weights[j]!;
+      weight += other;
+      agreed += other * f1;
+      voted += votes[j]! * f1;
+      if (own.first === tokens[j]!.first) begunAlike += other;
+      // Of equally similar others the one that agrees more, so that their order does not matter.
+      if (other > nearestWeight || (other === nearestWeight && f1 > nearestF1)) {
+        nearestWeight = other;
+        nearestF1 = f1;
+      }
+    }
+    all[i] = weight > 0 ? agreed / weight : 0;
+    nearest[i] = nearestF1;
+    opening[i] = weight > 0 ? begunAlike / weight : 0;
+    consensus[i] = allVotes > 0 ? voted / allVotes : 0;
   }
   return { all, nearest, opening, consensus };
 }

@@ -178,9 +178,9 @@ export function createHelpfulnessFeatures(): HelpfulnessFeatures {
       },
       one(a, i) {
         const rows = rowsWith(i);
-        const row: number[] = [];
-        for (let k = i * width; k < (i + 1) * width - 1; k++) row.push(rows[k]!);
-        row.push(Math.fround(bounded(arms[a]!.cost)));
+        const row = new Array<number>(width);
+        for (let k = 0; k < width - 1; k++) row[k] = rows[i * width + k]!;
+        row[width - 1] = Math.fround(bounded(arms[a]!.cost));
         return row;
       },
     };

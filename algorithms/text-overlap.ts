@@ -65,38 +65,41 @@ function commonTokens({ sorted: one }: HashedTokens, { sorted: other }: HashedTo
   return common;
 }
 
+/** Above every hash. */
+const none = 2 ** 30;
+
 /**
  * Tokens that each two of the texts have in common, repeats counted: of i and j < i at i * n + j.
- * All at once, by the texts in which a token stands: most stand in few, so this takes a fifth of
- * the time of comparing two after two.
+ * All at once, token by token: every text stands at its least that was not counted yet. Most tokens
+ * stand in few texts, so this takes a third of the time of comparing two after two.
  */
 export function commonTokensOfPairs(texts: readonly HashedTokens[]): Uint16Array {
   const n = texts.length;
   const common = new Uint16Array(n * n);
-  // Hash, then text: at most 2^30 n, which a double holds.
-  const standing = new Float64Array(texts.reduce((sum, { sorted }) => sum + sorted.length, 0));
-  let at = 0;
-  texts.forEach(({ sorted }, i) => {
-    for (const hash of sorted) standing[at++] = hash * n + i;
-  });
-  standing.sort();
-  const holders = new Uint32Array(n);
-  const repeats = new Uint16Array(n);
-  for (let from = 0; from < standing.length;) {
-    const base = Math.floor(standing[from]! / n) * n;
+  const places = new Int32Array(n);
+  const heads = new Int32Array(n);
+  for (let i = 0; i < n; i++) heads[i] = texts[i]!.sorted[0] ?? none;
+  const holders = new Int32Array(n);
+  const repeats = new Int32Array(n);
+  for (;;) {
+    let least = none;
+    for (let i = 0; i < n; i++) least = Math.min(least, heads[i]!);
+    if (least === none) return common;
     let held = 0;
-    for (; from < standing.length && standing[from]! < base + n; from++) {
-      const text = standing[from]! - base;
-      if (held > 0 && holders[held - 1] === text) repeats[held - 1]!++;
-      else {
-        holders[held] = text;
-        repeats[held++] = 1;
-      }
+    for (let i = 0; i < n; i++) {
+      if (heads[i] !== least) continue;
+      const { sorted } = texts[i]!;
+      const from = places[i]!;
+      let to = from + 1;
+      while (to < sorted.length && sorted[to] === least) to++;
+      places[i] = to;
+      heads[i] = to < sorted.length ? sorted[to]! : none;
+      const repeated = to - from;
+      for (let k = 0; k < held; k++) common[i * n + holders[k]!]! += Math.min(repeated, repeats[k]!);
+      holders[held] = i;
+      repeats[held++] = repeated;
     }
-    for (let i = 1; i < held; i++)
-      for (let j = 0; j < i; j++) common[holders[i]! * n + holders[j]!]! += Math.min(repeats[i]!, repeats[j]!);
   }
-  return common;
 }
 
 /** Harmonic mean of precision and recall, [0, 1]; 1 for two empty texts. Symmetric. */
