@@ -9,6 +9,7 @@ const rated = (id: string, helpfulness: number, axis: number, over: Partial<Rate
   ...candidate(id, 0.8, { request: `how to ${id}` }, axis),
   tokens: 10,
   helpfulness,
+  row: 0,
   features: () => [0, 0],
   unfit: null,
   ...over,

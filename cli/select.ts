@@ -65,10 +65,10 @@ function asJson({ byArm, budgets, ...found }: Inspected, wanted: (arm: string) =
       tokenBudget: budgets.get(arm) ?? null,
       shown: examples.map(({ id }) => id),
       candidates: verdicts.map((verdict) => {
-        const { example, similarity, tokens, features, cached = false } = verdict.candidate;
+        const { example, similarity, tokens, row, features, cached = false } = verdict.candidate;
         const { id, request, response, quality, source } = example;
         const { reason, of } = verdict;
-        const figures = { similarity, helpfulness: helpfulnessOf(verdict), tokens, features: features() };
+        const figures = { similarity, helpfulness: helpfulnessOf(verdict), tokens, features: features(row) };
         const cachedBonus = bonusOf(examples, id);
         return { id, reason, of, ...figures, cached, cachedBonus, request, response, quality, source };
       }),

@@ -7,7 +7,7 @@ import { budgetInTheMean, chooseTwoStage } from "./two-stage.ts";
 const ratedAs = (...candidates: { tokens: number; helpfulness: number }[]): Rated[] =>
   candidates.map((one, i) => ({
     ...candidate(String(i), 1 - i / 10, { request: `request ${i}`, response: `response ${i}` }, i),
-    ...{ features: () => [], unfit: null },
+    ...{ row: 0, features: () => [], unfit: null },
     ...one,
   }));
 const long = ratedAs({ tokens: 40, helpfulness: 0.6 }, { tokens: 100, helpfulness: 0.9 });

@@ -45,6 +45,7 @@ export async function rateCandidates(
     vector: one.vector,
     tokens: exampleTokens(one.request, one.response),
     helpfulness: helpfulness[i]!,
+    row: 0,
     features: () => [],
     unfit: null,
   }));

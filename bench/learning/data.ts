@@ -91,6 +91,7 @@ const rated = (example: Example, similarity: number, vector: Float32Array): Rate
   vector,
   tokens: exampleTokens(example.request, example.response),
   helpfulness: similarity,
+  row: 0,
   features: () => [],
   unfit: null,
 });

@@ -22,7 +22,7 @@ function rated(
   const { response = `response ${id}`, axis = Number(id.charCodeAt(0)) % 8, ...rest } = over;
   const { example, vector } = candidate(id, 0.7, { response }, axis);
   const features = (): number[] => [Math.fround(helpfulness)];
-  return { example, similarity: 0.7, vector, tokens: 10, helpfulness, features, unfit: null, ...rest };
+  return { example, similarity: 0.7, vector, tokens: 10, helpfulness, row: 0, features, unfit: null, ...rest };
 }
 const ids = ({ examples }: Chosen): string[] => examples.map(({ id }) => id);
 const why = ({ verdicts }: Chosen) =>
@@ -178,7 +178,7 @@ test("whatever the candidates, the choice keeps every limit, misses nothing that
         const candidates = values.map(({ id, helpfulness, response, vector, unfit }): Rated => {
           const { example } = candidate(id, 0.5, { response });
           const tokens = exampleTokens(example.request, response);
-          return { example, similarity: 0.5, vector, tokens, helpfulness, features: () => [], unfit };
+          return { example, similarity: 0.5, vector, tokens, helpfulness, row: 0, features: () => [], unfit };
         });
         const chosen = chooseExamples(candidates, within, draw);
         const { examples, verdicts } = chosen;

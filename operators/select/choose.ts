@@ -18,11 +18,13 @@ export interface Rated {
   tokens: number;
   /** [0, 1]; NaN is never shown. */
   helpfulness: number;
+  /** Where its helpfulness features stand among the arm's rated candidates; -1: it is not rated. */
+  row: number;
   /**
-   * Its row of the helpfulness features; empty: not made. A function, since of each arm's
-   * candidates it is read for the few that are shown.
+   * A row of the helpfulness features; empty: not made. A function, since of each arm's candidates
+   * it is read for the few that are shown, and one for all of the arm.
    */
-  features: () => number[];
+  features: (row: number) => number[];
   /** Whether the arm has its cache at hand (caches.ts); absent: nobody knows. */
   cached?: boolean;
   /** Why it can't be shown at all; null when it can. */
@@ -230,7 +232,7 @@ function mostRelevant(open: readonly Open[], limits: ChooseLimits): number {
 
 const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: number): SelectedExample => {
   const { id, request, response } = candidate.example;
-  const { similarity, helpfulness, tokens, features } = candidate;
+  const { similarity, helpfulness, tokens, row, features } = candidate;
   return {
     id,
     request,
@@ -240,15 +242,15 @@ const selectedExample = (candidate: Rated, explored: boolean, cachedBonus: numbe
     tokens,
     explored,
     cachedBonus,
-    features: features(),
+    features: features(row),
   };
 };
 
-const trialOf = ({ example, similarity, helpfulness, features }: Rated, draw: TrialDraw): ExampleTrial => ({
+const trialOf = ({ example, similarity, helpfulness, row, features }: Rated, draw: TrialDraw): ExampleTrial => ({
   id: example.id,
   shown: draw.shown,
   probability: draw.probability,
   similarity,
   helpfulness,
-  features: features(),
+  features: features(row),
 });

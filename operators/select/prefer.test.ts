@@ -11,7 +11,7 @@ const limits: ChooseLimits & { cachedBonus: number } = {
 };
 const rated = (id: string, helpfulness: number, cached: boolean, over: Partial<Rated> = {}): Rated => ({
   ...candidate(id, 0.7, {}, id.charCodeAt(0) % 8),
-  ...{ tokens: 10, helpfulness, features: () => [], unfit: null, cached },
+  ...{ tokens: 10, helpfulness, row: 0, features: () => [], unfit: null, cached },
   ...over,
 });
 const shown = ({ examples }: Chosen) => examples.map(({ id, cachedBonus }) => [id, cachedBonus]);

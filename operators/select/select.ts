@@ -3,7 +3,8 @@
 // helpfulness it goes on with less, and degraded says so.
 import { nothingShared } from "../../algorithms/shared-domains.ts";
 import { ok, type Step } from "../../runtime/step.ts";
-import type { Embedded, Selected } from "../flow.ts";
+import type { ExampleTrial } from "../../schemas/types.ts";
+import type { Embedded, Selected, SelectedExample } from "../flow.ts";
 import { createSelection, type Asked, type Selection, type SelectionDependencies } from "./selection.ts";
 
 /** What it reads of a request, and what it adds. */
@@ -31,11 +32,17 @@ export function createSelect(dependencies: SelectDependencies): Step<Needs, Adds
     const selection = await choose(input, context);
     dependencies.onSelection?.(selection);
     const { byArm, threshold, exploredThreshold, proxyVersion } = selection;
+    const examplesByArm = new Map<string, SelectedExample[]>();
+    const trialByArm = new Map<string, ExampleTrial>();
+    for (const [arm, { examples, trial }] of byArm) {
+      examplesByArm.set(arm, examples);
+      if (trial !== null) trialByArm.set(arm, trial);
+    }
     return ok({
       ...input,
       degraded: [...input.degraded, ...lacking, ...selection.degraded],
-      examplesByArm: new Map([...byArm].map(([arm, { examples }]) => [arm, examples])),
-      trialByArm: new Map([...byArm].flatMap(([arm, { trial }]) => (trial === null ? [] : [[arm, trial]]))),
+      examplesByArm,
+      trialByArm,
       threshold,
       exploredThreshold,
       proxyVersion,

@@ -107,7 +107,6 @@ interface Screened {
 const neutral = 0.5;
 const noChoice: Chosen = { examples: [], trial: null, settled: [], open: 0, verdicts: [] };
 const noVector = new Float32Array(0);
-const noFeatures = (): number[] => [];
 
 export function createSelection(dependencies: SelectionDependencies) {
   const { pool, selection, arms, clock, random } = dependencies;
@@ -233,12 +232,11 @@ function withRatings(
   cached: readonly boolean[],
 ): Rated[] {
   const { helpfulness, features } = ratings;
+  const featuresOf = (row: number): number[] => (row < 0 ? [] : features(a, row));
   let i = 0;
   return screened.map((one): Rated => {
     const rated = one === fit[i];
-    const k = i;
-    const isCached = rated && cached[k] === true;
-    if (rated) i++;
+    const row = rated ? i++ : -1;
     const { example, similarity, vector } = one.candidate;
     // Written out: what V8 makes of `{ ...candidate, tokens }` outlives every young collection
     // (seen: 18 % of all that a selection allocates).
@@ -248,9 +246,10 @@ function withRatings(
       vector,
       tokens: one.tokens,
       unfit: one.unfit,
-      cached: isCached,
-      helpfulness: rated ? helpfulness[a * fit.length + k]! : Number.NaN,
-      features: rated ? () => features(a, k) : noFeatures,
+      cached: rated && cached[row] === true,
+      helpfulness: rated ? helpfulness[a * fit.length + row]! : Number.NaN,
+      row,
+      features: featuresOf,
     };
   });
 }
