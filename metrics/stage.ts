@@ -1,10 +1,9 @@
 // The counters of stages (runtime/metrics.ts) for Prometheus. One registry a process, never a
 // global one: tests and several processes' worth of stages in one process must not see each other's
 // figures.
-import { Counter, Gauge, Registry, collectDefaultMetrics } from "prom-client";
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
 import type { StageMetrics } from "../runtime/metrics.ts";
 import { oncePerRegistry } from "./instruments.ts";
-import { createTimings, type Observe } from "./timings.ts";
 
 /** The Prometheus registry of a process. */
 export type MetricsRegistry = Registry;
@@ -23,7 +22,7 @@ interface Instruments {
   /** By stage, of each part that counts for it; summed up when somebody asks. */
   underWay: Map<string, Map<string, number>>;
   lag: Gauge<"stage" | "topic" | "partition">;
-  seconds: (labels: { stage: string; operator: string }) => Observe;
+  seconds: Histogram<"stage" | "operator">;
 }
 
 /**
@@ -50,7 +49,6 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
     underWay.set(part, count);
   };
   inFlight(0);
-  const seconds = new Map<string, Observe>();
 
   return {
     received: (count) => {
@@ -66,9 +64,7 @@ export function createStageMetrics(registry: Registry, stage: string, part = "")
       instruments.resets.inc({ stage, reason });
     },
     observe: (operator, milliseconds) => {
-      let one = seconds.get(operator);
-      if (one === undefined) seconds.set(operator, (one = instruments.seconds({ stage, operator })));
-      one(milliseconds / 1000);
+      instruments.seconds.observe({ stage, operator }, milliseconds / 1000);
     },
     inFlight,
     lag: (topic, partition, records) => {
@@ -128,11 +124,12 @@ const instrumentsOf = oncePerRegistry((registry): Instruments => {
       labelNames: ["stage", "topic", "partition"],
       registers,
     }),
-    seconds: createTimings(registry, {
+    seconds: new Histogram({
       name: "precedent_operator_seconds",
       help: "Time of an operator; operator=whole is a record's whole way through the stage.",
       labelNames: ["stage", "operator"],
       buckets: secondsBuckets,
+      registers,
     }),
   };
 });
