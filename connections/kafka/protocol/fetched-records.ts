@@ -47,7 +47,7 @@ const headBytes = 49;
 const magic = 2;
 const flags = { compression: 7, logAppendTime: 8, transactional: 16, control: 32 };
 
-export class Unreadable extends Error {
+class Unreadable extends Error {
   override name = "Unreadable";
 }
 
