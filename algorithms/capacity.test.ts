@@ -5,11 +5,11 @@ import { splitmix64 } from "./random.ts";
 import { simulateStage } from "./stage-simulation.testing.ts";
 
 /** As measured: docs/design/delivery.md, What a larger cluster costs. */
-const plan: StageTimes = { transactionMs: 3.5, commitMs: 8, recordMs: 2.5 };
-const generate: StageTimes = { transactionMs: 3.5, commitMs: 8, recordMs: 0.55 };
-const empty: StageTimes = { transactionMs: 3.5, commitMs: 8, recordMs: 0.05 };
+const plan: StageTimes = { transactionMs: 1.7, commitMs: 2.5, recordMs: 0.43 };
+const generate: StageTimes = { transactionMs: 1.7, commitMs: 2.5, recordMs: 0.09 };
+const empty: StageTimes = { transactionMs: 1.7, commitMs: 2.5, recordMs: 0.03 };
 
-const servers = { brokerTransactionMs: 7, brokerRequestMs: 1.3, clickhouseRequestMs: 2.1 };
+const servers = { brokerTransactionMs: 3.2, brokerRequestMs: 0.37, clickhouseRequestMs: 0.27 };
 const planned = { utilisation: 0.5, coresPerServer: 16, replication: 3 };
 
 describe("formulas beside a simulation of the same service times", () => {
@@ -35,8 +35,8 @@ describe("formulas beside a simulation of the same service times", () => {
 describe("a stage", () => {
   test("has transactions of one record when it is idle, larger ones and less CPU a record the more comes", () => {
     expect(stageLoad(plan, 0.001).batch).toBeCloseTo(1, 3);
-    expect(stageLoad(plan, 0.001).latencyMs).toBeCloseTo(3.5 + 8 + 2.5, 1);
-    const loads = [1, 10, 50, 100, 200, 300].map((rate) => stageLoad(plan, rate));
+    expect(stageLoad(plan, 0.001).latencyMs).toBeCloseTo(1.7 + 2.5 + 0.43, 1);
+    const loads = [1, 10, 100, 500, 1_000, 2_000].map((rate) => stageLoad(plan, rate));
     for (let i = 1; i < loads.length; i++) {
       expect(loads[i]!.batch).toBeGreaterThan(loads[i - 1]!.batch);
       expect(loads[i]!.cpuMs).toBeLessThan(loads[i - 1]!.cpuMs);
@@ -45,7 +45,7 @@ describe("a stage", () => {
   });
 
   test("says when it can't keep up", () => {
-    expect(stageLoad(plan, 400)).toMatchObject({ latencyMs: Infinity, utilisation: 1 });
+    expect(stageLoad(plan, 2_400)).toMatchObject({ latencyMs: Infinity, utilisation: 1 });
   });
 });
 

@@ -13,8 +13,8 @@ export interface StageTimes {
   recordMs: number;
 }
 
-/** Offsets in two steps, partitions and outputs in one turn of the thread, commit. */
-export const requestsOfTransaction = 4;
+/** Offsets, outputs, commit: those of the second version of transactions. */
+export const requestsOfTransaction = 3;
 
 export interface StageLoad {
   /** Records in a transaction, on average. */
