@@ -18,10 +18,10 @@ COPY --from=packages /app/node_modules node_modules
 COPY . .
 # Models and the native library become part of the image, so that a container starts without the net.
 ENV PRECEDENT_CACHE=/var/lib/precedent/cache
-RUN node bin/compile.mjs \
+RUN node tools/bin/compile.mjs \
  && node --import tsx --input-type=module --eval 'await (await import("./scripts/setup.ts")).setUp({ servers: false })' \
  && mkdir -p /var/lib/precedent/stack && chown -R node:node /var/lib/precedent
 USER node
 EXPOSE 9464
-ENTRYPOINT ["node", "bin/precedent"]
+ENTRYPOINT ["node", "tools/bin/precedent"]
 CMD ["up"]

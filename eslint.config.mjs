@@ -1,9 +1,9 @@
-// Type-aware TypeScript rules, and which module may import what (scripts/import-rules.mjs).
+// Type-aware TypeScript rules, and which module may import what (tools/lint/import-rules.mjs).
 import { defineConfig } from "eslint/config";
 import prettier from "eslint-config-prettier";
 import regexp from "eslint-plugin-regexp";
 import tseslint from "typescript-eslint";
-import { importRules } from "./scripts/lint-imports.mjs";
+import { importRules } from "./tools/lint/lint-imports.mjs";
 
 export default defineConfig(
   {
@@ -51,7 +51,7 @@ export default defineConfig(
       "@typescript-eslint/no-unnecessary-type-conversion": "off",
       "@typescript-eslint/only-throw-error": ["error", { allowThrowingUnknown: true }],
       // Patterns meet texts of users: one that takes more than linear time stops a stage. What
-      // these rules can't see is measured in test/slow-text.test.ts.
+      // these rules can't see is measured in test/faults/slow-text.test.ts.
       "regexp/no-super-linear-backtracking": ["error", { report: "potential" }],
       "regexp/no-super-linear-move": ["error", { report: "potential" }],
       // Comments wrap at 100 columns; how long code may be is Prettier's matter.
@@ -67,6 +67,6 @@ export default defineConfig(
     rules: { "@typescript-eslint/no-unsafe-assignment": "off", "regexp/no-super-linear-move": "off" },
   },
   // Programs of their own: what they print is their output.
-  { files: ["scripts/**", "bench/**", "stack/**", "docs/**", "test/**"], rules: { "no-console": "off" } },
+  { files: ["tools/**", "bench/**", "stack/**", "docs/**", "test/**"], rules: { "no-console": "off" } },
   ...importRules,
 );

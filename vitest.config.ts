@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
 /** These end servers of their own, and are not given the shared stack. */
 const faults = ["outage", "outage-inline", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
-  (name) => `test/${name}.test.ts`,
+  (name) => `test/faults/${name}.test.ts`,
 );
 /** They wait much and compute little, but two at a time would wait for each other's load. */
 const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000 } as const;
@@ -16,20 +16,9 @@ const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, ho
  * for each file takes longer than its tests. The rest, and all that is run by hand, is kept apart.
  */
 const together = [
-  ...[
-    "algorithms",
-    "bench",
-    "cli",
-    "config",
-    "demo",
-    "docs",
-    "metrics",
-    "operators",
-    "pipelines",
-    "policies",
-    "runtime",
-  ],
-  ...["arms/openai", "arms/recorded", "samples", "schemas", "serving"],
+  ...["algorithms", "analysis", "bench", "cli", "config", "deploy", "docs", "operators", "pipelines", "runtime"],
+  ...["arms/openai", "arms/recorded", "schemas", "tools/demo"],
+  ...["breakers", "helpfulness", "inventory", "load", "policies", "response-cache"].map((folder) => `state/${folder}`),
 ].map((folder) => `${folder}/**/*.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;
 

@@ -1,6 +1,6 @@
 // An arm whose answers are code: what a model put around a command (a code block, backticks) is not
 // part of its answer. Models do it although they are asked not to.
-import { answerCode } from "../algorithms/answer-code.ts";
+import { answerCode } from "../algorithms/text/answer-code.ts";
 import type { Arm } from "./arm.ts";
 
 /**

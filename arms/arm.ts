@@ -17,18 +17,18 @@ export interface ArmRequest {
    */
   caching?: Caching;
   /**
-   * JSON of what goes to the endpoint as it is (algorithms/passthrough.ts); only arms that declare
+   * JSON of what goes to the endpoint as it is (algorithms/routing/passthrough.ts); only arms that declare
    * what it requires are given any.
    */
   passthrough?: string | undefined;
   /**
-   * Name of the policy of linked prefill that the request asks for (algorithms/link-policy.ts);
+   * Name of the policy of linked prefill that the request asks for (algorithms/linked-prefill/link-policy.ts);
    * arms that don't link ignore it.
    */
   linkPolicy?: string | undefined;
   /**
    * Another arm can answer in its place: while the breaker of this one is open the call fails at
-   * once with arm_broken (serving/breakers.ts). Arms themselves ignore it.
+   * once with arm_broken (state/breakers/breakers.ts). Arms themselves ignore it.
    */
   replaceable?: boolean;
 }
@@ -103,7 +103,7 @@ export const isArmsFault = (failure: ArmFailure): boolean =>
 
 /** What an arm has in its caches. */
 export interface ArmInventory {
-  /** Bloom filter of cacheName() (algorithms/identity.ts). */
+  /** Bloom filter of cacheName() (algorithms/identity/identity.ts). */
   bloom: Uint8Array;
   hashes: number;
   /** Names in it, and bytes of the caches behind them. */

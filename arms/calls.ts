@@ -1,8 +1,8 @@
 // The calls that an arm has under way: no more than it takes at a time, in fair turns between
 // tenants, each ended by the first of its signal, its deadline and close(). A caller that gives up
 // while it waits for its turn is answered at once.
-import { errorOf } from "../algorithms/errors.ts";
-import { createFairQueue } from "../algorithms/fair-queue.ts";
+import { errorOf } from "../connections/errors.ts";
+import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
 
 type Ending = "cancelled" | "deadline";

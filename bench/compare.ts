@@ -8,7 +8,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import Table from "cli-table3";
-import { messageOf } from "../algorithms/errors.ts";
+import { messageOf } from "../connections/errors.ts";
 import { type Report, writeReport } from "./report.ts";
 import { compare, type Better } from "./support/compare.ts";
 import { output, root, withCommit } from "./support/former.ts";

@@ -3,7 +3,7 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import type { Arrival } from "../serving/capacity/requests.ts";
+import type { Arrival } from "../analysis/capacity/requests.ts";
 import { CommandError } from "./io.ts";
 import { timeOf } from "./replay-file.ts";
 

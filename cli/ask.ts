@@ -9,7 +9,7 @@ import type { Decision, Request, Response } from "../schemas/types.ts";
 import { describeAnswer } from "./describe-answer.ts";
 import { CommandError, type Io } from "./io.ts";
 import { configOf, parseDuration, parseNames } from "./options.ts";
-import { openSession, type Session } from "../assembly/session.ts";
+import { openSession, type Session } from "../pipelines/session.ts";
 
 interface Options {
   tenant: string;

@@ -1,7 +1,7 @@
 // A plan of capacity in tables, and the same for programs.
-import type { Check, Compared } from "../serving/capacity/models.ts";
-import type { Prediction, Quantiles } from "../serving/capacity/plan.ts";
-import type { CapacityReport } from "../serving/capacity/report.ts";
+import type { Check, Compared } from "../analysis/capacity/models.ts";
+import type { Prediction, Quantiles } from "../analysis/capacity/plan.ts";
+import type { CapacityReport } from "../analysis/capacity/report.ts";
 import { tableOf } from "./reading.ts";
 
 const ms = (value: number): string => (Number.isFinite(value) ? value.toFixed(value < 100 ? 1 : 0) : "-");

@@ -1,9 +1,9 @@
 // An off-policy evaluation for people: values with their intervals, what they rest on, what was
 // left out, and warnings.
 import type { Estimate } from "../algorithms/off-policy/evaluate.ts";
-import type { ReadLog } from "../serving/off-policy/read.ts";
-import { leftOutReasons } from "../serving/off-policy/statements.ts";
-import type { DomainDifference, PolicyValue } from "../serving/off-policy/values.ts";
+import type { ReadLog } from "../analysis/off-policy/read.ts";
+import { leftOutReasons } from "../analysis/off-policy/statements.ts";
+import type { DomainDifference, PolicyValue } from "../analysis/off-policy/values.ts";
 import { tableOf } from "./reading.ts";
 
 const short = (value: number | null): string => (value === null ? "-" : value.toFixed(4));

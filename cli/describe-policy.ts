@@ -1,8 +1,8 @@
 // A version of a policy, and its history, for people: the router by arm, the threshold by tau, what
 // else there is by its figures.
 import Table from "cli-table3";
-import { decodeThresholdPolicy, THRESHOLD } from "../policies/threshold.ts";
-import { decodeRouterPolicy, ROUTER, type RouterPolicy } from "../policies/router.ts";
+import { decodeThresholdPolicy, THRESHOLD } from "../state/policies/threshold.ts";
+import { decodeRouterPolicy, ROUTER, type RouterPolicy } from "../state/policies/router.ts";
 import type { Policy } from "../schemas/types.ts";
 
 const time = (milliseconds: number | null): string =>

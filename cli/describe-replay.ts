@@ -1,5 +1,5 @@
 // The report of a replay in words and tables.
-import type { LogReplayReport } from "../assembly/log-replay.ts";
+import type { LogReplayReport } from "../analysis/log-replay/run.ts";
 import { tableOf } from "./reading.ts";
 
 const share = (value: number | null): string => (value === null ? "-" : `${(100 * value).toFixed(1)} %`);

@@ -7,7 +7,7 @@ import type { Codec } from "../connections/registry/port.ts";
 import { createLog } from "../runtime/log.ts";
 import { followTable } from "../runtime/table.ts";
 import type { ArmBreaker } from "../schemas/types.ts";
-import { createRowTable } from "../serving/process-rows.ts";
+import { createRowTable } from "../state/process-rows.ts";
 import type { Check } from "./doctor-check.ts";
 
 /** Rejects while the broker is away. */

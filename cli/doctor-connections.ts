@@ -1,7 +1,7 @@
 // What runs: the embedded stack or the configured servers, with topics, schemas and tables as this
 // version needs them. Only looks.
 import { setTimeout as sleep } from "node:timers/promises";
-import { messageOf } from "../algorithms/errors.ts";
+import { messageOf } from "../connections/errors.ts";
 import { armsOf } from "../config/load.ts";
 import type { Config } from "../config/schema.ts";
 import { topicOwners } from "../config/tenants.ts";

@@ -3,7 +3,7 @@
 import type { Config } from "../config/schema.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
-import { isWorkLeft } from "../serving/work-left.ts";
+import { isWorkLeft } from "../state/work-left.ts";
 import type { Check } from "./doctor-check.ts";
 
 const price = "called by plan itself: a plan process has up to their concurrency of calls, and a crash repeats them";

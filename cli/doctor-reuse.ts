@@ -4,7 +4,7 @@ import type { Config } from "../config/schema.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import type { Codec } from "../connections/registry/port.ts";
-import { decodeReusePolicy, REUSE, reuseTimes, type ReuseBody } from "../policies/reuse.ts";
+import { decodeReusePolicy, REUSE, reuseTimes, type ReuseBody } from "../state/policies/reuse.ts";
 import { createLog } from "../runtime/log.ts";
 import { followTable } from "../runtime/table.ts";
 import type { Policy } from "../schemas/types.ts";

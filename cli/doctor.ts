@@ -2,13 +2,13 @@
 // nothing without --repair.
 import type { Command } from "commander";
 import pc from "picocolors";
-import { messageOf } from "../algorithms/errors.ts";
+import { messageOf } from "../connections/errors.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Check } from "./doctor-check.ts";
 import { connectionChecks } from "./doctor-connections.ts";
 import { machineChecks } from "./doctor-machine.ts";
 import { describeNext } from "./examples-replay-show.ts";
-import { scheduleOf } from "../serving/replay-schedule.ts";
+import { scheduleOf } from "../pipelines/replay/schedule.ts";
 import { CommandError, type Io } from "./io.ts";
 
 export function addDoctor(program: Command, io: Io): void {

@@ -4,7 +4,7 @@ import { createWriteStream } from "node:fs";
 import { resolve } from "node:path";
 import { once } from "node:events";
 import type { Command } from "commander";
-import { sharingDomain } from "../algorithms/identity.ts";
+import { sharingDomain } from "../algorithms/identity/identity.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount } from "./options.ts";

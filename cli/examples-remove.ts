@@ -2,8 +2,8 @@
 // where they lie and where their copies may.
 import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
-import { exampleMessages } from "../serving/example-messages.ts";
-import { openSession } from "../assembly/session.ts";
+import { exampleMessages } from "../pipelines/curate/example-messages.ts";
+import { openSession } from "../pipelines/session.ts";
 import { createLog } from "../runtime/log.ts";
 import { findExamples } from "./examples-read.ts";
 import { CommandError, type Io } from "./io.ts";

@@ -1,8 +1,8 @@
 // precedent examples replay run --dry-run: what a run would ask, with what it is expected to save
 // and to cost. Reads ClickHouse, asks nobody, writes nothing.
 import type { Command } from "commander";
-import { computing } from "../operators/route/arms.ts";
-import { createArms } from "../serving/arms.ts";
+import { computing } from "../arms/routed.ts";
+import { createArms } from "../state/arms.ts";
 import { readAgenda, type Agenda } from "../operators/replay/agenda.ts";
 import { describeCutOff } from "./examples-replay-show.ts";
 import { UsageError, type Io } from "./io.ts";

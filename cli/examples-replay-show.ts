@@ -1,11 +1,11 @@
 // precedent examples replay show: the runs, or what one of them did, what it cost, and what it
 // saved since.
 import type { Command } from "commander";
-import { nextTime } from "../algorithms/daily-times.ts";
-import { enoughReplays, savingHours } from "../algorithms/replay-cut-off.ts";
+import { nextTime } from "../algorithms/queueing/daily-times.ts";
+import { enoughReplays, savingHours } from "../algorithms/routing/replay-cut-off.ts";
 import type { CutOff } from "../operators/replay/agenda.ts";
 import { CommandError, type Io } from "./io.ts";
-import { scheduleOf } from "../serving/replay-schedule.ts";
+import { scheduleOf } from "../pipelines/replay/schedule.ts";
 import { configOf } from "./options.ts";
 import { ago, oneLine, tableOf, withClickHouse } from "./reading.ts";
 

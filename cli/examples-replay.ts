@@ -2,10 +2,10 @@
 // the better answers, on a budget; what was tried, what it cost, what changed.
 import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { openJudge, startReplay } from "../assembly/replay.ts";
-import { openSession } from "../assembly/session.ts";
+import { openJudge, startReplay } from "../pipelines/replay/start.ts";
+import { openSession } from "../pipelines/session.ts";
 import type { Config } from "../config/schema.ts";
-import { messageOf } from "../algorithms/errors.ts";
+import { messageOf } from "../connections/errors.ts";
 import { createLog } from "../runtime/log.ts";
 import { showAgenda } from "./examples-replay-agenda.ts";
 import { addShowingReplays, describeCutOff } from "./examples-replay-show.ts";

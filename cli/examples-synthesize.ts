@@ -3,12 +3,12 @@
 import { InvalidArgumentError, type Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
-import { openSession, type Session } from "../assembly/session.ts";
+import { openSession, type Session } from "../pipelines/session.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
 import { createLog } from "../runtime/log.ts";
-import { secureNormal } from "../serving/synthesize/normal.ts";
-import { readPrivateQuestions } from "../serving/synthesize/private-questions.ts";
-import { synthesize, SynthesisError } from "../serving/synthesize/synthesize.ts";
+import { secureNormal } from "../analysis/synthesize/normal.ts";
+import { readPrivateQuestions } from "../analysis/synthesize/private-questions.ts";
+import { synthesize, SynthesisError } from "../analysis/synthesize/synthesize.ts";
 import type { Observation } from "../schemas/types.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";
 import { embedderOptions } from "./embedder-options.ts";

@@ -17,7 +17,7 @@ import { pairId, toExample, withoutPersonalData, type Owner } from "./imported-e
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 import { checkPairs, readPairs, type Pair } from "./pairs.ts";
-import { openSession, type Session } from "../assembly/session.ts";
+import { openSession, type Session } from "../pipelines/session.ts";
 
 interface Options extends Owner {
   asIs?: boolean;

@@ -4,7 +4,7 @@
 import type { Command } from "commander";
 import pc from "picocolors";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { findConversation, tenantsOf, type Conversation } from "../serving/conversation.ts";
+import { findConversation, tenantsOf, type Conversation } from "../gateway/conversation.ts";
 import { CommandError, type Io } from "./io.ts";
 import { oneLine, plain, tableOf, withClickHouse } from "./reading.ts";
 

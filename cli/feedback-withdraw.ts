@@ -3,9 +3,9 @@
 // withdrawals like any other; learn computes rewards, sums and policy anew without that feedback.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { pseudonym } from "../algorithms/placeholders.ts";
-import { nameProblem } from "../algorithms/names.ts";
-import type { Session } from "../assembly/session.ts";
+import { pseudonym } from "../algorithms/privacy/placeholders.ts";
+import { nameProblem } from "../algorithms/identity/names.ts";
+import type { Session } from "../pipelines/session.ts";
 import type { Withdrawal } from "../schemas/types.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { tableOf } from "./reading.ts";

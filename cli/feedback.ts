@@ -3,7 +3,7 @@
 // late.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
-import { openSession } from "../assembly/session.ts";
+import { openSession } from "../pipelines/session.ts";
 import { createLog } from "../runtime/log.ts";
 import { addFeedbackWithdraw } from "./feedback-withdraw.ts";
 import { feedbackRecord, type FeedbackInput } from "./feedback-record.ts";

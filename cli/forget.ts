@@ -1,12 +1,12 @@
 // precedent forget: erases what a tenant or a user asked, or one request, with all that came of it,
 // and shows that it is gone. Exit code 1 where something is still found, or may still come.
 import { InvalidArgumentError, type Command } from "commander";
-import { nameProblem } from "../algorithms/names.ts";
-import { runForget } from "../assembly/forget.ts";
-import { openSession } from "../assembly/session.ts";
+import { nameProblem } from "../algorithms/identity/names.ts";
+import { runForget } from "../analysis/forget/open.ts";
+import { openSession } from "../pipelines/session.ts";
 import { createLog } from "../runtime/log.ts";
-import type { ForgetReport } from "../serving/forget/forget.ts";
-import type { Scope } from "../serving/forget/subject.ts";
+import type { ForgetReport } from "../analysis/forget/forget.ts";
+import type { Scope } from "../analysis/forget/subject.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf, parseDuration } from "./options.ts";
 import { tableOf } from "./reading.ts";

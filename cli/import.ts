@@ -3,14 +3,14 @@
 // was killed, it goes on where it stood and adds nothing twice.
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { openSession, type Session } from "../assembly/session.ts";
+import { openSession, type Session } from "../pipelines/session.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
-import type { RouteArm } from "../operators/route/arms.ts";
+import type { RouteArm } from "../arms/routed.ts";
 import { createLog } from "../runtime/log.ts";
-import { sha256 } from "../scripts/models.ts";
-import { createLogImport, importOrigin, type ImportedRows } from "../serving/import-log.ts";
-import type { LogRow } from "../serving/log-replay/row.ts";
+import { sha256 } from "../connections/models/models.ts";
+import { createLogImport, importOrigin, type ImportedRows } from "../analysis/import/import-log.ts";
+import type { LogRow } from "../state/replayed-row.ts";
 import { presets } from "./import-presets.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { embedderOptions } from "./embedder-options.ts";

@@ -1,8 +1,8 @@
 // The example that a pair of an imported file becomes. The same pair gets the same id.
-import { embeddingToBytes } from "../algorithms/embedding.ts";
-import { exampleBytes } from "../algorithms/example-bytes.ts";
-import { exampleId, sharingDomain } from "../algorithms/identity.ts";
-import { replacePersonalData } from "../algorithms/pii.ts";
+import { embeddingToBytes } from "../algorithms/selection/embedding.ts";
+import { exampleBytes } from "../algorithms/selection/example-bytes.ts";
+import { exampleId, sharingDomain } from "../algorithms/identity/identity.ts";
+import { replacePersonalData } from "../algorithms/privacy/pii.ts";
 import type { Config } from "../config/schema.ts";
 import type { Example } from "../schemas/types.ts";
 import type { Pair } from "./pairs.ts";

@@ -4,9 +4,9 @@
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";
-import { openSession, type Session } from "../assembly/session.ts";
+import { openSession, type Session } from "../pipelines/session.ts";
 import type { Config } from "../config/schema.ts";
-import { tieWithin, type Compared, type Comparison } from "../algorithms/comparison.ts";
+import { tieWithin, type Compared, type Comparison } from "../algorithms/routing/comparison.ts";
 import { createCompare } from "../operators/judge/compare.ts";
 import { createLog } from "../runtime/log.ts";
 import { feedbackRecord } from "./feedback-record.ts";

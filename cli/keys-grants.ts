@@ -1,6 +1,6 @@
 // What a key of the gateway is made of: what commands grant it, change of it, and hand on to the
 // one after it. Pure.
-import { nameProblem } from "../algorithms/names.ts";
+import { nameProblem } from "../algorithms/identity/names.ts";
 import { accountOf } from "../gateway/keys/key.ts";
 import type { ApiKey } from "../schemas/types.ts";
 

@@ -1,10 +1,10 @@
 // What keys have spent today and this month, of UTC, as it is recorded: about a second behind.
-import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/budget.ts";
-import type { Session } from "../assembly/session.ts";
+import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/budget.ts";
+import type { Session } from "../pipelines/session.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
 import { accountOf } from "../gateway/keys/key.ts";
 import type { ApiKey } from "../schemas/types.ts";
-import { readAccountCosts } from "../serving/account-costs.ts";
+import { readAccountCosts } from "../gateway/keys/account-costs.ts";
 
 /** Keys that were rotated have spent what those before them have. */
 export type SpentBy = (key: Pick<ApiKey, "id" | "account">) => Record<Period, number>;

@@ -1,5 +1,5 @@
 // The topic `keys` as a command reads and writes it: whole, each key by its id.
-import type { Session } from "../assembly/session.ts";
+import type { Session } from "../pipelines/session.ts";
 import { idOfKey } from "../gateway/keys/key.ts";
 import { followTable } from "../runtime/table.ts";
 import type { ApiKey } from "../schemas/types.ts";

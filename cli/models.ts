@@ -9,7 +9,7 @@ import {
   modelState,
   requantisedState,
   requantiseModel,
-} from "../scripts/models.ts";
+} from "../connections/models/models.ts";
 import { CommandError, type Io, UsageError } from "./io.ts";
 import { configOf } from "./options.ts";
 import { tableOf } from "./reading.ts";

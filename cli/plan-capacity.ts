@@ -1,13 +1,13 @@
 // precedent plan-capacity: goodput and latencies of the arms on paper, from logged service times.
 import { resolve } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { capacityReport } from "../serving/capacity/report.ts";
-import { Shortfall } from "../serving/capacity/shortfall.ts";
+import { capacityReport } from "../analysis/capacity/report.ts";
+import { Shortfall } from "../analysis/capacity/shortfall.ts";
 import { mostArrivals, readArrivals } from "./arrivals-file.ts";
 import { capacityJson, describeCapacity } from "./describe-capacity.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { configOf, parseCount, parseDuration } from "./options.ts";
-import { servingOf } from "../serving/off-policy/target.ts";
+import { servingOf } from "../analysis/off-policy/target.ts";
 import { namedTarget, targetHelp } from "./policy-target.ts";
 import { parseTime } from "./policy-window.ts";
 import { withClickHouse } from "./reading.ts";

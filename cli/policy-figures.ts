@@ -2,7 +2,7 @@
 import type { Figures } from "../algorithms/off-policy/condition.ts";
 import type { Estimator } from "../algorithms/off-policy/estimators.ts";
 import type { Estimate } from "../algorithms/off-policy/evaluate.ts";
-import type { PolicyValue } from "../serving/off-policy/values.ts";
+import type { PolicyValue } from "../analysis/off-policy/values.ts";
 
 /** values: of what is in force, and of the candidate; all figures are those of one estimator. */
 export function figuresOf(

@@ -1,10 +1,10 @@
 // precedent policy shadow: holds a router policy in shadow, lists those that are, and ends one.
 // What a shadow would have chosen is logged with every decision, and nothing of it is served.
 import type { Command } from "commander";
-import { policiesOf } from "../assembly/policies.ts";
+import { policiesOf } from "../pipelines/policies.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { policyHistory } from "../policies/history.ts";
-import { endShadow, holdInShadow, isShadow, shadowNames, shadowOf } from "../policies/shadow.ts";
+import { policyHistory } from "../state/policies/history.ts";
+import { endShadow, holdInShadow, isShadow, shadowNames, shadowOf } from "../state/policies/shadow.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { namedTarget } from "./policy-target.ts";
 import { tableOf, withClickHouse } from "./reading.ts";

@@ -2,14 +2,14 @@
 // was logged.
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { FEATURE_VERSION } from "../algorithms/features.ts";
+import { FEATURE_VERSION } from "../algorithms/routing/features.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { policyHistory } from "../policies/history.ts";
-import { policyRecord } from "../policies/record.ts";
-import { isShadow, shadowOf } from "../policies/shadow.ts";
-import { decodeRouterPolicy, priorPolicy, ROUTER, ROUTER_KIND } from "../policies/router.ts";
+import { policyHistory } from "../state/policies/history.ts";
+import { policyRecord } from "../state/policies/record.ts";
+import { isShadow, shadowOf } from "../state/policies/shadow.ts";
+import { decodeRouterPolicy, priorPolicy, ROUTER, ROUTER_KIND } from "../state/policies/router.ts";
 import type { Policy } from "../schemas/types.ts";
-import type { Target } from "../serving/off-policy/target.ts";
+import type { Target } from "../analysis/off-policy/target.ts";
 import { CommandError } from "./io.ts";
 
 export interface Named {

@@ -1,14 +1,14 @@
 // Options of the commands that evaluate policies, and the reading that they share.
 import { InvalidArgumentError, type Command } from "commander";
-import { sharingDomain } from "../algorithms/identity.ts";
+import { sharingDomain } from "../algorithms/identity/identity.ts";
 import { estimators, type Estimator } from "../algorithms/off-policy/estimators.ts";
 import { intervalKinds, type IntervalKind } from "../algorithms/off-policy/evaluate.ts";
 import type { Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import { readLog, type ReadLog } from "../serving/off-policy/read.ts";
-import { leftOutReasons } from "../serving/off-policy/statements.ts";
-import { servingOf, type Target } from "../serving/off-policy/target.ts";
-import type { ValueOptions } from "../serving/off-policy/values.ts";
+import { readLog, type ReadLog } from "../analysis/off-policy/read.ts";
+import { leftOutReasons } from "../analysis/off-policy/statements.ts";
+import { servingOf, type Target } from "../analysis/off-policy/target.ts";
+import type { ValueOptions } from "../analysis/off-policy/values.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount, parseNames } from "./options.ts";
 

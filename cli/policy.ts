@@ -1,11 +1,11 @@
 // precedent policy show|history|revert|resume: what was learnt, since when, and the way back.
 // evaluate, compare and promote stand in policy-evaluate.ts, shadow in policy-shadow.ts.
 import { InvalidArgumentError, type Command } from "commander";
-import { policiesOf } from "../assembly/policies.ts";
-import type { Session } from "../assembly/session.ts";
-import { policyHistory } from "../policies/history.ts";
-import { resumePolicy, revertPolicy } from "../policies/revert.ts";
-import { ROUTER } from "../policies/router.ts";
+import { policiesOf } from "../pipelines/policies.ts";
+import type { Session } from "../pipelines/session.ts";
+import { policyHistory } from "../state/policies/history.ts";
+import { resumePolicy, revertPolicy } from "../state/policies/revert.ts";
+import { ROUTER } from "../state/policies/router.ts";
 import { describeHistory, describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
 import { addPolicyEvaluation } from "./policy-evaluate.ts";

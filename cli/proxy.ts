@@ -1,12 +1,12 @@
 // precedent proxy train|show: the model of which examples help, learnt from what ClickHouse holds.
 // Going back: precedent policy revert proxy.
 import type { Command } from "commander";
-import { openPolicyLog } from "../assembly/policies.ts";
-import type { Session } from "../assembly/session.ts";
-import { trainHelpfulness } from "../assembly/train-helpfulness.ts";
-import { proxyRows, trainAndPublishProxy, type ProxyTraining } from "../serving/train-helpfulness.ts";
-import { policyHistory } from "../policies/history.ts";
-import { PROXY } from "../policies/helpfulness.ts";
+import { openPolicyLog } from "../pipelines/policies.ts";
+import type { Session } from "../pipelines/session.ts";
+import { trainHelpfulness } from "../pipelines/learn/train.ts";
+import { proxyRows, trainAndPublishProxy, type ProxyTraining } from "../pipelines/learn/train-helpfulness.ts";
+import { policyHistory } from "../state/policies/history.ts";
+import { PROXY } from "../state/policies/helpfulness.ts";
 import { describePolicy } from "./describe-policy.ts";
 import { CommandError, type Io } from "./io.ts";
 import { parseCount } from "./options.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
-import type { LogRow } from "../serving/log-replay/row.ts";
+import type { LogRow } from "../state/replayed-row.ts";
 import { parseColumns, readLogFile, timeOf } from "./replay-file.ts";
 
 let folder = "";

@@ -5,9 +5,9 @@ import { stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { nameProblem } from "../algorithms/names.ts";
+import { nameProblem } from "../algorithms/identity/names.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
-import type { LogRow } from "../serving/log-replay/row.ts";
+import type { LogRow } from "../state/replayed-row.ts";
 import { convertFile, type FileFormat } from "../stack/convert.ts";
 import { CommandError, UsageError } from "./io.ts";
 

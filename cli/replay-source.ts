@@ -1,11 +1,11 @@
 // What the options of precedent replay log mean: which rows are replayed, and under which policies.
 import { resolve } from "node:path";
-import type { LogReplayPlan } from "../assembly/log-replay.ts";
+import type { LogReplayPlan } from "../analysis/log-replay/run.ts";
 import type { Config } from "../config/schema.ts";
 import { createClickHouse } from "../connections/clickhouse/client.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
-import type { LogRow } from "../serving/log-replay/row.ts";
-import { readWindow } from "../serving/log-replay/window.ts";
+import type { LogRow } from "../state/replayed-row.ts";
+import { readWindow } from "../analysis/log-replay/window.ts";
 import { resolveConnections } from "../stack/resolve.ts";
 import { CommandError, UsageError, type Io } from "./io.ts";
 import { namedTarget } from "./policy-target.ts";

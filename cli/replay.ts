@@ -2,8 +2,8 @@
 // its own, under one policy or several.
 import { randomBytes } from "node:crypto";
 import { InvalidArgumentError, type Command } from "commander";
-import { beginReplay, goOn, listReplays, removeLogReplay } from "../assembly/log-replay.ts";
-import type { LogReplayOptions } from "../assembly/log-replay-lane.ts";
+import { beginReplay, goOn, listReplays, removeLogReplay } from "../analysis/log-replay/run.ts";
+import type { LogReplayOptions } from "../analysis/log-replay/lane.ts";
 import type { Config } from "../config/schema.ts";
 import { createLog } from "../runtime/log.ts";
 import { startProgress, type Progress } from "../stack/progress.ts";

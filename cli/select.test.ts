@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
-import type { Inspected } from "../assembly/selection.ts";
+import type { Inspected } from "../pipelines/plan/selection.ts";
 import { chooseExamples, type Rated } from "../operators/select/choose.ts";
 import { candidate } from "../operators/select/fixtures.testing.ts";
 import { describeSelection } from "./select.ts";

@@ -3,8 +3,8 @@
 // that plan uses, in a pool of its own; no request is sent.
 import type { Command } from "commander";
 import pc from "picocolors";
-import { holdSelection, type Inspected } from "../assembly/selection.ts";
-import { openSession } from "../assembly/session.ts";
+import { holdSelection, type Inspected } from "../pipelines/plan/selection.ts";
+import { openSession } from "../pipelines/session.ts";
 import type { Chosen, Reason, Verdict } from "../operators/select/choose.ts";
 import { createLog } from "../runtime/log.ts";
 import { requestOf } from "./ask.ts";

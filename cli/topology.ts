@@ -1,5 +1,5 @@
 // precedent topology: the flow as a Mermaid diagram, from the very values that the runner starts
-// from. Inline arms have no work topic in it, though some work goes there (serving/generators.ts);
+// from. Inline arms have no work topic in it, though some work goes there (pipelines/generate/generators.ts);
 // where all are inline it has no stage generate. With --acls: what each stage's principal must be
 // allowed, from the same declarations.
 import type { Command } from "commander";
@@ -7,7 +7,7 @@ import { topicOwners } from "../config/tenants.ts";
 import { topicName } from "../connections/kafka/topics.ts";
 import { aclCommands, aclsOf } from "../pipelines/acls.ts";
 import { toMermaid, topology } from "../pipelines/topology.ts";
-import { groupName } from "../serving/stage.ts";
+import { groupName } from "../runtime/running-stage.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";
 

@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import type { Config } from "../config/schema.ts";
 import { armsOf } from "../config/load.ts";
 import { tenantsOf } from "../config/tenants.ts";
-import { startHealthServer } from "../metrics/health.ts";
+import { startHealthServer } from "../runtime/metrics/health.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { configOf, parseNames } from "./options.ts";
-import { openSession } from "../assembly/session.ts";
-import { allStageNames, stagesOf, startStages, type StageName } from "../assembly/up.ts";
+import { openSession } from "../pipelines/session.ts";
+import { allStageNames, stagesOf, startStages, type StageName } from "../pipelines/up.ts";
 
 interface Options {
   stage?: StageName[];

@@ -1,7 +1,7 @@
 // A command that asks the running system something: opens its connections, prints what comes of it,
 // closes them.
 import type { Command } from "commander";
-import { openSession, type Session } from "../assembly/session.ts";
+import { openSession, type Session } from "../pipelines/session.ts";
 import { createLog } from "../runtime/log.ts";
 import type { Io } from "./io.ts";
 import { configOf } from "./options.ts";

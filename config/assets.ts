@@ -1,4 +1,4 @@
-// Where set-up (scripts/setup.ts) puts what it fetches and builds. Paths only; those of language
+// Where set-up (tools/setup/setup.ts) puts what it fetches and builds. Paths only; those of language
 // models are in models.ts.
 import { homedir } from "node:os";
 import { join } from "node:path";

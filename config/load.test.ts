@@ -241,7 +241,7 @@ describe("configuration file", () => {
 });
 
 describe("shipped samples", () => {
-  const samples = resolve(import.meta.dirname, "../samples");
+  const samples = resolve(import.meta.dirname, "../deploy");
 
   it("are valid", () => {
     const demo = loadConfig({ file: join(samples, "demo.yaml"), environment: {} });

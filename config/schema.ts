@@ -1,7 +1,7 @@
 // The configuration, whole: composed of its sections, with what one of them may not say beside
 // another. Unknown keys are refused.
 import { z } from "zod";
-import { mostMetadataBytes } from "../algorithms/names.ts";
+import { mostMetadataBytes } from "../algorithms/identity/names.ts";
 import { refuseCredentials } from "./credentials.ts";
 import { refuseJudges } from "./judges.ts";
 import { armSchema } from "./sections/arms.ts";

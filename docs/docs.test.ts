@@ -9,13 +9,13 @@ import { describe, expect, it } from "vitest";
 import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
-import { createBreakerMetrics } from "../metrics/breakers.ts";
-import { createCallMetrics } from "../metrics/calls.ts";
-import { createGatewayMetrics } from "../metrics/gateway.ts";
-import { createHealthMetrics } from "../metrics/health.ts";
-import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
-import { createPolicyMetrics } from "../metrics/policies.ts";
-import { createTracingMetrics } from "../metrics/tracing.ts";
+import { createBreakerMetrics } from "../state/breakers/metrics.ts";
+import { createCallMetrics } from "../runtime/metrics/calls.ts";
+import { createGatewayMetrics } from "../gateway/metrics.ts";
+import { createHealthMetrics } from "../runtime/metrics/health.ts";
+import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics/stage.ts";
+import { createPolicyMetrics } from "../state/policies/metrics.ts";
+import { createTracingMetrics } from "../runtime/metrics/tracing.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const files = [

@@ -3,7 +3,7 @@
 // at before the body is read. What is the operators' alone is open to them here without keys, and
 // with keys to admin keys.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { isLocalHost } from "../algorithms/local-host.ts";
+import { isLocalHost } from "../connections/security/local-host.ts";
 import { adminPrefix, feedbackPath, isApi } from "./addresses.ts";
 import { ApiError } from "./errors.ts";
 import { isFeedbackToken, type FeedbackTokens } from "./feedback-token.ts";

@@ -1,9 +1,9 @@
 // Asks as any client of the topics would: produces the request with the gateway's own reply
 // partition and waits for the one final response. Holds nothing but what is open. A repeat of an id
 // that is open here waits along with it; any other is plan's to answer (operators/recall).
-import { requestHash } from "../algorithms/canonical.ts";
-import { errorOf } from "../algorithms/errors.ts";
-import { requestKey } from "../algorithms/identity.ts";
+import { requestHash } from "../algorithms/text/canonical.ts";
+import { errorOf } from "../connections/errors.ts";
+import { requestKey } from "../algorithms/identity/identity.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
 import type { Span } from "../connections/tracing/port.ts";
 import type { Codec } from "../connections/registry/port.ts";

@@ -1,5 +1,5 @@
 // Takes requests back: one cancel record for a request whose client has gone, or says so. Whoever
-// calls its arm ends the call (serving/cancels.ts). Best effort: while the brokers are away, or too
+// calls its arm ends the call (state/cancels.ts). Best effort: while the brokers are away, or too
 // many are on their way, a call goes on to its end, which costs and changes nothing else.
 import type { Logger } from "pino";
 import type { Codec } from "../connections/registry/port.ts";

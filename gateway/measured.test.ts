@@ -5,7 +5,7 @@ import pino from "pino";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { testTracing } from "../connections/tracing/tracing.testing.ts";
-import { createGatewayMetrics } from "../metrics/gateway.ts";
+import { createGatewayMetrics } from "./metrics.ts";
 import { ApiError } from "./errors.ts";
 import { addMetrics } from "./measured.ts";
 import { createServer } from "./server.ts";

@@ -1,6 +1,6 @@
 // Counts what the API answers, refusals among it. The page and health are nobody's traffic.
 import type { FastifyInstance } from "fastify";
-import type { GatewayMetrics } from "../metrics/gateway.ts";
+import type { GatewayMetrics } from "./metrics.ts";
 import { isApi } from "./addresses.ts";
 import { onceEnded } from "./closed.ts";
 

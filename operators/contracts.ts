@@ -1,6 +1,6 @@
 // What plan and generate owe their readers when no operator produced an answer: the deadline, and
 // the one final response.
-import { deadlineOf, identify, workDeadline } from "../algorithms/identity.ts";
+import { deadlineOf, identify, workDeadline } from "../algorithms/identity/identity.ts";
 import type { Problem, SourceContract } from "../runtime/pipeline.ts";
 import { failedResponse } from "./call/response.ts";
 import { refusedResponse, replyPartition } from "./refusal.ts";

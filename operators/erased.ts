@@ -1,4 +1,4 @@
-// Which of some hashes (algorithms/erasure.ts) belong to what was erased: record leaves their rows
+// Which of some hashes (algorithms/privacy/erasure.ts) belong to what was erased: record leaves their rows
 // out, curate makes no examples of them. Rejects as the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 

@@ -3,7 +3,7 @@
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Decision, ExampleTrial, Request, Work } from "../schemas/types.ts";
 
-/** A request whose id and creation time are settled (algorithms/identity.ts). */
+/** A request whose id and creation time are settled (algorithms/identity/identity.ts). */
 export type IdentifiedRequest = Request & { id: string; createdAt: number };
 
 /** After validate. */
@@ -25,7 +25,7 @@ export interface Recalled extends Validated {
 }
 /** What an answer is kept under, in its sharing domain. */
 export interface KeptUnder {
-  /** algorithms/answer-key.ts. */
+  /** algorithms/response-cache/answer-key.ts. */
   hash: string;
   /** Of the texts of its documents when the hash was made: with others the answer is another. */
   documents: string;

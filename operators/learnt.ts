@@ -1,9 +1,9 @@
 // The values that flow through learn: what aggregate reads, what solve makes of it, what publish
 // makes a version of.
-import type { Posterior } from "../algorithms/bandit.ts";
-import type { Moved } from "../algorithms/byte-budget.ts";
-import type { BudgetBody } from "../policies/budget.ts";
-import type { ArmPosterior, Beliefs, DomainBeliefs } from "../policies/router.ts";
+import type { Posterior } from "../algorithms/routing/bandit.ts";
+import type { Moved } from "../algorithms/linked-prefill/byte-budget.ts";
+import type { BudgetBody } from "../state/policies/budget.ts";
+import type { ArmPosterior, Beliefs, DomainBeliefs } from "../state/policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
 export interface ArmStatistics {

@@ -1,8 +1,8 @@
 // What the passes of curate and learn did, in metrics and in the log. Each report says whether
 // there is more to do at once.
 import type { Logger } from "pino";
-import { ROUTER } from "../policies/router.ts";
-import type { StageMetrics } from "../runtime/metrics.ts";
+import { ROUTER } from "../state/policies/router.ts";
+import type { StageMetrics } from "../runtime/metrics/port.ts";
 import type { Decided } from "./admit/decide.ts";
 import type { Eviction } from "./evict/evict.ts";
 import type { Solved } from "./learnt.ts";

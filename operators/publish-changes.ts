@@ -1,8 +1,8 @@
 // Changes of examples, published together: all of them or none, and then they are the pool's that
 // this process holds. The topic brings them too, but the next pass must know them already.
-import { erasedRequest } from "../algorithms/erasure.ts";
+import { erasedRequest } from "../algorithms/privacy/erasure.ts";
 import type { OutgoingMessage } from "../connections/kafka/port.ts";
-import type { PoolChanges } from "../store/examples/port.ts";
+import type { PoolChanges } from "../state/examples/port.ts";
 import type { FencedProducer } from "../runtime/singleton.ts";
 import type { Erased } from "./erased.ts";
 import type { ExampleChange } from "./example-change.ts";

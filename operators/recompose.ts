@@ -4,7 +4,7 @@
 import type { Piece, Work } from "../schemas/types.ts";
 import { withDocuments } from "./documents.ts";
 import type { SelectedExample } from "./flow.ts";
-import { templates, type TemplateName } from "./templates.ts";
+import { templates, type TemplateName } from "../arms/templates.ts";
 
 /** An arm as a prompt is composed for it. */
 export interface ComposingArm {

@@ -1,6 +1,6 @@
 // The response that plan gives to a request it will not pass on: still exactly one response, on the
 // partition the client reads.
-import { identify } from "../algorithms/identity.ts";
+import { identify } from "../algorithms/identity/identity.ts";
 import type { Emit, Received } from "../runtime/step.ts";
 import type { Request, Response, Usage } from "../schemas/types.ts";
 

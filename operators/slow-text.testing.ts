@@ -1,20 +1,20 @@
 // The worker of slow-text.test.ts: everything that production code does to texts of users, by name.
-import { canonicalHash, canonicalText } from "../algorithms/canonical.ts";
-import { createFeatures } from "../algorithms/features.ts";
-import { isSafe, traitsOf } from "../algorithms/example-traits.ts";
-import { createHelpfulnessFeatures } from "../algorithms/helpfulness-features.ts";
-import { exampleId, sharingDomain } from "../algorithms/identity.ts";
-import { replacePersonalData } from "../algorithms/pii.ts";
-import { cutText, splitText } from "../algorithms/split.ts";
-import { hashTokens, literalsIn, literalsOf, overlapF1 } from "../algorithms/text-overlap.ts";
-import { tokenF1 } from "../algorithms/token-f1.ts";
-import { estimateTokens } from "../algorithms/tokens.ts";
+import { canonicalHash, canonicalText } from "../algorithms/text/canonical.ts";
+import { createFeatures } from "../algorithms/routing/features.ts";
+import { isSafe, traitsOf } from "../algorithms/selection/example-traits.ts";
+import { createHelpfulnessFeatures } from "../algorithms/selection/helpfulness-features.ts";
+import { exampleId, sharingDomain } from "../algorithms/identity/identity.ts";
+import { replacePersonalData } from "../algorithms/privacy/pii.ts";
+import { cutText, splitText } from "../algorithms/text/split.ts";
+import { hashTokens, literalsIn, literalsOf, overlapF1 } from "../algorithms/text/text-overlap.ts";
+import { tokenF1 } from "../algorithms/text/token-f1.ts";
+import { estimateTokens } from "../algorithms/text/tokens.ts";
 import { chatMessages } from "../arms/messages.ts";
 import { createChat } from "../connections/llama/chat.ts";
 import type { ModelFacts } from "../connections/llama/port.ts";
 import { serveCalls } from "../connections/worker/rpc.ts";
-import { templates } from "./templates.ts";
-import { comparisonPrompt, readVerdict } from "../algorithms/comparison.ts";
+import { templates } from "../arms/templates.ts";
+import { comparisonPrompt, readVerdict } from "../algorithms/routing/comparison.ts";
 
 const vector = Float32Array.of(1, 0, 0, 0);
 const candidate = (text: string) => ({

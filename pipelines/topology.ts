@@ -1,17 +1,17 @@
 // All stages as they declare themselves, and their picture: what `precedent topology` draws.
 import type { StageDescription } from "../runtime/declaration.ts";
 import { isTenantTopic, tenantTopics, type TopicOwners } from "../schemas/records.ts";
-import { curate } from "./curate.ts";
-import { gateway } from "./gateway.ts";
-import { generate } from "./generate.ts";
-import { intakeFeedback } from "./intake-feedback.ts";
-import { intakeRequests } from "./intake-requests.ts";
-import { learn } from "./learn.ts";
-import { outletAlternatives } from "./outlet-alternatives.ts";
-import { outletResponses } from "./outlet-responses.ts";
-import { plan } from "./plan.ts";
-import { record } from "./record.ts";
-import { replay } from "./replay.ts";
+import { curate } from "./curate/pipeline.ts";
+import { gateway } from "./gateway/pipeline.ts";
+import { generate } from "./generate/pipeline.ts";
+import { intakeFeedback } from "./intake/feedback.ts";
+import { intakeRequests } from "./intake/requests.ts";
+import { learn } from "./learn/pipeline.ts";
+import { outletAlternatives } from "./outlet/alternatives.ts";
+import { outletResponses } from "./outlet/responses.ts";
+import { plan } from "./plan/pipeline.ts";
+import { record } from "./record/pipeline.ts";
+import { replay } from "./replay/pipeline.ts";
 
 export const topology: readonly StageDescription[] = [
   gateway,

@@ -3,7 +3,7 @@
 // later join has overtaken this one.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { CommittedOffset, GroupConsumer, TopicPartition } from "../connections/kafka/port.ts";
 import type { Doubts } from "./doubts.ts";
 import { partitionKey } from "./partition.ts";

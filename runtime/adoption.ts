@@ -4,7 +4,7 @@
 // its own position can be read: one that can't be holds up no other.
 import type { Logger } from "pino";
 import type { CommittedOffset, GroupConsumer, GroupMember, TopicPartition } from "../connections/kafka/port.ts";
-import { sameOrigin, unknownOrigin } from "../algorithms/origin.ts";
+import { sameOrigin, unknownOrigin } from "../algorithms/identity/origin.ts";
 import { adoptReadable } from "./adopt-readable.ts";
 import { createDoubts } from "./doubts.ts";
 import { createKnownPositions } from "./known-positions.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { decodeFinished, encodeFinished, windowOffsets } from "./finished-offsets.ts";
-import { sameOrigin, shortCluster, splitOrigin, unknownOrigin, withOrigin } from "../algorithms/origin.ts";
+import { sameOrigin, shortCluster, splitOrigin, unknownOrigin, withOrigin } from "../algorithms/identity/origin.ts";
 
 const id = fc.stringMatching(/^[A-Za-z0-9_-]{22}$/);
 const origins = fc.record({ cluster: fc.oneof(fc.constant(""), id), topicId: fc.oneof(fc.constant(""), id) });

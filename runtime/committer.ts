@@ -3,8 +3,8 @@
 // a commit is under way; nothing lingers (docs/design/delivery.md, Work outside transactions).
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { waitAfter } from "../algorithms/backoff.ts";
-import { withOrigin } from "../algorithms/origin.ts";
+import { waitAfter } from "../algorithms/queueing/backoff.ts";
+import { withOrigin } from "../algorithms/identity/origin.ts";
 import { NoSuchPartition, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, TransactionalProducer } from "../connections/kafka/port.ts";
 import type { PartitionState, TaskEntry } from "./partition.ts";

@@ -1,7 +1,7 @@
 // Bytes to a record, waiting while the registry is away: a failing dependency is no poison, so
 // nothing is given up for it.
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff, type Backoff } from "../algorithms/backoff.ts";
+import { backoff, type Backoff } from "../algorithms/queueing/backoff.ts";
 import { RegistryUnavailable, type Codec, type Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { signalOf, type Ends } from "./lazy-abort.ts";

@@ -11,7 +11,7 @@ import type {
   Transaction,
   TransactionalProducer,
 } from "../connections/kafka/port.ts";
-import { unknownOrigin, type Origin } from "../algorithms/origin.ts";
+import { unknownOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import { createPartition, deliver, partitionKey, type PartitionState, type TaskEntry } from "./partition.ts";
 
 export const silent = pino({ level: "silent" });

@@ -2,7 +2,7 @@
 // and tells Kafka afterwards how far it got.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
-import { errorOf } from "../algorithms/errors.ts";
+import { errorOf } from "../connections/errors.ts";
 import type { SinkDependencies } from "./rows.ts";
 
 export interface Flusher {

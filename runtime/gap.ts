@@ -4,8 +4,8 @@
 // goes on from there, or is adopted again.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
-import { sameOrigin } from "../algorithms/origin.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
+import { sameOrigin } from "../algorithms/identity/origin.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";
 import { createDoubts } from "./doubts.ts";

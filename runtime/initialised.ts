@@ -2,7 +2,7 @@
 // for the broker as long as the stage runs.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { TransactionalProducer } from "../connections/kafka/port.ts";
 
 export interface Initialising {

@@ -5,10 +5,10 @@ import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Codec } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
 import { deadLetterRecord, type Reason } from "./dead-letter.ts";
-import type { StageMetrics } from "./metrics.ts";
+import type { StageMetrics } from "./metrics/port.ts";
 import type { BoundPipeline, Emitting, Problem } from "./pipeline.ts";
 import type { DeadLetter, Emit, Ending, Position, Received } from "./step.ts";
-import type { RecordTrace, StageTracing } from "./tracing.ts";
+import type { RecordTrace, StageTracing } from "./tracing/port.ts";
 
 export type InItsTime<N extends TopicName> = <T>(record: RecordOf[N], work: () => Promise<T>) => Promise<T>;
 

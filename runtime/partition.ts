@@ -1,7 +1,7 @@
 // What a stage holds of one assigned partition: its window, what waits in it, and how to let go of
 // it.
 import type { OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
-import { unknownOrigin, type Origin } from "../algorithms/origin.ts";
+import { unknownOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import { LazyAbort } from "./lazy-abort.ts";
 import type { Entry, Window } from "./window.ts";
 import { createWindow } from "./window.ts";

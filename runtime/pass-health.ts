@@ -1,7 +1,7 @@
 // Whether the passes of a singleton's task succeed: one that has failed for too long makes the
 // stage unhealthy, with its error, and so does one that does not end. Who waits for the lock has no
 // passes and is healthy.
-import { messageOf } from "../algorithms/errors.ts";
+import { messageOf } from "../connections/errors.ts";
 import { describeStall } from "./progress.ts";
 
 export interface PassHealth {

@@ -2,7 +2,7 @@
 // tenant-number; nothing ends by itself.
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
-import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "./metrics/stage.ts";
 import { createStage } from "./stage.ts";
 import type { Process, StageOptions } from "./stage-options.ts";
 import type { Place } from "./step.ts";

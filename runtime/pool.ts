@@ -1,7 +1,7 @@
 // What waits outside of a stage's places (places.ts), for one and the same reason: bounded in
 // records and bytes, and a flow has at most as much as it leaves free, so that there is always room
 // for the next one. Pure bookkeeping: no clock, no I/O.
-import { leavesRoom } from "../algorithms/fair-queue.ts";
+import { leavesRoom } from "../algorithms/queueing/fair-queue.ts";
 
 export interface PoolLimits {
   records: number;

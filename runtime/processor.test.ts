@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest";
 import { RegistryUnavailable, type Codec } from "../connections/registry/port.ts";
 import type { TopicName } from "../schemas/records.ts";
 import type { Document } from "../schemas/types.ts";
-import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "./metrics/stage.ts";
 import { pipeline, type Emitting, type SourceContract } from "./pipeline.ts";
 import { createProcessor } from "./processor.ts";
 import { Abandoned } from "./retrying.ts";
@@ -19,7 +19,7 @@ import {
   type Received,
   type Step,
 } from "./step.ts";
-import type { RecordTrace, StageTracing } from "./tracing.ts";
+import type { RecordTrace, StageTracing } from "./tracing/port.ts";
 import { rawRecord, silent } from "./doubles.testing.ts";
 
 type In = Received<Document>;

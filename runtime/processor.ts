@@ -2,12 +2,12 @@
 // ends in outputs: a record that is undecodable or breaks an operator goes to dead-letters and its
 // reader gets a final answer; a failing dependency is waited for until the deadline. Only a lost
 // partition ends it without outputs.
-import { messageOf } from "../algorithms/errors.ts";
-import { arrivalOf } from "../algorithms/identity.ts";
+import { messageOf } from "../connections/errors.ts";
+import { arrivalOf } from "../algorithms/identity/identity.ts";
 import type { OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import type { Decoded } from "../connections/registry/port.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
-import { whole } from "./metrics.ts";
+import { whole } from "./metrics/port.ts";
 import { decodeWithRetries } from "./decode.ts";
 import type { Process } from "./stage-options.ts";
 import { LazyAbort, type Ends } from "./lazy-abort.ts";
@@ -16,7 +16,7 @@ import { limitOf } from "./record-limit.ts";
 import { Abandoned, deadlineExceeded, retryMs, retrying } from "./retrying.ts";
 import { createOutputs, type OutputsOptions } from "./outputs.ts";
 import type { Emit, Position, Received, StepContext } from "./step.ts";
-import type { RecordTrace } from "./tracing.ts";
+import type { RecordTrace } from "./tracing/port.ts";
 
 export interface Processor {
   process: Process;

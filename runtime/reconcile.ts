@@ -3,7 +3,7 @@
 // model call.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type StoredPosition } from "./partition.ts";
 

@@ -3,7 +3,7 @@
 // the pass tried again, for ever or until the signal is aborted.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
 
 export interface RepeatOptions {
   /** Milliseconds between the end of a pass and the next. */

@@ -2,7 +2,7 @@
 // record that waits for another one's outcome, or for what is done elsewhere, gives its place back
 // meanwhile (places.ts).
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff, type Backoff } from "../algorithms/backoff.ts";
+import { backoff, type Backoff } from "../algorithms/queueing/backoff.ts";
 import type { TopicName } from "../schemas/records.ts";
 import { signalOf, type Ends } from "./lazy-abort.ts";
 import type { Retry } from "./pipeline.ts";

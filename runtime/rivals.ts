@@ -4,7 +4,7 @@
 // itself fenced while it sees the other stops.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
 import type { GroupConsumer } from "../connections/kafka/port.ts";
 
 class InstanceTaken extends Error {

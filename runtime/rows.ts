@@ -2,7 +2,7 @@
 // it is stored.
 import type { Logger } from "pino";
 import type { RawRecord, SinkPartition, SinkSource } from "../connections/kafka/port.ts";
-import type { StageMetrics } from "./metrics.ts";
+import type { StageMetrics } from "./metrics/port.ts";
 
 /** A row knows its own time, by which its table is partitioned. */
 export interface Row {

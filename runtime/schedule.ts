@@ -4,7 +4,7 @@
 import type { Logger } from "pino";
 import type { GroupConsumer, RawRecord } from "../connections/kafka/port.ts";
 import { windowOffsets } from "./finished-offsets.ts";
-import type { StageMetrics } from "./metrics.ts";
+import type { StageMetrics } from "./metrics/port.ts";
 import { deliver, type PartitionState, type TaskEntry } from "./partition.ts";
 import { createPlaces, type PlacesOptions, type Turn } from "./places.ts";
 import type { Process } from "./stage-options.ts";

@@ -5,8 +5,8 @@
 // elsewhere must bear to be done twice.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../algorithms/backoff.ts";
-import { withOrigin, type Origin } from "../algorithms/origin.ts";
+import { backoff } from "../algorithms/queueing/backoff.ts";
+import { withOrigin, type Origin } from "../algorithms/identity/origin.ts";
 import { kafkaErrorType, TransactionAborted } from "../connections/kafka/errors.ts";
 import type { GroupMember, Kafka, OutgoingMessage, TopicPartition } from "../connections/kafka/port.ts";
 

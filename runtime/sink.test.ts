@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { describe, expect, it, vi } from "vitest";
 import { createBatch } from "../operators/batch/batch.ts";
-import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "./metrics/stage.ts";
 import type { RawRecord, SinkSource } from "../connections/kafka/port.ts";
 import type { SinkDependencies, TableLines } from "./rows.ts";
 import { createSink } from "./sink.ts";

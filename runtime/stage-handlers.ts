@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { GroupHandlers } from "../connections/kafka/port.ts";
 import type { Adoption } from "./adoption.ts";
 import type { CloseGap } from "./gap.ts";
-import type { StageMetrics } from "./metrics.ts";
+import type { StageMetrics } from "./metrics/port.ts";
 import type { Schedule } from "./schedule.ts";
 
 export interface StageHandlerOptions {

@@ -2,12 +2,12 @@
 // record.
 import type { Logger } from "pino";
 import type { Kafka, OutgoingMessage, RawRecord, TopicPartition } from "../connections/kafka/port.ts";
-import type { StageMetrics } from "./metrics.ts";
+import type { StageMetrics } from "./metrics/port.ts";
 import type { Ends } from "./lazy-abort.ts";
 import type { PlaceLimits } from "./places.ts";
 import type { ProgressLimits } from "./progress.ts";
 import type { Place, Position } from "./step.ts";
-import type { StageTracing } from "./tracing.ts";
+import type { StageTracing } from "./tracing/port.ts";
 
 /**
  * The work on one record: its outputs. Rejects only when its partition is lost; everything else

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { GroupHandlers, Kafka, OutgoingMessage, RawRecord } from "../connections/kafka/port.ts";
 import { TransactionOutcomeUnknown } from "../connections/kafka/errors.ts";
 import { encodeFinished } from "./finished-offsets.ts";
-import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "./metrics/stage.ts";
 import { signalOf } from "./lazy-abort.ts";
 import { createStage } from "./stage.ts";
 import type { Process, StageOptions } from "./stage-options.ts";

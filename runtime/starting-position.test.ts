@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { unknownOrigin } from "../algorithms/origin.ts";
+import { unknownOrigin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset } from "../connections/kafka/port.ts";
 import { encodeFinished } from "./finished-offsets.ts";
 import { startOf } from "./starting-position.ts";

@@ -2,7 +2,7 @@
 // position that can't be right is never followed: beyond the end of the log (a power loss, an
 // unclean election), or of another topic or cluster, it would pass over requests without a word.
 // Pure.
-import { sameOrigin } from "../algorithms/origin.ts";
+import { sameOrigin } from "../algorithms/identity/origin.ts";
 import type { CommittedOffset } from "../connections/kafka/port.ts";
 import { decodeFinished } from "./finished-offsets.ts";
 

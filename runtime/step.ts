@@ -18,7 +18,7 @@ export interface Received<T> {
   record: T;
   position: Position;
   /**
-   * When it came to the broker (algorithms/identity.ts), never after receivedAt; milliseconds since
+   * When it came to the broker (algorithms/identity/identity.ts), never after receivedAt; milliseconds since
    * the epoch.
    */
   timestamp: number;

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import { expect, it } from "vitest";
-import { generateTypes } from "../scripts/generate-types.ts";
+import { generateTypes } from "../tools/generate/types.ts";
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 

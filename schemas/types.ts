@@ -1,11 +1,11 @@
-// Made by scripts/generate-types.ts from schemas/avro. Do not edit: run "npm run types".
+// Made by tools/generate/types.ts from schemas/avro. Do not edit: run "npm run types".
 
 /** A response kept for exact repeats of its request. Key: domain/hash. A tombstone: must not be used any more. */
 export interface Answer {
   tenant: string;
   /** tenant/domain. */
   domain: string;
-  /** Of the canonical request (algorithms/answer-key.ts). */
+  /** Of the canonical request (algorithms/response-cache/answer-key.ts). */
   hash: string;
   /** The request that was answered so. */
   requestId: string;
@@ -187,7 +187,7 @@ export interface ShownExample {
   explored: boolean;
   /** What was added to its helpfulness for this choice, because the arm had its cache at hand. */
   cachedBonus: number;
-  /** Its row of the helpfulness features (algorithms/helpfulness-features.ts); empty: not made. */
+  /** Its row of the helpfulness features (algorithms/selection/helpfulness-features.ts); empty: not made. */
   features: number[];
 }
 
@@ -291,7 +291,7 @@ export interface Document {
 export interface Erasure {
   /** Of the erasure; a large one has several records. */
   id: string;
-  /** algorithms/erasure.ts: of requests, of places of dead letters, or of a tenant. */
+  /** algorithms/privacy/erasure.ts: of requests, of places of dead letters, or of a tenant. */
   hashes: string[];
   /** Of a tenant: what came before. Null: whatever it is, whenever it comes. */
   before: number | null;
@@ -373,7 +373,7 @@ export interface KvInventory {
   arm: string;
   tenant: string;
   instance: string;
-  /** Bloom filter (algorithms/bloom.ts) of kind/id, such as example/0123. */
+  /** Bloom filter (algorithms/numeric/bloom.ts) of kind/id, such as example/0123. */
   bloom: Buffer;
   /** Hash functions of the Bloom filter. */
   hashes: number;

@@ -115,7 +115,7 @@ async function startSupervisor(paths: StackFolder): Promise<void> {
   const log = openLog(join(paths.logs, "supervisor.log"));
   const child = spawn(
     process.execPath,
-    [...["../bin/run.mjs", "./supervisor.ts"].map(fileHere), "--folder", paths.root],
+    [...["../tools/bin/run.mjs", "./supervisor.ts"].map(fileHere), "--folder", paths.root],
     // A session of its own: it outlives us and our terminal.
     { cwd: fileHere(".."), detached: true, stdio: ["ignore", log, log] },
   );

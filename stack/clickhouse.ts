@@ -43,7 +43,7 @@ export function clickhouseServer({ folder, token, port }: ClickHouseOptions): Se
       await mkdir(folder, { recursive: true });
       return {
         command: process.execPath,
-        args: ["../bin/run.mjs", "./facade/main.ts"].map((file) => fileURLToPath(new URL(file, import.meta.url))),
+        args: ["../tools/bin/run.mjs", "./facade/main.ts"].map((file) => fileURLToPath(new URL(file, import.meta.url))),
         cwd: fileURLToPath(new URL("..", import.meta.url)),
         env: {
           ...process.env,

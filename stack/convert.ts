@@ -9,7 +9,7 @@ const fileHere = (path: string): string => fileURLToPath(new URL(path, import.me
 
 /** Rejects with what ClickHouse says is wrong with the file. */
 export function convertFile(format: FileFormat, from: string, to: string, signal: AbortSignal): Promise<void> {
-  const scripts = ["../bin/run.mjs", "./facade/convert-worker.ts"].map(fileHere);
+  const scripts = ["../tools/bin/run.mjs", "./facade/convert-worker.ts"].map(fileHere);
   return new Promise((resolve, reject) => {
     execFile(process.execPath, [...scripts, format, from, to], { signal, cwd: fileHere("..") }, (error, _out, said) => {
       if (error === null) resolve();

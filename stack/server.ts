@@ -6,8 +6,8 @@
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { messageOf } from "../algorithms/errors.ts";
-import { waitAfter } from "../algorithms/backoff.ts";
+import { messageOf } from "../connections/errors.ts";
+import { waitAfter } from "../algorithms/queueing/backoff.ts";
 import { logTail, openLog } from "./logs.ts";
 import { identify, type ProcessIdentity } from "../connections/process/identity.ts";
 import { end } from "./process.ts";

@@ -1,10 +1,10 @@
-// Entry of the supervisor process: node bin/run.mjs stack/supervisor.ts --folder FOLDER. It lives
+// Entry of the supervisor process: node tools/bin/run.mjs stack/supervisor.ts --folder FOLDER. It lives
 // until SIGTERM or SIGINT and owns the servers of one stack folder. Exit codes: 0 stopped as asked,
 // 1 a server could not be kept running, 2 wrong call, 3 a stack runs on this folder already.
 import { realpath } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
-import { messageOf } from "../algorithms/errors.ts";
+import { messageOf } from "../connections/errors.ts";
 import { stackFolder } from "./folder.ts";
 import { ensureServers } from "./install.ts";
 import { supervise, StackRunsAlready, type Stack } from "./supervise.ts";

@@ -1,7 +1,7 @@
 // Feedback that comes where it was asked for: a world whose values are known, estimated with and
 // without the logged probability of being asked.
 import { describe, expect, it } from "vitest";
-import { splitmix64 } from "../random.ts";
+import { splitmix64 } from "../numeric/random.ts";
 import { termsOf, type Estimator } from "./estimators.ts";
 import { feedbackRates, type Asking, type FeedbackCell } from "./feedback-rate.ts";
 import { logOf, type LoggedChoices } from "./log.ts";

@@ -3,7 +3,7 @@
 // done in any order. The weight depends on the seed, the draw and the decision's place alone, so
 // policies that are compared on the same decisions get the same weights.
 import type { Interval, Terms } from "./ratio.ts";
-import { quantileOf } from "../quantile.ts";
+import { quantileOf } from "../numeric/quantile.ts";
 
 export interface BootstrapOptions {
   seed: number;

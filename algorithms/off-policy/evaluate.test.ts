@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { normalQuantile } from "../gaussian.ts";
+import { normalQuantile } from "../numeric/gaussian.ts";
 import { empiricalBernstein } from "./bernstein.ts";
 import { drawKey, poissonWeight } from "./bootstrap.ts";
 import { difference, evaluate, type IntervalKind } from "./evaluate.ts";

@@ -1,5 +1,5 @@
 // Logs for tests of the estimators.
-import { splitmix64 } from "../random.ts";
+import { splitmix64 } from "../numeric/random.ts";
 import { logOf, type LoggedChoices, type LoggedDecision } from "./log.ts";
 
 /** One decision between arms with these logged probabilities; x is the constant 1 unless given. */

@@ -2,7 +2,7 @@
 // (IPS, DM, DR), or of a term and of the weight (SNIPS). So one standard error serves all of them:
 // that of the linearised terms (delta method), which is the sample variance where the denominator
 // is 1.
-import { normalQuantile } from "../gaussian.ts";
+import { normalQuantile } from "../numeric/gaussian.ts";
 
 export interface Terms {
   numerator: Float64Array;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { splitmix64 } from "../random.ts";
+import { splitmix64 } from "../numeric/random.ts";
 import { foldOf, folds, logOf } from "./log.ts";
 import { decided, randomLog } from "./log.testing.ts";
 import { crossFitted } from "./reward-model.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { splitmix64 } from "../random.ts";
+import { splitmix64 } from "../numeric/random.ts";
 import { createAdaptive } from "./adaptive.ts";
 import { createLecm } from "./baselines.ts";
 import type { CachePolicy } from "./policy.ts";

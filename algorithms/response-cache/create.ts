@@ -1,5 +1,5 @@
 // The policies that a process may be told to use, each with a bound on what it remembers.
-import { knapsack } from "../knapsack.ts";
+import { knapsack } from "../selection/knapsack.ts";
 import { createAdaptive } from "./adaptive.ts";
 import { createGdsf, createLec1, createLecm, createLfu, createLru } from "./baselines.ts";
 import { createBounded } from "./bounded.ts";

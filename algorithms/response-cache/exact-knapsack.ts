@@ -1,7 +1,7 @@
 // The exact 0/1 knapsack by dynamic programming, for whole weights: what the greedy choice of
-// algorithms/knapsack.ts is measured against. Time and memory grow with items times capacity, so it
+// algorithms/selection/knapsack.ts is measured against. Time and memory grow with items times capacity, so it
 // is for tests, benchmarks and a few large items.
-import type { KnapsackItem } from "../knapsack.ts";
+import type { KnapsackItem } from "../selection/knapsack.ts";
 
 /**
  * Indexes of the items to keep, ascending. Items are taken in their order where that is strictly

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { knapsack } from "../knapsack.ts";
+import { knapsack } from "../selection/knapsack.ts";
 import { exactKnapsack } from "./exact-knapsack.ts";
 
 const items = fc.array(fc.record({ value: fc.nat(50), weight: fc.nat(12) }), { maxLength: 10 });

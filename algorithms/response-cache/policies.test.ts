@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { knapsack } from "../knapsack.ts";
+import { knapsack } from "../selection/knapsack.ts";
 import { createAdaptive } from "./adaptive.ts";
 import { createGdsf, createLec1, createLecm, createLfu, createLru } from "./baselines.ts";
 import type { CachePolicy, CreatePolicy, Id } from "./policy.ts";

@@ -1,6 +1,6 @@
 // The static optimum: the best set to hold when popularity, costs and sizes are known beforehand.
 // No policy that must learn them can do better on stationary traffic: it is a bound.
-import type { KnapsackItem } from "../knapsack.ts";
+import type { KnapsackItem } from "../selection/knapsack.ts";
 import { ADMITTED, checkAnswer, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";
 
 export interface KnownQuery {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { knapsack } from "../knapsack.ts";
-import { splitmix64 } from "../random.ts";
+import { knapsack } from "../selection/knapsack.ts";
+import { splitmix64 } from "../numeric/random.ts";
 import { costRadius, leastPopularity } from "./bounds.ts";
 import { createVsocb, mostCalls } from "./vsocb.ts";
 

@@ -2,7 +2,7 @@
 // lower confidence bounds and recommends a set; recommended queries enter as they come again. Three
 // repairs to the printed algorithm: line 26 intersects with the cache that holds the query just
 // answered, line 28 leaves what line 19 added, and an oracle without any value changes nothing.
-import type { KnapsackItem } from "../knapsack.ts";
+import type { KnapsackItem } from "../selection/knapsack.ts";
 import { costRadius, leastPopularity, type Horizon } from "./bounds.ts";
 import {
   ADMITTED,

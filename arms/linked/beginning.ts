@@ -1,7 +1,7 @@
 // How a linked prompt begins, before it is run: from caches of its chunks, from the beginning of an
 // earlier prompt, or in full; and what of it is kept for the next. Chunks without a cache are
 // computed as in any prefill and kept from that very prefill.
-import { type LinkPolicy, policyName } from "../../algorithms/link-policy.ts";
+import { type LinkPolicy, policyName } from "../../algorithms/linked-prefill/link-policy.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvEntry, KvStore } from "../../connections/kv/port.ts";
 import type { LlamaContext, Range, RunOptions, RunResult } from "../../connections/llama/port.ts";

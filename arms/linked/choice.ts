@@ -1,8 +1,14 @@
 // Which policy a request of an arm gets, and which of its prefills are compared with full ones.
 // What was measured stays here, outside the process of the model, which may die; what other
 // processes of the arm measured comes from history.ts.
-import { addSample, choosePolicy, memory, noRecord, type PolicyRecord } from "../../algorithms/policy-choice.ts";
-import type { Random } from "../../algorithms/random.ts";
+import {
+  addSample,
+  choosePolicy,
+  memory,
+  noRecord,
+  type PolicyRecord,
+} from "../../algorithms/linked-prefill/policy-choice.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import type { Comparison, Sample } from "./idle.ts";
 
 export interface Chosen {

@@ -1,8 +1,8 @@
 // What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks
 // that were seen, and compares linked prefills with full ones. Both queues are bounded; what does
 // not fit is forgotten, for there will be more.
-import { parsePolicy } from "../../algorithms/link-policy.ts";
-import { compareLogits } from "../../algorithms/teacher-forced.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
 import type { Convention, KvListed, KvStore, PrefixChunk } from "../../connections/kv/port.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";

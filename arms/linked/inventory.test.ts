@@ -1,7 +1,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import { bloomHash, mayContain } from "../../algorithms/bloom.ts";
+import { bloomHash, mayContain } from "../../algorithms/numeric/bloom.ts";
 import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
 import type { ArmInventory } from "../arm.ts";
 import { openInventory } from "./inventory.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parsePolicy, type LinkPolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy, type LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { aStore, format } from "../../connections/kv/values.testing.ts";
 import { createIdleWork } from "./idle.ts";

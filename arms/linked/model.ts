@@ -1,5 +1,5 @@
 // Answers prompts whose chunks are linked from caches. Knows no process and no configuration file.
-import type { LinkPolicy } from "../../algorithms/link-policy.ts";
+import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { chunkKey, everybody } from "../../connections/kv/keys.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import type { LlamaContext, Prompt, RunResult } from "../../connections/llama/port.ts";

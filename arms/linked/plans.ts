@@ -1,8 +1,8 @@
 // Plans of linked prompts: which cache stands for each chunk and which tokens are computed again,
 // with the caches loaded; and who computes what is missing, so that of several requests only one
 // does.
-import { type Run, planRecompute, tokensIn } from "../../algorithms/link-plan.ts";
-import type { LinkPolicy } from "../../algorithms/link-policy.ts";
+import { type Run, planRecompute, tokensIn } from "../../algorithms/linked-prefill/link-plan.ts";
+import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { type ChosenVariant, chooseVariants, type KeyedChunk } from "./variants.ts";
 

@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import type { LinkPolicy } from "../../algorithms/link-policy.ts";
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { aFolder, anEntry, aStore, blobOf } from "../../connections/kv/values.testing.ts";
 import { createPrefetcher, type Prefetcher } from "./prefetch.ts";
 

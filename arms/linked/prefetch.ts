@@ -3,8 +3,8 @@
 // A request whose caches find no room waits for one that is over; nothing here is an error of a
 // request.
 import pLimit from "p-limit";
-import { planRecompute } from "../../algorithms/link-plan.ts";
-import type { LinkPolicy } from "../../algorithms/link-policy.ts";
+import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
+import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { Convention, KvStore } from "../../connections/kv/port.ts";
 import { isComputedWhole, type KeyedPrompt } from "./plans.ts";
 import { chooseVariants } from "./variants.ts";

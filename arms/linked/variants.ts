@@ -1,7 +1,7 @@
 // Which stored cache stands for each chunk of a prompt, and how good it is there (Cache-Craft,
 // section 3.3). Pure.
-import { reusabilityScore } from "../../algorithms/chunk-scores.ts";
-import type { PlannedChunk } from "../../algorithms/link-plan.ts";
+import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
+import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
 
 export interface KeyedChunk extends PrefixChunk {

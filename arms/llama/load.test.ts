@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import {
   createTinyModels,
   llamaIsBuilt,

@@ -1,7 +1,7 @@
 // What a llama arm's process holds: one model in our addon, one context for all requests, the store
 // of chunk caches, what is done while nobody waits.
 import { destination, pino } from "pino";
-import { createCacheMargin } from "../../algorithms/cache-margin.ts";
+import { createCacheMargin } from "../../algorithms/linked-prefill/cache-margin.ts";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { formatKey } from "../../connections/kv/keys.ts";
 import type { KvStore } from "../../connections/kv/port.ts";

@@ -1,5 +1,5 @@
 // Worker of the llama arm, a process of its own: answers, and what is done while nobody waits.
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { LlamaError } from "../../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";
 import { type LoadedLlama, loadLlama } from "./load.ts";

@@ -1,6 +1,6 @@
 // How long to wait before calling an endpoint again.
 
-import { waitAfter } from "../../algorithms/backoff.ts";
+import { waitAfter } from "../../algorithms/queueing/backoff.ts";
 
 const waits = { first: 500, limit: 30_000 };
 

@@ -3,8 +3,8 @@
 // start and not by a request.
 import { open } from "node:fs/promises";
 import { z } from "zod";
-import { messageOf } from "../../algorithms/errors.ts";
-import { canonicalText } from "../../algorithms/canonical.ts";
+import { messageOf } from "../../connections/errors.ts";
+import { canonicalText } from "../../algorithms/text/canonical.ts";
 
 const count = z.number().int().nonnegative();
 const lineSchema = z

@@ -3,7 +3,7 @@
 // crash. Answers that take time take one of the arm's places for so long, as a model would.
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { canonicalText } from "../../algorithms/canonical.ts";
+import { canonicalText } from "../../algorithms/text/canonical.ts";
 import type { RecordedArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arm.ts";
 import { createCalls, endedFailure } from "../calls.ts";

@@ -1,7 +1,7 @@
 // Gives the answer of the example in its prompt as it is (docs/arms.md, reuse): no model is called.
 // Which example that is, and whether its answer may be given, plan has decided (operators/select,
 // operators/route).
-import { REUSE_MODEL } from "../../algorithms/reuse-quality.ts";
+import { REUSE_MODEL } from "../../algorithms/routing/reuse-quality.ts";
 import type { ReuseArmConfig } from "../../config/schema.ts";
 import type { Arm, ArmRequest, ArmResult } from "../arm.ts";
 

@@ -1,5 +1,5 @@
 // From the runs of the budget benchmark to its figures, by the names of the specification. Pure.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { SplitRules } from "../../operators/solve/budget.ts";
 import type { Figures } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";

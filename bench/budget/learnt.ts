@@ -5,7 +5,7 @@ import { createMemoryWorth } from "../../operators/aggregate/memory.ts";
 import { time } from "../../operators/decode/values.ts";
 import { createSplit, measuredMs, stepOf } from "../../operators/solve/budget.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { BudgetBody } from "../../policies/budget.ts";
+import type { BudgetBody } from "../../state/policies/budget.ts";
 import { costs, type Answered, type Ended } from "./play.ts";
 import type { Workload } from "./workload.ts";
 

@@ -1,8 +1,8 @@
 // The hours of a workload under splits of the bytes: the response cache and the pool of examples
 // with the policies that serve, and what they save beside asking the large arm each time.
-import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
+import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
-import type { BudgetBody } from "../../policies/budget.ts";
+import type { BudgetBody } from "../../state/policies/budget.ts";
 import { createSimulatedPool, type Candidate } from "../support/simulated-pool.ts";
 import type { Pair } from "../support/samples.ts";
 import type { Asked, Workload } from "./workload.ts";
@@ -41,7 +41,7 @@ export interface PlayOptions {
   after?: (hour: number, ended: Ended, split: BudgetBody) => Promise<BudgetBody>;
 }
 
-/** A kept answer has so many bytes beside its texts (operators/recall/kept-answers.ts). */
+/** A kept answer has so many bytes beside its texts (state/response-cache/entries.ts). */
 const overheadBytes = 1_024;
 
 /** What a kept answer weighs in the response cache. */

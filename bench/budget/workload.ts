@@ -1,7 +1,7 @@
 // What comes in each hour: questions of skewed, slowly moving popularity, asked in the words of
 // before (an answer kept can serve) or in words of their own (an example can help a cheap arm).
 // Sizes and lengths are those of real pairs. All chance is drawn here: every split meets the same.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { drawHours, sizesOf } from "../eviction/pool.ts";
 import type { Pair } from "../support/samples.ts";
 import type { Item } from "../support/simulated-pool.ts";

@@ -4,7 +4,7 @@ import { createGdsf, createLec1, createLecm, createLfu, createLru } from "../../
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import { createStaticOptimum } from "../../algorithms/response-cache/static.ts";
 import { createVsocb, type VsocbOptions } from "../../algorithms/response-cache/vsocb.ts";
-import { knapsack } from "../../algorithms/knapsack.ts";
+import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { Stream } from "./stream.ts";
 
 /**

@@ -1,5 +1,5 @@
 // The settings on which policies are compared. Each is a list of streams (seeds), summed.
-import { estimateTokens } from "../../algorithms/tokens.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { readLines } from "../support/samples.ts";
 import { fixtureStream, largeStream, type FixtureOptions, type LargeOptions } from "./synthetic.ts";
 import type { Stream } from "./stream.ts";

@@ -1,6 +1,6 @@
 // Streams that are drawn: the fixture's (100 queries, uniform sizes and costs), and larger ones
 // (Zipf popularity, lognormal sizes), with whatever changes over time.
-import { normal, splitmix64, type Random } from "../../algorithms/random.ts";
+import { normal, splitmix64, type Random } from "../../algorithms/numeric/random.ts";
 import type { Stream } from "./stream.ts";
 
 export interface FixtureOptions {

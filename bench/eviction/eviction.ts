@@ -4,8 +4,8 @@
 // the worker.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { pino } from "pino";
-import { knapsack } from "../../algorithms/knapsack.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { knapsack } from "../../algorithms/selection/knapsack.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
 import { createSolver } from "../../connections/solver/solver.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";

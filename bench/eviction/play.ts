@@ -1,6 +1,6 @@
 // The hours of a pool under one policy: what the uses were worth that found their example, and how
 // the choice looked when it was made.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import { createSimulatedPool, graceHours, type Candidate } from "../support/simulated-pool.ts";
 import type { Hours } from "./pool.ts";
 import type { Policy } from "./policies.ts";

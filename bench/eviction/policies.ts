@@ -1,8 +1,8 @@
 // Who stays when the pool has outgrown its budget, by policy. All of them are given the same
 // candidates, those in grace left out.
-import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
-import { knapsack } from "../../algorithms/knapsack.ts";
-import type { Random } from "../../algorithms/random.ts";
+import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
+import { knapsack } from "../../algorithms/selection/knapsack.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
 import type { Candidate } from "../support/simulated-pool.ts";
 

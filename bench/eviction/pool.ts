@@ -1,8 +1,8 @@
 // A pool of examples with the sizes of real texts, and hours of requests over it: skewed, and with
 // popularity that moves. Everything that chance decides is drawn here, so that every policy meets
 // the same hours.
-import { exampleBytes } from "../../algorithms/example-bytes.ts";
-import type { Random } from "../../algorithms/random.ts";
+import { exampleBytes } from "../../algorithms/selection/example-bytes.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import type { Item } from "../support/simulated-pool.ts";
 
 /** A request that the example fits best. */

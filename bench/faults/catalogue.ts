@@ -1,6 +1,6 @@
 // Every fault that the soak knows, by the group that --only takes. What each does is in
 // test/faults/.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import {
   brokenVectors,
   floodingTenant,
@@ -9,12 +9,18 @@ import {
   poisonRecords,
   wrongClocks,
   type Poisoned,
-} from "../../test/faults/clients.ts";
-import { endpointFault, endpointFaults, type Endpoint } from "../../test/faults/endpoint.ts";
-import { cutConnections } from "../../test/faults/network.ts";
-import type { Fault } from "../../test/faults/recovery.ts";
-import { hangServer, keepAway, killServer, killSupervisor } from "../../test/faults/servers.ts";
-import { freezeStage, joinAndLeave, killAllStages, killStage, rebalanceStorm } from "../../test/faults/stages.ts";
+} from "../../test/faults/support/clients.ts";
+import { endpointFault, endpointFaults, type Endpoint } from "../../test/faults/support/endpoint.ts";
+import { cutConnections } from "../../test/faults/support/network.ts";
+import type { Fault } from "../../test/faults/support/recovery.ts";
+import { hangServer, keepAway, killServer, killSupervisor } from "../../test/faults/support/servers.ts";
+import {
+  freezeStage,
+  joinAndLeave,
+  killAllStages,
+  killStage,
+  rebalanceStorm,
+} from "../../test/faults/support/stages.ts";
 
 export interface CatalogueOptions {
   random: Random;

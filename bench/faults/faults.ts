@@ -2,11 +2,11 @@
 // seed chooses. Stages are processes of their own on a stack of this benchmark's own, which goes
 // away with it. The harness is that of the tests and the soak (test/faults/).
 import { setTimeout as sleep } from "node:timers/promises";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { check } from "../../test/faults/checks.ts";
-import { recover, type Recovery } from "../../test/faults/recovery.ts";
-import { createRig, type Slot } from "../../test/faults/rig.ts";
-import { killServer } from "../../test/faults/servers.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { check } from "../../test/faults/support/checks.ts";
+import { recover, type Recovery } from "../../test/faults/support/recovery.ts";
+import { createRig, type Slot } from "../../test/faults/support/rig.ts";
+import { killServer } from "../../test/faults/support/servers.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { figuresOf, type Stint } from "./figures.ts";
 

@@ -1,6 +1,6 @@
 // The figures of `bench -- faults` from what its stints gave. Pure.
-import type { Outcome } from "../../test/faults/checks.ts";
-import type { Recovery } from "../../test/faults/recovery.ts";
+import type { Outcome } from "../../test/faults/support/checks.ts";
+import type { Recovery } from "../../test/faults/support/recovery.ts";
 import type { Figures } from "../benchmark.ts";
 import { quantile } from "../support/statistics.ts";
 

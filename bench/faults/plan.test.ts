@@ -1,6 +1,6 @@
 // Every fault comes once a round, in an order that the seed decides.
 import { expect, it } from "vitest";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { rounds } from "./plan.ts";
 
 const values = ["a", "b", "c", "d", "e"];

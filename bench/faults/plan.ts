@@ -1,5 +1,5 @@
 // Which fault comes when: rounds in which each comes once, in an order that the seed chooses. Pure.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 
 /** For ever: whoever asks decides when it is enough. */
 export function* rounds<T>(values: readonly T[], random: Random): Generator<T, never> {

@@ -2,7 +2,7 @@
 // seconds: what grows without end shows as a slope.
 import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Rig } from "../../test/faults/rig.ts";
+import type { Rig } from "../../test/faults/support/rig.ts";
 import { resident } from "../support/processes.ts";
 import { slope } from "../support/statistics.ts";
 

@@ -1,13 +1,13 @@
 // One soak: the rig, one fault after the other with its recovery, the checks at the end, and a
 // report of it all.
 import { setTimeout as sleep } from "node:timers/promises";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { checkAggregates } from "../../test/faults/aggregates.ts";
-import { checkAnswers } from "../../test/faults/answers.ts";
-import { check, defects } from "../../test/faults/checks.ts";
-import { startEndpoint } from "../../test/faults/endpoint.ts";
-import { recover, type Recovery } from "../../test/faults/recovery.ts";
-import { createRig, type Slot } from "../../test/faults/rig.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { checkAggregates } from "../../test/faults/support/aggregates.ts";
+import { checkAnswers } from "../../test/faults/support/answers.ts";
+import { check, defects } from "../../test/faults/support/checks.ts";
+import { startEndpoint } from "../../test/faults/support/endpoint.ts";
+import { recover, type Recovery } from "../../test/faults/support/recovery.ts";
+import { createRig, type Slot } from "../../test/faults/support/rig.ts";
 import { machine, type Machine } from "../support/machine.ts";
 import { quantile } from "../support/statistics.ts";
 import { catalogue, type Group } from "./catalogue.ts";

@@ -1,6 +1,6 @@
 // The model of the gateway benchmark: what is asked, what it answers, and how OpenAI's API says
 // so. Pure, and the same for every system.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 
 export const modelName = "mock";
 /** Until the first token, and so until the whole of an answer that does not stream. */

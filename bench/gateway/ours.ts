@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import getPort from "get-port";
-import { openSession } from "../../assembly/session.ts";
+import { openSession } from "../../pipelines/session.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { BenchContext } from "../benchmark.ts";
@@ -51,7 +51,7 @@ export async function startOurs(
   const session = await openSession(configSchema.parse(raw), { log: createLog({ level: "warn" }), clientId: "bench" });
   const { clickhouse } = session;
   const child = await startChild({
-    arguments: [fileURLToPath(new URL("../../bin/precedent", import.meta.url)), "up", "--config", file],
+    arguments: [fileURLToPath(new URL("../../tools/bin/precedent", import.meta.url)), "up", "--config", file],
     answersAt: `http://127.0.0.1:${port}/healthz`,
     log: join(folder, "ours.log"),
     profile: profile ? join(folder, "profiles") : undefined,

@@ -7,7 +7,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import getPort from "get-port";
 import { cacheFolder } from "../../config/assets.ts";
-import { placeFolder, run } from "../../scripts/python.ts";
+import { placeFolder, run } from "../../connections/python/python.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { startChild, type Child } from "../loop/child.ts";
 import type { Target } from "./client.ts";

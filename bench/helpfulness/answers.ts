@@ -8,7 +8,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLlamaArm } from "../../arms/llama/llama.ts";
 import { armSchema } from "../../config/schema.ts";
-import { templates } from "../../operators/templates.ts";
+import { templates } from "../../arms/templates.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";

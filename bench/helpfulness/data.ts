@@ -3,7 +3,7 @@
 // requests that everything is measured on, and the nearest candidates of both.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { dot } from "../../algorithms/embedding.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { readLines, shuffled } from "../support/samples.ts";

@@ -2,8 +2,8 @@
 // nearest by similarity, none at all, and copying an answer; nl2bash, SmolLM2, token F1 against the
 // references. The helpfulness model learns from training requests alone; the development requests
 // are asked once. Answers are kept: a run that was broken off goes on.
-import { createHelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { createHelpfulnessFeatures } from "../../algorithms/selection/helpfulness-features.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Rated } from "../../operators/select/choose.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";

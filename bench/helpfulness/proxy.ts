@@ -9,11 +9,11 @@ import {
   type CandidateFacts,
   HELPFULNESS_FEATURES,
   type HelpfulnessFeatures,
-} from "../../algorithms/helpfulness-features.ts";
-import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import { loadProxy } from "../../connections/proxy/onnx.ts";
-import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
-import { type ProxyRow, trainProxy } from "../../jobs/train-proxy.ts";
+} from "../../algorithms/selection/helpfulness-features.ts";
+import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
+import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
+import { type ProxyRow, trainProxy } from "../../connections/training/helpfulness.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { BenchContext } from "../benchmark.ts";
 import type { Answers } from "./answers.ts";

@@ -1,6 +1,6 @@
 // What is asked of the model besides two-stage selection: single examples for the helpfulness
 // model's labels, and the ways to choose that it is compared with.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { shuffled } from "../support/samples.ts";
 import type { Prompt } from "./answers.ts";
 import type { HelpfulnessData, Neighbour, Question } from "./data.ts";

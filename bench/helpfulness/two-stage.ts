@@ -2,9 +2,9 @@
 // chooser. At equal token cost, in two ways: request by request (the examples may have no more
 // tokens together, as selection estimates them, than those that similarity alone shows) or in the
 // mean over all requests.
-import type { CandidateFacts, HelpfulnessFeatures } from "../../algorithms/helpfulness-features.ts";
-import { exampleTokens } from "../../algorithms/tokens.ts";
-import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
+import type { CandidateFacts, HelpfulnessFeatures } from "../../algorithms/selection/helpfulness-features.ts";
+import { exampleTokens } from "../../algorithms/text/tokens.ts";
+import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
 import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { rate } from "../../operators/select/rate.ts";
 import { mean } from "../support/statistics.ts";

@@ -2,8 +2,8 @@
 // as the pool of examples. Embeddings are computed once and kept.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { sharingDomain } from "../../algorithms/identity.ts";
-import { demoDomain, demoTenant } from "../../demo/sample-data.ts";
+import { sharingDomain } from "../../algorithms/identity/identity.ts";
+import { demoDomain, demoTenant } from "../../tools/demo/sample-data.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";

@@ -1,5 +1,5 @@
 // The figures of the ladder from its log.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Measured } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, significant } from "../support/statistics.ts";

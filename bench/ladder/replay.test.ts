@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { FEATURE_COUNT, FEATURE_NAMES } from "../../algorithms/features.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { FEATURE_COUNT, FEATURE_NAMES } from "../../algorithms/routing/features.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { mean } from "../support/statistics.ts";
 import {
   always,

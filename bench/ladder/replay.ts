@@ -2,8 +2,8 @@
 // choose an arm for each request by the logged context, and get the logged answer's quality for
 // reward. Every arm's answer to every request is in the log, so nothing is guessed. Pure: random
 // sources are made of seeds.
-import { FEATURE_NAMES } from "../../algorithms/features.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { FEATURE_NAMES } from "../../algorithms/routing/features.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { routing as routingSection } from "../../config/sections/learning.ts";
 import { createLearner, type Learner } from "../routing/learner.ts";
 import { shuffled } from "../support/samples.ts";

@@ -4,12 +4,12 @@
 import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { sharingDomain } from "../../algorithms/identity.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { exampleTokens } from "../../algorithms/tokens.ts";
+import { sharingDomain } from "../../algorithms/identity/identity.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { exampleTokens } from "../../algorithms/text/tokens.ts";
 import { createLlamaArm } from "../../arms/llama/llama.ts";
 import { armSchema } from "../../config/schema.ts";
-import { templates } from "../../operators/templates.ts";
+import { templates } from "../../arms/templates.ts";
 import { chooseExamples, type Rated } from "../../operators/select/choose.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { Example, Piece } from "../../schemas/types.ts";

@@ -4,10 +4,10 @@
 // 2, a synthetic bandit with known truth on the same loop, beside the same algorithm in memory,
 // where nothing is late.
 import { join } from "node:path";
-import { dot } from "../../algorithms/matrix.ts";
+import { dot } from "../../algorithms/numeric/matrix.ts";
 import { routing as routingSection } from "../../config/sections/learning.ts";
-import { normal, splitmix64 } from "../../algorithms/random.ts";
-import { bestTokenF1 } from "../../algorithms/token-f1.ts";
+import { normal, splitmix64 } from "../../algorithms/numeric/random.ts";
+import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { onStack } from "../support/stack.ts";
 import { mean, significant, spread } from "../support/statistics.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { learnInMemory, outcomeOf, regretCurve, savedShare, type Round } from "./memory.ts";
 
 const arms = [

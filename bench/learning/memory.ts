@@ -1,11 +1,17 @@
 // The router's algorithm without the system around it: the same scores, the same posterior, but
 // every reward is learnt from before the next request. What the real loop loses against it is the
 // price of the delay. Pure: the random source is passed in.
-import { constantPrior, emptyStatistics, observe, priorPosterior, solvePosterior } from "../../algorithms/bandit.ts";
-import type { Random } from "../../algorithms/random.ts";
-import type { RouteArm } from "../../operators/route/arms.ts";
+import {
+  constantPrior,
+  emptyStatistics,
+  observe,
+  priorPosterior,
+  solvePosterior,
+} from "../../algorithms/routing/bandit.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
+import type { RouteArm } from "../../arms/routed.ts";
 import { scoreArms } from "../../operators/route/score.ts";
-import type { ArmPosterior } from "../../policies/router.ts";
+import type { ArmPosterior } from "../../state/policies/router.ts";
 
 /** One request as every arm would see and answer it; both in the order of the arms. */
 export interface Round {

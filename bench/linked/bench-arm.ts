@@ -3,7 +3,7 @@
 // thread.
 import { loadLlama, type LoadedLlama } from "../../arms/llama/load.ts";
 import type { ConversationPrompt } from "../../arms/linked/beginning.ts";
-import { type LinkPolicy, parsePolicy } from "../../algorithms/link-policy.ts";
+import { type LinkPolicy, parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 
 const mebibyte = 1_048_576;
 /** loadLlama gives the rest to the beginnings of conversations. */

@@ -1,6 +1,6 @@
 // What was measured of the bonus for caches at hand to rows: one for each bonus, beside none on the
 // same requests. Pure.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";
 import type { BonusAsked } from "./bonus.ts";

@@ -1,12 +1,12 @@
 // What the bonus for examples with caches at hand gains and costs: a stream of requests of a few
 // topics goes through selection and a llama arm, once with every bonus, each with an arm of its own
 // that has the caches of what it was shown. Everything but the bonus is the same.
-import { mayContain } from "../../algorithms/bloom.ts";
-import { dot } from "../../algorithms/embedding.ts";
-import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { mayContain } from "../../algorithms/numeric/bloom.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
+import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { LoadedLlama } from "../../arms/llama/load.ts";
-import type { Candidate } from "../../store/examples/port.ts";
+import type { Candidate } from "../../state/examples/port.ts";
 import type { RatingModel } from "../../operators/select/rate.ts";
 import { createSelection, type SelectArm, type SelectionConfig } from "../../operators/select/selection.ts";
 import type { StepContext } from "../../runtime/step.ts";

@@ -1,8 +1,8 @@
 // The chunk caches of a prompt under a convention, made as an arm makes them, and what a scoring
 // pass says of them. What several conventions need (a chunk behind the system prompt) is computed
 // once; nothing outlives its prompt but the system prompt's own cache.
-import { reusabilityScore } from "../../algorithms/chunk-scores.ts";
-import type { PlannedChunk } from "../../algorithms/link-plan.ts";
+import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
+import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";
 import { firstContext } from "../../arms/linked/context.ts";
 import { contextImpact } from "../../arms/linked/research/context-impact.ts";
 import type { KnownChunk } from "../../arms/linked/research/plan.ts";

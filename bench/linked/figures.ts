@@ -1,5 +1,5 @@
 // Outcomes of single requests to the rows of the specification. Pure.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, significant, spread } from "../support/statistics.ts";
 import type { Measured, Outcome } from "./measure.ts";

@@ -1,10 +1,10 @@
 // One request: prefilled in full, behind its longest common prefix, and linked under every
 // convention and policy, one after the other, so that all of them share the machine's mood. Times
 // are CPU milliseconds of this process, one thread, one request at a time.
-import { tokensIn } from "../../algorithms/link-plan.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { compareLogits } from "../../algorithms/teacher-forced.ts";
-import { bestTokenF1 } from "../../algorithms/token-f1.ts";
+import { tokensIn } from "../../algorithms/linked-prefill/link-plan.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
+import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
 import { lookAt, looks } from "../../arms/linked/research/look.ts";
 import { type KnownChunk, planCompared } from "../../arms/linked/research/plan.ts";
 import { comparedPolicy } from "../../arms/linked/research/policy.ts";

@@ -2,13 +2,13 @@
 // SmolLM2 in this process.
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../../connections/errors.ts";
 import { modelFile } from "../../config/models.ts";
 import { parseConfig } from "../../config/load.ts";
 import { createChat } from "../../connections/llama/chat.ts";
 import { fingerprintOf, openLlamaModel } from "../../connections/llama/model.ts";
-import { loadProxy } from "../../connections/proxy/onnx.ts";
-import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
+import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { loadHelpfulnessData } from "../helpfulness/data.ts";

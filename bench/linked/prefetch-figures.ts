@@ -1,6 +1,6 @@
 // What was measured of prefetch to rows: without and with it, by workload and by where the files of
 // the caches lay. Pure.
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, median, quantile, significant } from "../support/statistics.ts";
 import type { Files, PrefetchAsked, Streamed, StreamPlan } from "./prefetch.ts";

@@ -1,7 +1,7 @@
 // Requests a CPU second with several in flight: their answers are decoded together, their prompts
 // one after the other. Caches are there before.
-import { planRecompute } from "../../algorithms/link-plan.ts";
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import type { LlamaContext, Prompt } from "../../connections/llama/port.ts";
 import { type Caches, type Convention, makeCaches } from "./caches.ts";
 import type { Item } from "./prompts.ts";

@@ -3,8 +3,8 @@
 // begins with the shorter one.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { dot } from "../../algorithms/embedding.ts";
-import { type Random, splitmix64 } from "../../algorithms/random.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
+import { type Random, splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { LlamaModel } from "../../connections/llama/port.ts";
 import type { Piece } from "../../schemas/types.ts";
 import type { BenchContext } from "../benchmark.ts";

@@ -8,7 +8,7 @@ import { untilReachable } from "../../connections/kafka/retry.ts";
 import { createKafka } from "../../connections/kafka/kafka.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "../../runtime/metrics/stage.ts";
 import { createStage } from "../../runtime/stage.ts";
 
 const [brokers = "", prefix = "", hops = "2"] = process.argv.slice(2);

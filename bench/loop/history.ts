@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { sharingDomain } from "../../algorithms/identity.ts";
+import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { createLog } from "../../runtime/log.ts";
@@ -62,8 +62,8 @@ export interface History {
 }
 
 export async function loadHistory(context: Pick<BenchContext, "folder" | "progress">): Promise<History> {
-  const pairs = examplePairs(readPairs(new URL("../../samples/shell-pairs.jsonl", import.meta.url)), exampleCount);
-  const log = readPairs(new URL("../../samples/shell-log.jsonl", import.meta.url)).slice(0, questionCount);
+  const pairs = examplePairs(readPairs(new URL("../../deploy/shell-pairs.jsonl", import.meta.url)), exampleCount);
+  const log = readPairs(new URL("../../deploy/shell-log.jsonl", import.meta.url)).slice(0, questionCount);
   const { model, vectors } = await embeddings(
     pairs.map(({ request }) => request),
     context,

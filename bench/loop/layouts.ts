@@ -1,7 +1,7 @@
 // The same loop in other processes, for what one process can't show: the CPU of each stage alone,
 // and what a second and a third process bring. Each starts anew, with topics of its own.
 import { randomBytes } from "node:crypto";
-import { stageNames } from "../../assembly/up.ts";
+import { stageNames } from "../../pipelines/up.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { median, significant } from "../support/statistics.ts";
 import { cpuByProcess, ourCpuMs, type Stint } from "./figures.ts";

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { v7 as uuidv7 } from "uuid";
-import { openSession, type Session } from "../../assembly/session.ts";
+import { openSession, type Session } from "../../pipelines/session.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
@@ -79,7 +79,7 @@ export async function startRealLoop(
     for (const [name, options] of Object.entries(processes)) {
       const child = await startChild({
         arguments: [
-          fileURLToPath(new URL("../../bin/precedent", import.meta.url)),
+          fileURLToPath(new URL("../../tools/bin/precedent", import.meta.url)),
           ...["up", "--config", file],
           ...options,
         ],

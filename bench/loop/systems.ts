@@ -48,7 +48,7 @@ export async function startSystems(
     const floor = async (kafka: Kafka, hops: 1 | 2): Promise<RunStint> => {
       const own = `${prefix}.floor-${hops}.`;
       const child = await startChild({
-        arguments: ["bin/run.mjs", floorProcess, brokers.join(","), own, String(hops)],
+        arguments: ["tools/bin/run.mjs", floorProcess, brokers.join(","), own, String(hops)],
         log: join(context.folder, `floor-${hops}.log`),
         profile: context.profile ? join(context.folder, "profiles") : undefined,
         signal,

@@ -3,7 +3,7 @@ import { estimators, type Estimator } from "../../algorithms/off-policy/estimato
 import { evaluate } from "../../algorithms/off-policy/evaluate.ts";
 import { feedbackRates, type FeedbackCell } from "../../algorithms/off-policy/feedback-rate.ts";
 import { crossFitted } from "../../algorithms/off-policy/reward-model.ts";
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import { sampleLog, type Sampled, type World } from "./worlds.ts";
 
 export interface Covered {
@@ -48,7 +48,7 @@ export function measureCoverage(
   });
 }
 
-/** As serving/off-policy/read.ts weights rewards: by arm and class of length. */
+/** As analysis/off-policy/read.ts weights rewards: by arm and class of length. */
 function correction({ log, longer }: Sampled): Float64Array {
   const cells = new Map<string, FeedbackCell>();
   const armOf = (i: number): string => log.arms[log.arm[log.chosen[i]!]!]!;

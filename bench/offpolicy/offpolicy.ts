@@ -4,7 +4,7 @@
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Estimator } from "../../algorithms/off-policy/estimators.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { BenchContext, Benchmark, Figures } from "../benchmark.ts";
 import { mean, significant } from "../support/statistics.ts";
 import { measureCoverage, type Covered } from "./coverage.ts";

@@ -1,15 +1,21 @@
 // The two-model answers to GSM8K as a log with full information: decisions are sampled by one
 // policy, and ten others are estimated from the sample alone, beside what they are worth in truth.
 import { existsSync, readFileSync } from "node:fs";
-import { constantPrior, emptyStatistics, observe, priorPosterior, solvePosterior } from "../../algorithms/bandit.ts";
-import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
+import {
+  constantPrior,
+  emptyStatistics,
+  observe,
+  priorPosterior,
+  solvePosterior,
+} from "../../algorithms/routing/bandit.ts";
+import { createFeatures, FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
 import type { Estimator } from "../../algorithms/off-policy/estimators.ts";
 import { evaluate } from "../../algorithms/off-policy/evaluate.ts";
 import { logOf } from "../../algorithms/off-policy/log.ts";
 import { crossFitted } from "../../algorithms/off-policy/reward-model.ts";
-import { drawIndex, type Random } from "../../algorithms/random.ts";
-import type { ArmPosterior, RouterPolicy } from "../../policies/router.ts";
-import { targetProbabilities, type Target } from "../../serving/off-policy/target.ts";
+import { drawIndex, type Random } from "../../algorithms/numeric/random.ts";
+import type { ArmPosterior, RouterPolicy } from "../../state/policies/router.ts";
+import { targetProbabilities, type Target } from "../../analysis/off-policy/target.ts";
 
 interface Question {
   /** Without an embedding: what the router's features say of the text alone. */

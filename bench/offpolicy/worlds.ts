@@ -2,7 +2,7 @@
 // a policy can be computed without a log. Pure: the random source is passed in.
 import type { LoggedChoices } from "../../algorithms/off-policy/log.ts";
 import { folds } from "../../algorithms/off-policy/log.ts";
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 
 export interface World {
   name: string;

@@ -1,6 +1,6 @@
 // What two models answered to the same questions and whether it was right, with the time that each
 // answer would take: so many milliseconds a token of it.
-import { estimateTokens } from "../../algorithms/tokens.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { loadRoutingLog } from "../routing/data.ts";
 
 export type ArmName = "small" | "large";

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { readDataFile } from "../support/data-file.ts";
 import { shuffled } from "../support/samples.ts";

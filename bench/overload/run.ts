@@ -2,10 +2,10 @@
 // before, every request sent at its time, whatever became of those before it.
 import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openSession } from "../../assembly/session.ts";
-import { startStages, type StageName } from "../../assembly/up.ts";
+import { openSession } from "../../pipelines/session.ts";
+import { startStages, type StageName } from "../../pipelines/up.ts";
 import { configSchema } from "../../config/schema.ts";
-import { NoResponse, openClient, type Client } from "../../demo/client.ts";
+import { NoResponse, openClient, type Client } from "../../tools/demo/client.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { ArmName, Question } from "./data.ts";
 

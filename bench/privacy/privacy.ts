@@ -1,7 +1,7 @@
 // How much personal data the rules find in the labelled sample, how much of what they replace is
 // personal data, and the time that the worst texts take. In memory, on one thread.
-import { findPersonalData, personalKinds, type PersonalKind } from "../../algorithms/pii.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { findPersonalData, personalKinds, type PersonalKind } from "../../algorithms/privacy/pii.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { significant } from "../support/statistics.ts";
 import { hostileTexts } from "./hostile.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { findPersonalData } from "../../algorithms/pii.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { findPersonalData } from "../../algorithms/privacy/pii.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { makeSample } from "./sample.ts";
 import { score } from "./score.ts";
 

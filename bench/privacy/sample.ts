@@ -3,8 +3,8 @@
 // development and half are held out, by sentence and not by value: rules must not be fitted to what
 // they are measured with.
 import { readFileSync } from "node:fs";
-import { personalKinds, type PersonalKind } from "../../algorithms/pii.ts";
-import type { Random } from "../../algorithms/random.ts";
+import { personalKinds, type PersonalKind } from "../../algorithms/privacy/pii.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import { createValues } from "./values.ts";
 
 /** Half-open, in UTF-16 units. */

@@ -1,7 +1,7 @@
 // Findings against labels. A label counts as found when findings cover all its letters and digits,
 // of whatever kind; a finding counts as right when it overlaps a label of its kind, or lies in a
 // label of another kind (what is replaced there should be).
-import { personalKinds, type Finding, type PersonalKind } from "../../algorithms/pii.ts";
+import { personalKinds, type Finding, type PersonalKind } from "../../algorithms/privacy/pii.ts";
 import { significant } from "../support/statistics.ts";
 import type { Label, Sentence } from "./sample.ts";
 

@@ -1,9 +1,9 @@
 // Values of personal data by kind and format, made at random: numbers that are reserved for fiction
 // where a country has such, check digits that fit, keys of random characters in the shapes of their
 // issuers. None is anybody's.
-import { isIban, luhnValid } from "../../algorithms/check-digits.ts";
-import type { PersonalKind } from "../../algorithms/pii.ts";
-import type { Random } from "../../algorithms/random.ts";
+import { isIban, luhnValid } from "../../algorithms/privacy/check-digits.ts";
+import type { PersonalKind } from "../../algorithms/privacy/pii.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 
 const lists = {
   first:

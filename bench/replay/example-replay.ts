@@ -1,11 +1,11 @@
 // The part of bench -- replay with examples: nl2bash, answers of a known part of the pool degraded;
 // quality regained per replay when the order is that of the gain, of the use count, or random.
 import { join } from "node:path";
-import { dot } from "../../algorithms/embedding.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
 import { mean } from "../support/statistics.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { BenchContext, Figures } from "../benchmark.ts";
-import { sharingDomain } from "../../algorithms/identity.ts";
+import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { missingData, readItems } from "../ladder/data.ts";
 import { embeddings } from "../loop/history.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";

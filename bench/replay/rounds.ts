@@ -2,13 +2,13 @@
 // wrong answers, traffic that uses it, and then as many replays in each order. What is replayed
 // goes through the product's own code (replayExample, a judge with references); what an answer is
 // worth with the examples shown is simulated. Pure but for that; the random source is passed in.
-import { decayedGain, useGain } from "../../algorithms/gain.ts";
-import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import type { Random } from "../../algorithms/random.ts";
+import { decayedGain, useGain } from "../../algorithms/routing/gain.ts";
+import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import type { Arm } from "../../arms/arm.ts";
 import { createReferenceJudge } from "../../operators/replay/judge.ts";
 import { replayExample } from "../../operators/replay/replay.ts";
-import { canonicalText } from "../../algorithms/canonical.ts";
+import { canonicalText } from "../../algorithms/text/canonical.ts";
 import type { Example } from "../../schemas/types.ts";
 
 export interface RoundData {

@@ -4,12 +4,12 @@
 // half-way. Intervals by bootstrap of pairs. --only model also writes the trees that are shipped.
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { reuseFeatures, REUSE_FEATURE_NAMES } from "../../algorithms/reuse-features.ts";
-import { reuseScore, type ReuseModel } from "../../algorithms/reuse-quality.ts";
-import { dot } from "../../algorithms/embedding.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { reuseFeatures, REUSE_FEATURE_NAMES } from "../../algorithms/routing/reuse-features.ts";
+import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-quality.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { armSchema } from "../../config/schema.ts";
-import { trainReuse } from "../../jobs/train-reuse.ts";
+import { trainReuse } from "../../connections/training/reuse.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { mean, quantile, significant } from "../support/statistics.ts";
@@ -31,7 +31,7 @@ const full: Plan = { repeats: 5, resamples: 2_000, runs: 400 };
  */
 const plainThreshold = 0.6;
 const limits = [0.05, 0.1, 0.2] as const;
-const modelFile = fileURLToPath(new URL("../../algorithms/reuse-model.ts", import.meta.url));
+const modelFile = fileURLToPath(new URL("../../algorithms/routing/reuse-model.ts", import.meta.url));
 
 export const reuse: Benchmark = {
   name: "reuse",

@@ -1,7 +1,7 @@
 // One split of the log: everything is fitted on the training part alone and scored on the test
 // part. Folds are drawn by prompt, so that a prompt that occurs twice is never in both.
 import { createHash } from "node:crypto";
-import { splitmix64, type Random } from "../../algorithms/random.ts";
+import { splitmix64, type Random } from "../../algorithms/numeric/random.ts";
 import { shuffled } from "../support/samples.ts";
 import { rankingOf, type Ranking } from "./curve.ts";
 import type { LoggedRequest } from "./data.ts";

@@ -1,13 +1,13 @@
 // The router as the stages run it, in memory: the scores and the draw of plan (operators/route),
 // the posterior of learn (operators/solve), and what ClickHouse sums in between. Learn solves anew
 // after `every` rewards. Pure: the random source is passed in.
-import { emptyStatistics, observe, predict } from "../../algorithms/bandit.ts";
-import type { Random } from "../../algorithms/random.ts";
-import type { RouteArm } from "../../operators/route/arms.ts";
+import { emptyStatistics, observe, predict } from "../../algorithms/routing/bandit.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
+import type { RouteArm } from "../../arms/routed.ts";
 import { scoreArms } from "../../operators/route/score.ts";
 import { solve } from "../../operators/solve/solve.ts";
-import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
-import type { RouterPolicy } from "../../policies/router.ts";
+import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
+import type { RouterPolicy } from "../../state/policies/router.ts";
 
 export interface LearnerOptions {
   arms: readonly { name: string; cost: number }[];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { normal, splitmix64 } from "../../algorithms/random.ts";
+import { normal, splitmix64 } from "../../algorithms/numeric/random.ts";
 import { fitLogistic } from "./logistic.ts";
 
 it("finds the weights that made the labels, and ignores a feature that never varies", () => {

@@ -1,6 +1,6 @@
 // Logistic regression with a ridge, by Newton steps: the baseline that any library would give. The
 // features are scaled to mean 0 and deviation 1 by the rows it is fitted on. Pure.
-import { addOuter, cholesky, dot, packedIndex, packedLength, solveCholesky } from "../../algorithms/matrix.ts";
+import { addOuter, cholesky, dot, packedIndex, packedLength, solveCholesky } from "../../algorithms/numeric/matrix.ts";
 
 const ridge = 1;
 const mostSteps = 25;

@@ -4,8 +4,8 @@
 // continued (warm), beside chance, word count, a logistic regression on the same features and the
 // oracle; and the regret of learning beside the best constant arm. Repeated cross-validation:
 // nothing is ever fitted to the requests that it is scored on. Intervals by bootstrap of requests.
-import { FEATURE_VERSION, createFeatures } from "../../algorithms/features.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { FEATURE_VERSION, createFeatures } from "../../algorithms/routing/features.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { routing as routingSection } from "../../config/sections/learning.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";

@@ -2,15 +2,15 @@
 // the store, features, one call of an ONNX proxy for two arms, each arm's choice. Everything that
 // select does for a request but its embedding, which others measure.
 import { join } from "node:path";
-import { embeddingToBytes } from "../../algorithms/embedding.ts";
-import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
-import { exampleId, sharingDomain } from "../../algorithms/identity.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
+import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
+import { exampleId, sharingDomain } from "../../algorithms/identity/identity.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { parseConfig } from "../../config/load.ts";
-import { createPool } from "../../store/examples/pool.ts";
-import type { ExamplePool } from "../../store/examples/port.ts";
-import { createFaissIndexes } from "../../store/vectors/faiss.ts";
-import type { ProxyRow } from "../../jobs/train-proxy.ts";
+import { createPool } from "../../state/examples/pool.ts";
+import type { ExamplePool } from "../../state/examples/port.ts";
+import { createFaissIndexes } from "../../state/vectors/faiss.ts";
+import type { ProxyRow } from "../../connections/training/helpfulness.ts";
 import { createSelection, type SelectArm } from "../../operators/select/selection.ts";
 import { createLog } from "../../runtime/log.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
@@ -169,7 +169,7 @@ async function indexesBuilt(pool: ExamplePool): Promise<void> {
   while (!settled());
 }
 
-const texts = (): Pair[] => examplePairs(readPairs(new URL("../../samples/shell-pairs.jsonl", import.meta.url)), 3_000);
+const texts = (): Pair[] => examplePairs(readPairs(new URL("../../deploy/shell-pairs.jsonl", import.meta.url)), 3_000);
 
 function exampleOf({ request, response }: Pair, i: number, vector: Float32Array): Example {
   const own = `${request} (${i})`;

@@ -1,11 +1,11 @@
 // bench -- selection --only small: the three adapters of the VectorIndex port on small pools, as a
 // stage uses them: faiss-node and the exact index in this thread, our addon in a process of its
 // own. Turn by turn on the same vectors and queries.
-import { createExactIndexes } from "../../store/vectors/exact.ts";
-import { createFaissIndexes } from "../../store/vectors/faiss.ts";
-import { createFlatIndexes } from "../../store/vectors/flat.ts";
-import type { VectorIndex, VectorIndexes } from "../../store/vectors/port.ts";
-import { buildFaissNode, buildNative } from "../../scripts/build-native.ts";
+import { createExactIndexes } from "../../state/vectors/exact.ts";
+import { createFaissIndexes } from "../../state/vectors/faiss.ts";
+import { createFlatIndexes } from "../../state/vectors/flat.ts";
+import type { VectorIndex, VectorIndexes } from "../../state/vectors/port.ts";
+import { buildFaissNode, buildNative } from "../../tools/setup/build-native.ts";
 import type { BenchContext, Measured } from "../benchmark.ts";
 import { mean, quantile, significant } from "../support/statistics.ts";
 import { clusteredVectors, dimension } from "./data.ts";

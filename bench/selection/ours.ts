@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { createFaissIndexes, type FaissIndexes } from "../../store/vectors/faiss.ts";
-import type { VectorIndex } from "../../store/vectors/port.ts";
+import { createFaissIndexes, type FaissIndexes } from "../../state/vectors/faiss.ts";
+import type { VectorIndex } from "../../state/vectors/port.ts";
 import type { Progress } from "../../stack/progress.ts";
 import { cpuSeconds, resident } from "../support/processes.ts";
 import { quantile, significant } from "../support/statistics.ts";

@@ -7,7 +7,7 @@ import { setImmediate as breathe } from "node:timers/promises";
 import type { HierarchicalNSW } from "hnswlib-node";
 import { Index as UsearchIndex, MetricKind, ScalarKind } from "usearch";
 import { serveCalls } from "../../connections/worker/rpc.ts";
-import { flatAddonFile, hnswlibAddonFile } from "../../scripts/build-native.ts";
+import { flatAddonFile, hnswlibAddonFile } from "../../tools/setup/build-native.ts";
 import { ownCpuSeconds } from "../support/processes.ts";
 import { dimension, readRows, row } from "./data.ts";
 import { graph, type PeerKind, type PeerMethods } from "./peer-methods.ts";

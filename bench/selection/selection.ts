@@ -3,7 +3,7 @@
 // vectors that lie as those of texts do (data.ts), and real ones where nl2bash is there.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { buildNative, buildPeers } from "../../scripts/build-native.ts";
+import { buildNative, buildPeers } from "../../tools/setup/build-native.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { embeddings } from "../loop/history.ts";
 import { readLines } from "../support/samples.ts";

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createKafka } from "../../connections/kafka/kafka.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "../../runtime/metrics/stage.ts";
 import { createStage } from "../../runtime/stage.ts";
 
 const [brokers = "", group = "", input = "", output = ""] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { normal, splitmix64 } from "../../algorithms/random.ts";
+import { normal, splitmix64 } from "../../algorithms/numeric/random.ts";
 import { pairedBootstrap } from "./bootstrap.ts";
 
 describe("pairedBootstrap", () => {

@@ -1,7 +1,7 @@
 // Interval of a mean difference between two treatments of the same items, by paired percentile
 // bootstrap: items are drawn with replacement, both their values together, so that what is hard for
 // both does not widen the interval. Pure: the random source is passed in.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import { mean, quantile } from "./statistics.ts";
 
 export interface Interval {

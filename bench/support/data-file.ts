@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../../connections/errors.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

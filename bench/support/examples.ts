@@ -1,7 +1,7 @@
 // Pools of examples for benchmarks that run the real stages: made of pairs and their vectors, and
 // put on the topic.
-import { exampleId } from "../../algorithms/identity.ts";
-import type { Session } from "../../assembly/session.ts";
+import { exampleId } from "../../algorithms/identity/identity.ts";
+import type { Session } from "../../pipelines/session.ts";
 import type { Example } from "../../schemas/types.ts";
 
 export interface Pool {

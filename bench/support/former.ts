@@ -33,7 +33,7 @@ export async function withCommit<Result>(commit: string, use: (folder: string) =
   const folder = join(parent, "precedent");
   try {
     await git("worktree", "add", "--quiet", "--detach", folder, commit);
-    await output(process.execPath, ["scripts/setup.mjs"], folder);
+    await output(process.execPath, ["tools/setup.mjs"], folder);
     return await use(folder);
   } finally {
     await rm(parent, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 // ROUGE-L: how much of two answers is the same in the same order. Pure.
-import { answerTokens } from "../../algorithms/token-f1.ts";
+import { answerTokens } from "../../algorithms/text/token-f1.ts";
 
 /** F1 of the longest common subsequence of words, [0, 1]; 1 for two empty texts. */
 export function rougeL(one: string, other: string): number {

@@ -1,7 +1,7 @@
 // Reads lines of JSON and puts them in a fixed random order: a benchmark's sample is the same in
 // every run, and a larger one begins with the smaller one.
 import { readFile } from "node:fs/promises";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 
 /** Values of a file with one JSON value a line; the caller says of what type they are. */
 export async function readLines<T>(file: string): Promise<T[]> {

@@ -1,5 +1,5 @@
 // Order statistics of measured values. Pure.
-import { quantilesOf } from "../../algorithms/quantile.ts";
+import { quantilesOf } from "../../algorithms/numeric/quantile.ts";
 
 export interface Spread {
   median: number;

@@ -1,6 +1,6 @@
 // What can answer a request: a type of arm is one object in the union.
 import { z } from "zod";
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { milliseconds, name, price } from "./common.ts";
 
 const armBase = {
@@ -148,7 +148,7 @@ const reuseArm = z.strictObject({
   minimumSimilarity: z.number().min(0).max(1).default(0.8),
   /**
    * Predicted chance that the answer is the right one, from which it may be given
-   * (algorithms/reuse-quality.ts).
+   * (algorithms/routing/reuse-quality.ts).
    */
   minimumQuality: z.number().min(0).max(1).default(0.85),
   /** Whether it may answer requests that bring a system message of their own. */

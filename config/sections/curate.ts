@@ -1,6 +1,6 @@
 // Which answers become examples, for how long, and which are tried again.
 import { z } from "zod";
-import { isTimeZone, timeOfDay, weekdays } from "../../algorithms/daily-times.ts";
+import { isTimeZone, timeOfDay, weekdays } from "../../algorithms/queueing/daily-times.ts";
 import { milliseconds } from "./common.ts";
 
 /** What names references as the judge of replays; anything else is an arm. */

@@ -1,7 +1,7 @@
 // Where personal data is replaced besides in examples (docs/privacy.md, Redaction).
 import { z } from "zod";
-import type { MaskOptions } from "../../algorithms/mask.ts";
-import type { PersonalDataOptions } from "../../algorithms/pii.ts";
+import type { MaskOptions } from "../../algorithms/privacy/mask.ts";
+import type { PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 
 export const privacy = z.strictObject({
   redact: z

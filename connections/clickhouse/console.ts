@@ -3,7 +3,7 @@
 // that writes.
 import type { IncomingMessage } from "node:http";
 import type { TlsFiles } from "../../config/sections/security.ts";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import { secretOf } from "../security/files.ts";
 import { httpCall, textOf } from "../security/http.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";

@@ -1,6 +1,6 @@
 // Which errors of ClickHouse pass by themselves (wait and try again) and which never will (the
 // statement or its rows are wrong).
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import { ClickHouseRejected, ClickHouseUnavailable } from "./port.ts";
 
 /**

@@ -4,7 +4,7 @@
 // finds it full is refused at once, instead of waiting for a vector that would come too late.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { errorOf } from "../../algorithms/errors.ts";
+import { errorOf } from "../errors.ts";
 import { createEmbedAll } from "./all.ts";
 import { guessLength } from "./length.ts";
 import { EmbedderError, type Embedder } from "./port.ts";

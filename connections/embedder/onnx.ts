@@ -3,8 +3,8 @@
 import { existsSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Logger } from "pino";
-import { messageOf } from "../../algorithms/errors.ts";
-import type { Waits } from "../../algorithms/backoff.ts";
+import { messageOf } from "../errors.ts";
+import type { Waits } from "../../algorithms/queueing/backoff.ts";
 import { keepWorker, type KeptWorker } from "../worker/kept.ts";
 import { createBatchingEmbedder } from "./batching.ts";
 import type { EmbedMethods, EmbedWorkerInput } from "./methods.ts";

@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { toUnitLength } from "../../algorithms/embedding.ts";
+import { toUnitLength } from "../../algorithms/selection/embedding.ts";
 import { Moved, serveCalls, workerInput } from "../worker/rpc.ts";
 import { maxCharacters, maxTokens, type EmbedMethods, type EmbedWorkerInput } from "./methods.ts";
 

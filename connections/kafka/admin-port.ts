@@ -1,6 +1,6 @@
 // What Kafka says of its topics, groups and transactions, and the little that is done about them.
 // All of it rejects while a broker that must answer is away.
-import type { Origin } from "../../algorithms/origin.ts";
+import type { Origin } from "../../algorithms/identity/origin.ts";
 import type { TopicOwners } from "../../schemas/records.ts";
 import type { Reach } from "./producer-port.ts";
 

@@ -1,6 +1,6 @@
 // Consuming in a group: records of the partitions that a member was assigned, and where the group
 // is.
-import type { Origin } from "../../algorithms/origin.ts";
+import type { Origin } from "../../algorithms/identity/origin.ts";
 import type { RawRecord, TopicPartition } from "./record-port.ts";
 
 /** Identity under which a consumer commits. */

@@ -1,6 +1,6 @@
 // What a Kafka error means for a stage. kafkajs mixes protocol errors, connection errors and
 // wrapped ones: one place sorts them.
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 
 /**
  * fenced: the group goes on without this member, it must join again; producer-lost: the

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { splitOrigin } from "../../algorithms/origin.ts";
+import { splitOrigin } from "../../algorithms/identity/origin.ts";
 import { createAssigner } from "./assigner.ts";
 import { createHeartbeats } from "./heartbeats.ts";
 import { forgetMember, generationOf, unstableOffset } from "./kafkajs-fencing.ts";

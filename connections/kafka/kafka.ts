@@ -4,7 +4,7 @@ import type { Admin } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Config } from "../../config/schema.ts";
-import { splitOrigin, type Origin } from "../../algorithms/origin.ts";
+import { splitOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import { createKafkaClient } from "./client.ts";
 import { durabilityOf, readDurability } from "./durability.ts";
 import { createGroupConsumer } from "./group-consumer.ts";

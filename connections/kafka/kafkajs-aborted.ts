@@ -1,6 +1,6 @@
 // kafkajs 2.2.4 delivers aborted records when two aborted transactions overlap in a partition: its
 // filter walks the broker's list in the order received and takes at most one entry a message. This
-// filter sorts the list and takes all that are due. Regression test: test/delivery.test.ts.
+// filter sorts the list and takes all that are due. Regression test: test/stages/delivery.test.ts.
 import { createRequire } from "node:module";
 import { replaceModule } from "./kafkajs-internals.ts";
 

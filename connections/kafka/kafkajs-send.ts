@@ -8,7 +8,7 @@
 // producer starts a new epoch.
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../../algorithms/backoff.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { classifyKafkaError, kafkaErrorType, NoSuchPartition, SendIncomplete } from "./errors.ts";
 import { internals, replaceModule } from "./kafkajs-internals.ts";
 import { byTopic, patchProduce, type Send, type SendDependencies } from "./kafkajs-produce.ts";

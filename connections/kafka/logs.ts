@@ -3,7 +3,7 @@
 // in front of what they have read before: after a power loss, when a transaction's marker is gone.
 import type { Kafka as KafkaClient } from "kafkajs";
 import { metadata, metadataKey, metadataVersions, type TopicIds } from "./protocol/metadata.ts";
-import { shortCluster, type Origin } from "../../algorithms/origin.ts";
+import { shortCluster, type Origin } from "../../algorithms/identity/origin.ts";
 import { within } from "./within.ts";
 
 export interface TopicLog {

@@ -2,7 +2,7 @@
 // turn. The hash of kafkajs makes several BigInts for every four bytes of a key, which was 4 % of a
 // stage's CPU.
 import type { ICustomPartitioner } from "kafkajs";
-import { murmur2 } from "../../algorithms/murmur2.ts";
+import { murmur2 } from "../../algorithms/numeric/murmur2.ts";
 import { Partitioners } from "./kafkajs.ts";
 
 /** `partitions`: how many the topic has, at least 1. */

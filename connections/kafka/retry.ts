@@ -1,7 +1,7 @@
 // Waits for a broker that is away: every attempt is worth another, until somebody stops it.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../../algorithms/backoff.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
 
 const waitMs = { first: 50, limit: 5_000 };
 

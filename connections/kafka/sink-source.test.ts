@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { unknownOrigin } from "../../algorithms/origin.ts";
+import { unknownOrigin } from "../../algorithms/identity/origin.ts";
 import type { GroupConsumer, GroupHandlers, RawRecord, SinkHandlers } from "./port.ts";
 import { createSinkSource } from "./sink-source.ts";
 

@@ -3,8 +3,8 @@
 // monitors alone.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../../algorithms/backoff.ts";
-import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
+import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { GroupConsumer, PartitionProgress, SinkHandlers, SinkSource, TopicPartition } from "./port.ts";
 
 /**

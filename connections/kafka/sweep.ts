@@ -5,7 +5,7 @@
 // was committed. In the normal case nothing is found, and it costs four round trips.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { backoff } from "../../algorithms/backoff.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";
 import {
   abortCommand,

@@ -1,4 +1,4 @@
-// The second version of transactions on brokers that are played; test/transactions-two.test.ts has
+// The second version of transactions on brokers that are played; test/faults/transactions-two.test.ts has
 // a real one.
 import { describe, expect, test } from "vitest";
 import { patchErrors } from "./kafkajs-errors.ts";

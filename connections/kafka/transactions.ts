@@ -1,7 +1,7 @@
 // What coordinators and partitions say about transactions, and ending them from outside, in our
 // words. Every method rejects with a retriable error while a coordinator or a leader is away.
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../../algorithms/backoff.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";
 import { internals } from "./kafkajs-internals.ts";
 import { groupPartition, type OpenTransaction, type Outcome } from "./open-transactions.ts";

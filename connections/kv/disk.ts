@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { mkdir, open, readdir, readFile, rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { identify } from "../process/identity.ts";
-import type { ReuseValue } from "../../algorithms/reuse-value.ts";
+import type { ReuseValue } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { encodeFile, preambleBytes, type Read, readFileBytes, readHeader, readPreamble } from "./file.ts";
 import { isKey } from "./keys.ts";
 import type { KvEntry } from "./port.ts";

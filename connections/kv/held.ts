@@ -1,6 +1,6 @@
 // What the store knows of one entry, the views of it that others get, and the values of what was
 // evicted.
-import { type Evictable, type ReuseValue, valueAt } from "../../algorithms/reuse-value.ts";
+import { type Evictable, type ReuseValue, valueAt } from "../../algorithms/linked-prefill/reuse-value.ts";
 import type { KvEntry, KvListed } from "./port.ts";
 
 export interface Held {

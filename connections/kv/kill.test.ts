@@ -14,7 +14,7 @@ it("a store is usable after its process was killed at any moment", { timeout: 60
   const root = await aFolder();
   try {
     for (const wait of [0, 17, 41]) {
-      const child = spawn(process.execPath, ["bin/run.mjs", writer, root], {
+      const child = spawn(process.execPath, ["tools/bin/run.mjs", writer, root], {
         stdio: ["ignore", "pipe", "inherit"],
       });
       await once(child.stdout, "data");

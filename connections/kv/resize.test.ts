@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createCacheMargin } from "../../algorithms/cache-margin.ts";
+import { createCacheMargin } from "../../algorithms/linked-prefill/cache-margin.ts";
 import type { KvStore } from "./port.ts";
 import { aFolder, anEntry, aStore, blobOf, format } from "./values.testing.ts";
 

@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, readFile, rm, truncate, writeFile } from "nod
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
-import { chooseVictims } from "../../algorithms/reuse-value.ts";
+import { chooseVictims } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { describeKvStore } from "./contract.testing.ts";
 import { formatsIn, openDisk } from "./disk.ts";
 import { formatKey } from "./keys.ts";

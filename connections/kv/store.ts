@@ -1,7 +1,7 @@
 // The store of chunk caches in two tiers, memory over disk, each with a budget in bytes; what is
 // worth least leaves first (reuse-value.ts). Delivery: a blob is either whole and verified or not
 // there. The slow tier is a help: when it fails the store goes on in memory.
-import { addUse, reuseCredit } from "../../algorithms/reuse-value.ts";
+import { addUse, reuseCredit } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { type Held, listed } from "./held.ts";
 import { variantKey } from "./keys.ts";
 import { KvError, type KvStore } from "./port.ts";

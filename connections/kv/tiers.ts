@@ -1,8 +1,8 @@
 // The entries of a store and the two tiers that they stand in: what is added, written, loaded,
 // evicted. Every change of where an entry stands is made here; store.ts says when.
 import type { Logger } from "pino";
-import type { CacheMargin } from "../../algorithms/cache-margin.ts";
-import { chooseVictims, rankOf } from "../../algorithms/reuse-value.ts";
+import type { CacheMargin } from "../../algorithms/linked-prefill/cache-margin.ts";
+import { chooseVictims, rankOf } from "../../algorithms/linked-prefill/reuse-value.ts";
 import type { DiskTier } from "./disk.ts";
 import { createGhosts, evictable, type Held } from "./held.ts";
 import type { KvStats } from "./port.ts";

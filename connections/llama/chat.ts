@@ -3,7 +3,7 @@
 // turns are the same chunk in every prompt. What users write never becomes a control token.
 import { Template } from "@huggingface/jinja";
 import { LRUCache } from "lru-cache";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import { LlamaError, type LlamaModel, type Range } from "./port.ts";
 
 export interface ChatMessage {

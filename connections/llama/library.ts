@@ -1,4 +1,4 @@
-// Where our addon and the prebuilt libraries of llama.cpp lie; scripts/build-llama.ts makes what is
+// Where our addon and the prebuilt libraries of llama.cpp lie; tools/setup/build-llama.ts makes what is
 // ours.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";

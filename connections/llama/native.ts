@@ -1,6 +1,6 @@
 // The addon's own face (native/llama/addon), typed. Only this folder sees it.
 import { createRequire } from "node:module";
-import { errorOf } from "../../algorithms/errors.ts";
+import { errorOf } from "../errors.ts";
 import { chosenAddonFile } from "./library.ts";
 import {
   type AttentionScores,

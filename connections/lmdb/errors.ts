@@ -1,7 +1,7 @@
 // Commits of an LMDB database that fail, a full disk for instance. lmdb 3.5.6 keeps two promises of
 // such a commit to itself; a rejection that nobody handles ends the process.
 import { setImmediate } from "node:timers/promises";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 
 /**
  * Options that every database is opened with: the batches of an event turn that lmdb makes by

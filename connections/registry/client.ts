@@ -4,7 +4,7 @@
 import https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { COMPATIBILITY, SchemaRegistry, SchemaType } from "@kafkajs/confluent-schema-registry";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import type { OAuth, TlsFiles } from "../../config/sections/security.ts";
 import { secretOf, tlsOptions } from "../security/files.ts";
 import { httpCall, textOf } from "../security/http.ts";

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import avro, { type Schema, type Type } from "avsc";
 import { LRUCache } from "lru-cache";
 import pLimit from "p-limit";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import { ownersOf, schemaOf, shortTopicName, type RecordOf, type TopicName } from "../../schemas/records.ts";
 import { createBoundsCheck, type BoundsCheck } from "./bounds.ts";
 import type { Registry } from "./client.ts";

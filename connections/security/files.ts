@@ -2,7 +2,7 @@
 // rotated holds from the next one on; messages name the file, never what it holds.
 import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { SecurityProblem } from "./errors.ts";
 

@@ -2,8 +2,8 @@
 // A fetched token is kept until a fifth of its life is left, and asked for once however many need
 // it. While the endpoint is away an unexpired token goes on being used.
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../../algorithms/backoff.ts";
-import { messageOf } from "../../algorithms/errors.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
+import { messageOf } from "../errors.ts";
 import type { OAuth } from "../../config/sections/security.ts";
 import { SecurityProblem } from "./errors.ts";
 import { secretOf } from "./files.ts";

@@ -1,5 +1,5 @@
 // What the solver's worker can do.
-import type { AnytimeChoice } from "../../algorithms/anytime-knapsack.ts";
+import type { AnytimeChoice } from "../../algorithms/selection/anytime-knapsack.ts";
 
 export interface SolverMethods {
   /** values and weights of the items, in their order. */

@@ -1,6 +1,6 @@
 // Knapsacks solved beside the event loop, within a time limit: the best choice found by then, and
 // how far it may be from the best there is.
-import type { KnapsackItem } from "../../algorithms/knapsack.ts";
+import type { KnapsackItem } from "../../algorithms/selection/knapsack.ts";
 
 export interface Solved {
   /** Indexes of the items to keep, ascending. */

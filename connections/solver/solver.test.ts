@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { expect, it } from "vitest";
-import { knapsack } from "../../algorithms/knapsack.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { knapsack } from "../../algorithms/selection/knapsack.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createSolver } from "./solver.ts";
 
 const log = pino({ level: "silent" });

@@ -2,7 +2,7 @@
 // when something has outgrown its budget. A worker that does not start or does not end in time
 // costs the improvement on the greedy choice, nothing else.
 import type { Logger } from "pino";
-import { knapsack, type KnapsackItem } from "../../algorithms/knapsack.ts";
+import { knapsack, type KnapsackItem } from "../../algorithms/selection/knapsack.ts";
 import { connectWorker } from "../worker/rpc.ts";
 import type { SolverMethods } from "./methods.ts";
 import type { Solver } from "./port.ts";

@@ -1,5 +1,5 @@
 // The solver's worker: a pure function and the clock that ends it.
-import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
+import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
 import { serveCalls } from "../worker/rpc.ts";
 import type { SolverMethods } from "./methods.ts";
 

@@ -1,19 +1,19 @@
 // Work on whole texts of users that takes long where the text is long or made to take long: cutting
 // documents, replacing personal data. Done beside the event loop and within a time limit
 // (supervised.ts), so that no text holds up the requests of others.
-import type { MaskItem, MaskOptions } from "../../algorithms/mask.ts";
-import type { PersonalDataOptions } from "../../algorithms/pii.ts";
-import type { Splitter } from "../../algorithms/split.ts";
+import type { MaskItem, MaskOptions } from "../../algorithms/privacy/mask.ts";
+import type { PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
+import type { Splitter } from "../../algorithms/text/split.ts";
 
 export interface TextWork {
-  /** As splitText (algorithms/split.ts). Rejects with TextError. */
+  /** As splitText (algorithms/text/split.ts). Rejects with TextError. */
   split(text: string, splitter: Splitter, most: number): Promise<string[]>;
   /**
-   * The texts with placeholders, as replacePersonalData (algorithms/pii.ts). Rejects with
+   * The texts with placeholders, as replacePersonalData (algorithms/privacy/pii.ts). Rejects with
    * TextError.
    */
   redact(texts: readonly string[], options: PersonalDataOptions): Promise<string[]>;
-  /** Many texts at once, as mask (algorithms/mask.ts). Rejects with TextError. */
+  /** Many texts at once, as mask (algorithms/privacy/mask.ts). Rejects with TextError. */
   mask(items: readonly MaskItem[], options: MaskOptions): Promise<string[]>;
   /** Rejects when there is no worker and none can be started. */
   check(): Promise<void>;

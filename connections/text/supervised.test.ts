@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { afterEach, describe, expect, it } from "vitest";
-import { replacePersonalData } from "../../algorithms/pii.ts";
-import { splitText } from "../../algorithms/split.ts";
+import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
+import { splitText } from "../../algorithms/text/split.ts";
 import type { TextWork } from "./port.ts";
 import { createTextWork, type TextOptions } from "./supervised.ts";
 

@@ -3,10 +3,10 @@
 // rejected with text_timeout, and the next call starts another. Short texts are done in place.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
-import { messageOf } from "../../algorithms/errors.ts";
-import { mask } from "../../algorithms/mask.ts";
-import { replacePersonalData } from "../../algorithms/pii.ts";
-import { splitText } from "../../algorithms/split.ts";
+import { messageOf } from "../errors.ts";
+import { mask } from "../../algorithms/privacy/mask.ts";
+import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
+import { splitText } from "../../algorithms/text/split.ts";
 import { connectWorker, WorkerDied, type WorkerClient } from "../worker/rpc.ts";
 import type { TextMethods } from "./methods.ts";
 import { TextError, type TextWork } from "./port.ts";

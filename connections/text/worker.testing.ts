@@ -1,7 +1,7 @@
 // A text worker for the tests of supervised.ts: some texts make it hang, crash or fail.
-import { mask } from "../../algorithms/mask.ts";
-import { replacePersonalData } from "../../algorithms/pii.ts";
-import { splitText } from "../../algorithms/split.ts";
+import { mask } from "../../algorithms/privacy/mask.ts";
+import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
+import { splitText } from "../../algorithms/text/split.ts";
 import { serveCalls } from "../worker/rpc.ts";
 import type { TextMethods } from "./methods.ts";
 

@@ -1,8 +1,8 @@
 // The text worker: runs pure functions over texts of users. It may be ended at any time, and holds
 // nothing.
-import { mask } from "../../algorithms/mask.ts";
-import { replacePersonalData } from "../../algorithms/pii.ts";
-import { splitText } from "../../algorithms/split.ts";
+import { mask } from "../../algorithms/privacy/mask.ts";
+import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
+import { splitText } from "../../algorithms/text/split.ts";
 import { serveCalls } from "../worker/rpc.ts";
 import type { TextMethods } from "./methods.ts";
 

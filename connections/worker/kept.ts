@@ -2,8 +2,8 @@
 // that doubles with every death without success in between. While there is none, calls are rejected
 // at once, so that callers degrade instead of waiting.
 import type { Logger } from "pino";
-import { errorOf } from "../../algorithms/errors.ts";
-import { backoff, type Waits } from "../../algorithms/backoff.ts";
+import { errorOf } from "../errors.ts";
+import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
 import { connectWorker, WorkerDied, type CallOptions, type Methods, type WorkerClient } from "./rpc.ts";
 import type { ArgumentOf, ResultOf } from "./rpc.ts";
 

@@ -9,7 +9,7 @@
 //   const sums = connectWorker<Sums>({ name: "sums", entry, data: null });
 //   await sums.call("add", { a: 1, b: 2 });
 import { parentPort, workerData, type Transferable } from "node:worker_threads";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../errors.ts";
 import { type PortLike, processPort, startProcess, type WorkerLike } from "./process.ts";
 import { startWorker } from "./start.ts";
 

@@ -1,7 +1,7 @@
 // POST /v1/embeddings in OpenAI's format: the texts that a body asks for, and their vectors as
 // numbers or base64 (which OpenAI's own client asks for).
 import { z } from "zod";
-import { estimateTokens } from "../../algorithms/tokens.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { badRequest } from "../errors.ts";
 import { invalid } from "./request.ts";
 

@@ -1,7 +1,7 @@
 // OpenAI's chat messages as ours: roles and text. What is not text is kept for arms that declare it
 // (api/passthrough.ts), with a text that stands for it here, or refused by name.
 import { z } from "zod";
-import { beyondText, type Beyond } from "../../algorithms/passthrough.ts";
+import { beyondText, type Beyond } from "../../algorithms/routing/passthrough.ts";
 import type { Message } from "../../schemas/types.ts";
 import { badRequest, type ApiError } from "../errors.ts";
 

@@ -1,6 +1,6 @@
 // What clients call a model: "auto", where the router chooses among the arms; the name of an arm;
 // or the model behind one or more of them.
-import type { Capability } from "../../algorithms/passthrough.ts";
+import type { Capability } from "../../algorithms/routing/passthrough.ts";
 import { badRequest, ApiError } from "../errors.ts";
 
 export interface NamedArm {

@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Request } from "../../schemas/types.ts";
-import { capabilities, isReserved, requiredByMember, type Capability } from "../../algorithms/passthrough.ts";
+import { capabilities, isReserved, requiredByMember, type Capability } from "../../algorithms/routing/passthrough.ts";
 import { badRequest, type ApiError } from "../errors.ts";
 import { messageOf, messageSchema, unservedMessage } from "./messages.ts";
 

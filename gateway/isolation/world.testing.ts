@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import avro, { type Schema } from "avsc";
 import type { FastifyReply } from "fastify";
 import pino from "pino";
-import type { Dashboard } from "../../dashboard/port.ts";
+import type { Dashboard } from "../page/data/port.ts";
 import type { TopicName } from "../../schemas/records.ts";
 import type { Cancel, Feedback, Request } from "../../schemas/types.ts";
 import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "../access.ts";

@@ -1,9 +1,9 @@
 import pino from "pino";
 import { describe, expect, it } from "vitest";
-import { dayOf } from "../../algorithms/budget.ts";
+import { dayOf } from "../../algorithms/queueing/budget.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { ApiKey, Response } from "../../schemas/types.ts";
-import type { AccountCost } from "../../serving/account-costs.ts";
+import type { AccountCost } from "./account-costs.ts";
 import { errorBody, errorHeaders, type ApiError } from "../errors.ts";
 import { aResponse } from "../responses.testing.ts";
 import { createBudgets } from "./budgets.ts";

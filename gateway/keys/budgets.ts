@@ -1,7 +1,7 @@
 // Whether a key has money left: its budgets a day and a month, of UTC, against what its account has
 // spent and what its requests under way may cost. Asked before a request is sent, which is held
 // against the budget until it is answered; what the answer costs counts afterwards.
-import { periods, standing, startOf, windowAt, type Period, type Spent } from "../../algorithms/budget.ts";
+import { periods, standing, startOf, windowAt, type Period, type Spent } from "../../algorithms/queueing/budget.ts";
 import type { ApiKey, Request } from "../../schemas/types.ts";
 import { ApiError } from "../errors.ts";
 import { accountOf } from "./key.ts";

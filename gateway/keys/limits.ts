@@ -1,8 +1,8 @@
 // What a key may ask for: within its budgets (budgets.ts), and in a minute. Of the latter every
 // gateway grants its share, by the number of gateways that it knows of. Tokens are taken by an
 // estimate before the request is sent, and set right by what the response says was used.
-import { estimateTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
-import { createTokenBucket } from "../../algorithms/token-bucket.ts";
+import { estimateTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
+import { createTokenBucket } from "../../algorithms/queueing/token-bucket.ts";
 import type { ApiKey, Delta, Request, Response } from "../../schemas/types.ts";
 import type { Ask, AskOptions } from "../ask.ts";
 import { ApiError } from "../errors.ts";

@@ -5,11 +5,11 @@
 // accounts that are due together.
 import { LRUCache } from "lru-cache";
 import type { Logger } from "pino";
-import { chargedCost, costIn, dayOf, windowAt, type Spent, type Window } from "../../algorithms/budget.ts";
-import { createUnrecorded, type Unrecorded } from "../../algorithms/unrecorded-costs.ts";
+import { chargedCost, costIn, dayOf, windowAt, type Spent, type Window } from "../../algorithms/queueing/budget.ts";
+import { createUnrecorded, type Unrecorded } from "../../algorithms/queueing/unrecorded-costs.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { AccountCost } from "../../serving/account-costs.ts";
-import { atMost } from "../../serving/at-most.ts";
+import type { AccountCost } from "./account-costs.ts";
+import { atMost } from "../../runtime/at-most.ts";
 import { createHeldCosts, type HeldCosts } from "./held-costs.ts";
 
 export interface SpendingDependencies {

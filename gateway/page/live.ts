@@ -1,7 +1,7 @@
 // GET /page/api/live: requests as they happen, as server-sent events. A reader that is slow misses
 // batches and is told how many events that were; it holds up nobody.
 import type { FastifyInstance } from "fastify";
-import { TooManyWatchers, type LiveBatch } from "../../dashboard/port.ts";
+import { TooManyWatchers, type LiveBatch } from "./data/port.ts";
 import { closed } from "../closed.ts";
 import { ApiError } from "../errors.ts";
 import { setHeaders } from "./headers.ts";

@@ -2,7 +2,7 @@
 // whatever becomes of them in SQL is the dashboard's.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { PolicyRefused, type Dashboard } from "../../dashboard/port.ts";
+import { PolicyRefused, type Dashboard } from "./data/port.ts";
 import { ApiError, badRequest } from "../errors.ts";
 import { createLookUps } from "../lookups.ts";
 import { unknownRequest } from "../routes/requests.ts";

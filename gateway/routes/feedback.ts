@@ -2,7 +2,7 @@
 // tenant; with the token of a response on that one, as a person's, and a bounded number of times.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
-import { requestKey } from "../../algorithms/identity.ts";
+import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { Codec } from "../../connections/registry/port.ts";
 import type { Topic } from "../../schemas/records.ts";
 import type { Caller } from "../access.ts";

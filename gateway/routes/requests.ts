@@ -3,7 +3,7 @@
 // statements are fixed; id and tenant are parameters.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { findConversation, type Conversation } from "../../serving/conversation.ts";
+import { findConversation, type Conversation } from "../conversation.ts";
 import type { Caller } from "../access.ts";
 import { adminPrefix } from "../addresses.ts";
 import { ApiError } from "../errors.ts";

@@ -1,5 +1,5 @@
 {
-  # The npm package faiss-node against the system's libfaiss: its source, which scripts/build-native.ts puts beside this file, with
+  # The npm package faiss-node against the system's libfaiss: its source, which tools/setup/build-native.ts puts beside this file, with
   # one-thread.cpp and before.hpp. Its own install script downloads a binary, or clones FAISS and compiles that.
   "targets": [
     {

@@ -1,5 +1,5 @@
 {
-  # Our own addon over the system's libfaiss. Built by scripts/build-native.ts.
+  # Our own addon over the system's libfaiss. Built by tools/setup/build-native.ts.
   "targets": [
     {
       "target_name": "precedent-faiss",

@@ -1,6 +1,6 @@
 {
   # What bench -- selection compares with: FAISS's own flat index as it comes, and hnswlib-node from its package's source,
-  # which scripts/build-native.ts puts beside this file.
+  # which tools/setup/build-native.ts puts beside this file.
   "targets": [
     {
       "target_name": "flat",

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
-import { mask, scopeOf, withheldText } from "../../algorithms/mask.ts";
-import { replacePersonalData } from "../../algorithms/pii.ts";
-import { embeddingToBytes } from "../../algorithms/embedding.ts";
-import { createSharedDomains, nothingShared } from "../../algorithms/shared-domains.ts";
+import { mask, scopeOf, withheldText } from "../../algorithms/privacy/mask.ts";
+import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
+import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
+import { createSharedDomains, nothingShared } from "../../algorithms/selection/shared-domains.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createAdmit, type AdmitDependencies } from "./admit.ts";
 import type { Candidate } from "./candidates.ts";

@@ -2,13 +2,13 @@
 // before anything is kept or compared; the id follows from domain, request and response, so the
 // same answer is the same example however often it comes. Decides, and publishes nothing: what it
 // wants changed is returned, and counts as done for the candidates after it in the same batch.
-import { exampleBytes } from "../../algorithms/example-bytes.ts";
-import { exampleId } from "../../algorithms/identity.ts";
-import { renumberPlaceholders } from "../../algorithms/placeholders.ts";
-import type { SharedDomains } from "../../algorithms/shared-domains.ts";
+import { exampleBytes } from "../../algorithms/selection/example-bytes.ts";
+import { exampleId } from "../../algorithms/identity/identity.ts";
+import { renumberPlaceholders } from "../../algorithms/privacy/placeholders.ts";
+import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
-import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/embedding.ts";
-import type { ExamplePool, HeldExample } from "../../store/examples/port.ts";
+import { dot, embeddingFromBytes, embeddingToBytes } from "../../algorithms/selection/embedding.ts";
+import type { ExamplePool, HeldExample } from "../../state/examples/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
 import type { Candidate } from "./candidates.ts";

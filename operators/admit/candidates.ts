@@ -4,7 +4,7 @@
 // response), so the cursor looks back over an overlap and leaves out what was decided on already;
 // observations are read by offsets, which record stores in order. Rejects as the ClickHouse port
 // does.
-import { positionName } from "../../algorithms/origin.ts";
+import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
 import { sourceCounts, withWithdrawals } from "../counting.ts";

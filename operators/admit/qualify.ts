@@ -1,6 +1,6 @@
 // Which candidates can't become examples, whatever the pool holds: pure rules over one answer.
-import { withheldText } from "../../algorithms/mask.ts";
-import { isSynthetic } from "../../algorithms/shared-domains.ts";
+import { withheldText } from "../../algorithms/privacy/mask.ts";
+import { isSynthetic } from "../../algorithms/selection/shared-domains.ts";
 import type { Candidate } from "./candidates.ts";
 
 export interface AdmissionRules {

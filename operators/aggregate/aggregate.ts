@@ -2,7 +2,7 @@
 // of every arm and hour, all inside ClickHouse. Idempotent: what changed is found by offsets,
 // recomputed whole from the base tables, and only then is the position moved; a pass that breaks
 // off anywhere, or runs twice, leaves the same numbers. Rejects as the ClickHouse port does.
-import { positionName } from "../../algorithms/origin.ts";
+import { positionName } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ArmStatistics, DomainStatistics, Pair } from "../learnt.ts";
 import { readPairs, selectNewPairs } from "./pairs.ts";

@@ -11,11 +11,11 @@
 // those that were evicted nothing is known, so a full pool gains by a step what it would lose by
 // one.
 //
-// Chunk caches: tokens that the arm's processes counted (algorithms/cache-margin.ts), at what the
+// Chunk caches: tokens that the arm's processes counted (algorithms/linked-prefill/cache-margin.ts), at what the
 // prefill of a token takes of the time of an answer.
-import { creditRetention } from "../../algorithms/gain.ts";
+import { creditRetention } from "../../algorithms/routing/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import type { BudgetBody } from "../../policies/budget.ts";
+import type { BudgetBody } from "../../state/policies/budget.ts";
 import type { MarginalWorth, MemoryWorth } from "../learnt.ts";
 import { costOfArm, faded, fadedUse, offloads, selectPoolBytes } from "../offloads.ts";
 
@@ -42,7 +42,7 @@ export interface TokenMargin {
 }
 
 const dayMs = 86_400_000;
-/** A kept answer has so many bytes beside its texts (operators/recall/kept-answers.ts). */
+/** A kept answer has so many bytes beside its texts (state/response-cache/entries.ts). */
 const overheadBytes = 1_024;
 /** A pool is kept a little below its budget (operators/evict). */
 const fullFrom = 0.9;

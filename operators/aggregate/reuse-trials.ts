@@ -4,8 +4,8 @@
 // what they like to rate, while the compared ones are a sample drawn by chance. Derived from rows
 // alone, so every process finds the same; what was compared once is remembered. Rejects as
 // ClickHouse does.
-import { requestKey } from "../../algorithms/identity.ts";
-import { tokenF1 } from "../../algorithms/token-f1.ts";
+import { requestKey } from "../../algorithms/identity/identity.ts";
+import { tokenF1 } from "../../algorithms/text/token-f1.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ReuseCase } from "../learnt.ts";
 

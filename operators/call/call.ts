@@ -3,13 +3,14 @@
 // nowhere else: no other arm takes over, nothing is kept, nobody is told of pieces. Needs link
 // before it. A repeated call may cost twice; response or work is published once, for the stage
 // commits it with the work that was taken. It never retries: that is the arm's own business.
-import { workDeadline } from "../../algorithms/identity.ts";
+import { workDeadline } from "../../algorithms/identity/identity.ts";
 import { isArmsFault, type Arm } from "../../arms/arm.ts";
+import type { DeltaSink, DeltaTarget } from "../../state/delta-port.ts";
 import type { CallPiece, Response } from "../../schemas/types.ts";
 import { ok, refuse, retryLater, type Step } from "../../runtime/step.ts";
 import type { Called, Linked, SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
-import { cancelledFailure, type WatchCancels } from "./cancel.ts";
+import { cancelledFailure, type WatchCancels } from "../../state/cancel.ts";
 import { failedArms, type Fallback } from "./fallback.ts";
 import type { Keep } from "./keep.ts";
 import { answeredResponse, failedResponse, lateResponse, unredactedResponse } from "./response.ts";
@@ -20,19 +21,6 @@ interface Needs extends Pick<Linked, "record" | "timestamp" | "prompt"> {
   examplesByArm?: ReadonlyMap<string, readonly SelectedExample[]>;
 }
 type Adds = Pick<Called, "emits">;
-
-/** Whose answer is under way, and where its reader looks for the pieces. */
-export interface DeltaTarget {
-  requestId: string;
-  tenant: string;
-  partition: number;
-}
-/** Takes the pieces of one answer as the arm gives them. Best effort; never throws. */
-export interface DeltaSink {
-  text(text: string, attempt: number, calls?: readonly CallPiece[]): void;
-  /** The call is over: its response says all. */
-  end(): void;
-}
 
 export interface CallDependencies {
   arm: Pick<Arm, "answer">;

@@ -1,13 +1,13 @@
 // Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and
 // the Decision, both keyed by the request id. Needs route before it; asks nobody. Refuses with
 // prompt_too_large when the documents make it so.
-import { digestOf } from "../../algorithms/answer-key.ts";
+import { digestOf } from "../../algorithms/response-cache/answer-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "../documents.ts";
-import { templates, type TemplateName } from "../templates.ts";
+import { templates, type TemplateName } from "../../arms/templates.ts";
 import { asRecord } from "../work-record.ts";
 
 /** What it reads of a request. */

@@ -1,10 +1,10 @@
 // Rows of what happens to a request: the request, its decision, the examples shown for it, its
 // response. Pure, as rows.ts says.
-import { chargedCost } from "../../algorithms/budget.ts";
-import { requestHash } from "../../algorithms/canonical.ts";
-import { erasedRequest } from "../../algorithms/erasure.ts";
-import { identify, sharingDomain } from "../../algorithms/identity.ts";
-import { metadataBytes, mostMetadataBytes } from "../../algorithms/names.ts";
+import { chargedCost } from "../../algorithms/queueing/budget.ts";
+import { requestHash } from "../../algorithms/text/canonical.ts";
+import { erasedRequest } from "../../algorithms/privacy/erasure.ts";
+import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";
+import { metadataBytes, mostMetadataBytes } from "../../algorithms/identity/names.ts";
 import type { Row } from "../../runtime/rows.ts";
 import type { ArmScore, Decision, Request, Response } from "../../schemas/types.ts";
 import { at, clientTime, double, doubleOrNull, doubles, ownTime, time, timeOrNull, type Place } from "./values.ts";

@@ -52,7 +52,7 @@ export function evictedExampleRow(key: string, place: Place): TableRows | null {
   };
 }
 
-/** Undoes sharingDomain of algorithms/identity.ts for the tenant. */
+/** Undoes sharingDomain of algorithms/identity/identity.ts for the tenant. */
 function decodedTenant(domain: string): string {
   const name = domain.split("/", 1)[0] ?? "";
   try {

@@ -1,7 +1,7 @@
 // Records as rows of ClickHouse, one function a topic: names become snake_case, what is nested and
 // queried apart becomes columns. Pure. The same record from the same position always gives the same
 // rows, so inserting them again changes nothing.
-import { identify, sharingDomain } from "../../algorithms/identity.ts";
+import { identify, sharingDomain } from "../../algorithms/identity/identity.ts";
 import type { Row, TableRows } from "../../runtime/rows.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
 import { accountCostRows, arrivalRow, decisionRow, messagesOf, requestRow, responseRow } from "./conversation-rows.ts";

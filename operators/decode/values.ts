@@ -1,6 +1,6 @@
 // Values as ClickHouse reads them in JSONEachRow: what JSON can't say (NaN, bytes, times out of
 // range) is said so that no row is refused for it.
-import { originText, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
+import { originText, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 
 /** Where a record stands, and its Kafka timestamp in milliseconds since the epoch. */
 export interface Place {
@@ -9,11 +9,11 @@ export interface Place {
   offset: number;
   timestamp: number;
   /**
-   * When it came to the broker (algorithms/identity.ts). Absent: the records are history, dated by
+   * When it came to the broker (algorithms/identity/identity.ts). Absent: the records are history, dated by
    * what they say themselves.
    */
   arrivedAt?: number;
-  /** What the offset belongs to (algorithms/origin.ts). Absent: not known. */
+  /** What the offset belongs to (algorithms/identity/origin.ts). Absent: not known. */
   origin?: Origin;
 }
 

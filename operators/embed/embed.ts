@@ -4,7 +4,7 @@
 // ("embedder_busy" in degraded). So does who got none in time ("embedder_slow"), and everybody
 // while the embedder is down or gives NaN ("embedder"): they are answered, only without examples.
 // A vector that nothing would read is not made (needed.ts).
-import { errorOf } from "../../algorithms/errors.ts";
+import { errorOf } from "../../connections/errors.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { ok, retryLater, type Step } from "../../runtime/step.ts";
 import type { Embedded, Validated } from "../flow.ts";

@@ -1,10 +1,10 @@
 // Whether anything will read the vector of a question: the search for examples, or the choice
 // between arms, whose context has its projection. Where one arm alone may answer, and the domain
 // has no examples that it could be shown, a vector costs more than all that plan does besides.
-import type { SharedDomains } from "../../algorithms/shared-domains.ts";
-import type { ExamplePool } from "../../store/examples/port.ts";
+import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import type { ExamplePool } from "../../state/examples/port.ts";
 import type { Validated } from "../flow.ts";
-import { type Declares, serves } from "../serves.ts";
+import { type Declares, serves } from "../../arms/serves.ts";
 
 export interface NeededDependencies {
   arms: () => readonly (Declares & { name: string; examples: boolean })[];

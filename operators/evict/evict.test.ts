@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
-import { anytimeKnapsack } from "../../algorithms/anytime-knapsack.ts";
+import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
 import type { Solver } from "../../connections/solver/port.ts";
 import { createEvict, toLeave, type Rival } from "./evict.ts";
 

@@ -4,7 +4,7 @@
 // ClickHouse and decides; the choice is made beside the event loop, and serving never waits for it.
 // Rejects as the ClickHouse port does.
 import type { Logger } from "pino";
-import { creditRetention } from "../../algorithms/gain.ts";
+import { creditRetention } from "../../algorithms/routing/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Solver } from "../../connections/solver/port.ts";
 import type { ExampleChange } from "../example-change.ts";

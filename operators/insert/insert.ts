@@ -4,7 +4,7 @@
 // the order of their partitions and keeps it, so that the highest offset in a table always stands
 // on a whole prefix.
 import { setTimeout as delay } from "node:timers/promises";
-import { backoff } from "../../algorithms/backoff.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { ClickHouseRejected, type ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Lines, Source, TableLines } from "../../runtime/rows.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/erasure.ts";
+import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Row, TableLines } from "../../runtime/rows.ts";
 import type { Erased } from "../erased.ts";

@@ -2,8 +2,8 @@
 // that comes later, topics that are read again. Their positions count as stored; read again after a
 // restart, they are left out again. Waits for ClickHouse as insert does.
 import { setTimeout as delay } from "node:timers/promises";
-import { backoff } from "../../algorithms/backoff.ts";
-import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/erasure.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
+import { erasedLetter, erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Lines, Row, TableLines } from "../../runtime/rows.ts";
 import { personalTables } from "../../schemas/personal-data.ts";

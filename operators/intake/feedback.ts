@@ -1,6 +1,6 @@
 // Takes feedback out of its tenant's own topic and makes it feedback of that tenant. Needs nothing
 // before it. Delivery: exactly one copy, or the dead letter of feedback that claims another tenant.
-import { shortName } from "../../algorithms/names.ts";
+import { shortName } from "../../algorithms/identity/names.ts";
 import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";
 import type { Feedback } from "../../schemas/types.ts";

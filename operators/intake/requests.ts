@@ -3,7 +3,7 @@
 // it is read. What it has waited here counts against its deadline. Needs nothing before it.
 // Delivery: exactly one copy, or one refusal, or the dead letter of a request that claims another
 // tenant.
-import { deadlineOf, identify, skewMs } from "../../algorithms/identity.ts";
+import { deadlineOf, identify, skewMs } from "../../algorithms/identity/identity.ts";
 import type { Emitting, SourceContract } from "../../runtime/pipeline.ts";
 import { ok, type Received, type Step } from "../../runtime/step.ts";
 import { deadlineExceeded } from "../../runtime/retrying.ts";

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Arm, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import { createCompare } from "./compare.ts";
-import { combineVerdicts, comparisonPrompt, readVerdict, winRate } from "../../algorithms/comparison.ts";
+import { combineVerdicts, comparisonPrompt, readVerdict, winRate } from "../../algorithms/routing/comparison.ts";
 
 describe("a verdict", () => {
   it.each([

@@ -7,7 +7,7 @@ import {
   readVerdict,
   type Compared,
   type Comparison,
-} from "../../algorithms/comparison.ts";
+} from "../../algorithms/routing/comparison.ts";
 
 export interface CompareDependencies {
   arm: Pick<Arm, "answer" | "concurrency">;

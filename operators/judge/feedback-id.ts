@@ -1,7 +1,7 @@
 // How the automatic judge names its feedback: the same comparison has the same id however often it
 // is made, so that it counts once.
 import { hash } from "node:crypto";
-import { requestKey } from "../../algorithms/identity.ts";
+import { requestKey } from "../../algorithms/identity/identity.ts";
 import type { Judgement } from "./unrated.ts";
 
 /** What its ids begin with. */

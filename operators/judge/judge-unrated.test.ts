@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
-import type { Compared, Comparison } from "../../algorithms/comparison.ts";
+import type { Compared, Comparison } from "../../algorithms/routing/comparison.ts";
 import { createJudgeUnrated } from "./judge-unrated.ts";
 import type { Unrated } from "./unrated.ts";
 

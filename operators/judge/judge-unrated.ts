@@ -3,9 +3,9 @@
 // follows from the request and the judge, and the row by which it is not judged again. Rejects only
 // when the signal is aborted.
 import type { Arm } from "../../arms/arm.ts";
-import type { Compared, Comparison } from "../../algorithms/comparison.ts";
+import type { Compared, Comparison } from "../../algorithms/routing/comparison.ts";
 import type { Feedback, Message } from "../../schemas/types.ts";
-import { templates, type TemplateName } from "../templates.ts";
+import { templates, type TemplateName } from "../../arms/templates.ts";
 import { feedbackIdOf } from "./feedback-id.ts";
 import type { Judgement, Unrated } from "./unrated.ts";
 

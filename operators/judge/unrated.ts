@@ -2,9 +2,9 @@
 // chance (a hash of the request's id, so that every process draws the same ones), with a second
 // answer or an arm that can give one. What its client or tenant wants kept private is never drawn,
 // nor what is erased. Rejects as the ClickHouse port does.
-import { withheldText } from "../../algorithms/mask.ts";
-import { fairAgenda } from "../../algorithms/fair-agenda.ts";
-import { erasedRequestSql } from "../../algorithms/erasure.ts";
+import { withheldText } from "../../algorithms/privacy/mask.ts";
+import { fairAgenda } from "../../algorithms/queueing/fair-agenda.ts";
+import { erasedRequestSql } from "../../algorithms/privacy/erasure.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Message } from "../../schemas/types.ts";
 import { ofJudge } from "./feedback-id.ts";

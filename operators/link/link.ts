@@ -2,7 +2,7 @@
 // metadata (`link-policy`), where it is one that can be served, else by the arm's own. Which caches
 // are at hand only the arm's process knows, so the linking itself is done there
 // (arms/linked/model.ts). Runs before call; keeps no state and never fails.
-import { parsePolicy } from "../../algorithms/link-policy.ts";
+import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Linked, Taken } from "../flow.ts";
 

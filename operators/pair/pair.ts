@@ -3,8 +3,8 @@
 // because the arms are nearly even, the request allows it, the second arm is well and not busy, and
 // the tenant's budget has room. Needs compose before it. Delivery: that work is committed with the
 // decision and the work for the answer, so there is at most one of it. It always goes by the arm's
-// work topic, of an inline arm too (serving/generators.ts).
-import { createShareBudget, type ShareBudgetOptions } from "../../algorithms/share-budget.ts";
+// work topic, of an inline arm too (pipelines/generate/generators.ts).
+import { createShareBudget, type ShareBudgetOptions } from "../../algorithms/queueing/share-budget.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { Decision, Work } from "../../schemas/types.ts";
 import type { Composed, Routed } from "../flow.ts";

@@ -4,7 +4,7 @@
 // How far the homes were read is committed with the copies. A copy says so in a header (or it would
 // be copied in its turn) and keeps the time of the original, by which ClickHouse tells the newest
 // state of an example.
-import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/origin.ts";
+import { sameOrigin, unknownOrigin, type Origin } from "../../algorithms/identity/origin.ts";
 import type { Kafka, OutgoingMessage, RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
 
 export const copyHeader = "precedent-copy";

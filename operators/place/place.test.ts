@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Placement } from "../../policies/placement.ts";
+import type { Placement } from "../../state/policies/placement.ts";
 import { placement, places, placing, settle } from "./place.testing.ts";
 import { createExampleTopic, homeOf, partitions, type ExampleTopic } from "./topic.testing.ts";
 

@@ -1,7 +1,7 @@
 // Place on an example topic in memory, for its tests.
 import { pino } from "pino";
 import { createPlace, type Place, type PlaceDependencies } from "./place.ts";
-import { decodePlacement, type Placement } from "../../policies/placement.ts";
+import { decodePlacement, type Placement } from "../../state/policies/placement.ts";
 import type { Pair } from "./seen.ts";
 import { encode, groups, topic, type ExampleTopic } from "./topic.testing.ts";
 

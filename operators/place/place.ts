@@ -10,7 +10,7 @@ import type { Logger } from "pino";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Kafka } from "../../connections/kafka/port.ts";
 import type { Example } from "../../schemas/types.ts";
-import type { PolicyLog } from "../../policies/log.ts";
+import type { PolicyLog } from "../../state/policies/log.ts";
 import { createFill } from "./fill.ts";
 import { createMirror, type Mirror, type MirrorDependencies } from "./mirror.ts";
 import {
@@ -19,7 +19,7 @@ import {
   mostPlaces,
   nothingPlaced,
   type Placement,
-} from "../../policies/placement.ts";
+} from "../../state/policies/placement.ts";
 import type { Pair } from "./seen.ts";
 import { countExamples } from "./stored.ts";
 

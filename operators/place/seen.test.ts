@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createSharedDomains } from "../../algorithms/shared-domains.ts";
+import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import { createSeen, type SeenDependencies } from "./seen.ts";
 
 test("who asks in a domain that tenants share asks in their common place, too; later looks go on from the newest", async () => {

@@ -1,6 +1,6 @@
 // What ClickHouse has of the living examples of domains: of small ones all, of large ones page by
 // page. Rejects as the ClickHouse port does.
-import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 

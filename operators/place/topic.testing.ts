@@ -1,11 +1,11 @@
 // The topic `examples`, the table that record makes of it and the policies in memory, for tests of
 // place: nothing is compacted, every write of a transaction is at once visible or never, and record
 // is as far as the test lets it be.
-import { unknownOrigin } from "../../algorithms/origin.ts";
+import { unknownOrigin } from "../../algorithms/identity/origin.ts";
 import type { FollowHandlers, Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
 import type { Example, Policy } from "../../schemas/types.ts";
-import type { PolicyLog } from "../../policies/log.ts";
+import type { PolicyLog } from "../../state/policies/log.ts";
 import { copyHeader, type ReadPosition } from "./mirror.ts";
 import { removalMessages } from "./removal.ts";
 

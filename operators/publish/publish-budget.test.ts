@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { BUDGET, createBudgetTable, decodeBudgetPolicy } from "../../policies/budget.ts";
-import { createPolicyTopic } from "../../policies/topic.testing.ts";
+import { BUDGET, createBudgetTable, decodeBudgetPolicy } from "../../state/policies/budget.ts";
+import { createPolicyTopic } from "../../state/policies/topic.testing.ts";
 import { createSplit } from "../solve/budget.ts";
 import { createPublishBudget, splitInForce } from "./publish-budget.ts";
 

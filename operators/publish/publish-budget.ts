@@ -1,9 +1,9 @@
 // Publishes the split of the bytes for answers, examples and chunk caches when a step of them
 // moves; paused by a revert as every policy is.
 import type { Policy } from "../../schemas/types.ts";
-import { BUDGET, type BudgetBody, decodeBudgetPolicy, encodeBudget, sameBudget } from "../../policies/budget.ts";
-import { isPaused, type PolicyLog } from "../../policies/log.ts";
-import { policyRecord } from "../../policies/record.ts";
+import { BUDGET, type BudgetBody, decodeBudgetPolicy, encodeBudget, sameBudget } from "../../state/policies/budget.ts";
+import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
+import { policyRecord } from "../../state/policies/record.ts";
 import { cachesOf, type BudgetSplit, type MemoryWorth } from "../learnt.ts";
 
 /** The split of the newest version; the fixed one where there is none that can be used. */

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { Policy } from "../../schemas/types.ts";
-import { decodeProxyPolicy, largestProxyBody, PROXY } from "../../policies/helpfulness.ts";
+import { decodeProxyPolicy, largestProxyBody, PROXY } from "../../state/policies/helpfulness.ts";
 import { createPublishProxy, type TrainedProxy } from "./publish-proxy.ts";
-import { createPolicyTopic } from "../../policies/topic.testing.ts";
+import { createPolicyTopic } from "../../state/policies/topic.testing.ts";
 
 const trained = (auc: number, bytes = [1, 2, 255]): TrainedProxy => ({
   onnx: Uint8Array.from(bytes),

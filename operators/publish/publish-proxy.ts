@@ -2,9 +2,9 @@
 // similarity or a guess does, or the newest version is a revert: somebody chose that one on
 // purpose, so nothing replaces it until `precedent policy resume proxy`.
 import type { Policy } from "../../schemas/types.ts";
-import { isPaused, type PolicyLog } from "../../policies/log.ts";
-import { policyRecord } from "../../policies/record.ts";
-import { encodeProxyBody, PROXY, PROXY_KIND } from "../../policies/helpfulness.ts";
+import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
+import { policyRecord } from "../../state/policies/record.ts";
+import { encodeProxyBody, PROXY, PROXY_KIND } from "../../state/policies/helpfulness.ts";
 
 /** What training gives. metrics has `auc` and `auc_similarity`, both on requests held out. */
 export interface TrainedProxy {

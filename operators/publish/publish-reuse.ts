@@ -2,10 +2,10 @@
 // not: plan takes silence for a learner that is gone. Paused by a revert as every policy is; the
 // arm is off an hour later.
 import type { Policy } from "../../schemas/types.ts";
-import { isPaused, type PolicyLog } from "../../policies/log.ts";
-import { policyRecord } from "../../policies/record.ts";
-import { encodeReuseBody, mostReuseDomains, REUSE, REUSE_KIND, reuseTimes } from "../../policies/reuse.ts";
-import type { ErrorWatch } from "../../algorithms/error-bound.ts";
+import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
+import { policyRecord } from "../../state/policies/record.ts";
+import { encodeReuseBody, mostReuseDomains, REUSE, REUSE_KIND, reuseTimes } from "../../state/policies/reuse.ts";
+import type { ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 
 export interface PublishReuseDependencies {
   policies: PolicyLog;

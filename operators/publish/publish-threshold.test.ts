@@ -2,8 +2,8 @@ import { expect, it } from "vitest";
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../learnt.ts";
 import { createPublishThreshold, thresholdInForce } from "./publish-threshold.ts";
-import { createPolicyTopic } from "../../policies/topic.testing.ts";
-import { createThresholdTable, decodeThresholdPolicy, THRESHOLD } from "../../policies/threshold.ts";
+import { createPolicyTopic } from "../../state/policies/topic.testing.ts";
+import { createThresholdTable, decodeThresholdPolicy, THRESHOLD } from "../../state/policies/threshold.ts";
 
 const chosen = (threshold: number): ChosenThreshold => ({
   threshold,

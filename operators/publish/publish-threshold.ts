@@ -1,17 +1,17 @@
 // Publishes the threshold of helpfulness when another one has shown itself better than the one in
 // force; paused by a revert as every policy is.
-import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
+import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import type { Policy } from "../../schemas/types.ts";
 import type { ChosenThreshold } from "../learnt.ts";
-import { isPaused, type PolicyLog } from "../../policies/log.ts";
-import { policyRecord } from "../../policies/record.ts";
+import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
+import { policyRecord } from "../../state/policies/record.ts";
 import {
   decodeThresholdPolicy,
   encodeThresholdBody,
   initialThreshold,
   THRESHOLD,
   THRESHOLD_KIND,
-} from "../../policies/threshold.ts";
+} from "../../state/policies/threshold.ts";
 
 /** tau of the newest version; the initial one where there is none that can be read. */
 export function thresholdInForce(policies: Pick<PolicyLog, "newest">): number {

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
-import { packedLength } from "../../algorithms/matrix.ts";
-import { decodeRouterPolicy } from "../../policies/router.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
+import { packedLength } from "../../algorithms/numeric/matrix.ts";
+import { decodeRouterPolicy } from "../../state/policies/router.ts";
 import type { Solved } from "../learnt.ts";
 import { createPublish } from "./publish.ts";
-import { createPolicyTopic } from "../../policies/topic.testing.ts";
+import { createPolicyTopic } from "../../state/policies/topic.testing.ts";
 
 const solved = (value: number, rewards = Math.round(1_000 * value)): Solved => ({
   arms: new Map([

@@ -5,10 +5,17 @@
 // replaces it until `precedent policy resume`, which publishes the same body once more as a version
 // of its own.
 import type { Policy } from "../../schemas/types.ts";
-import { allArms, decodeRouterPolicy, encodeRouterBody, ROUTER, ROUTER_KIND, sameArms } from "../../policies/router.ts";
+import {
+  allArms,
+  decodeRouterPolicy,
+  encodeRouterBody,
+  ROUTER,
+  ROUTER_KIND,
+  sameArms,
+} from "../../state/policies/router.ts";
 import type { Solved } from "../learnt.ts";
-import type { PolicyLog } from "../../policies/log.ts";
-import { policyRecord } from "../../policies/record.ts";
+import type { PolicyLog } from "../../state/policies/log.ts";
+import { policyRecord } from "../../state/policies/record.ts";
 
 export interface PublishDependencies {
   policies: PolicyLog;

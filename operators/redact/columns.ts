@@ -1,7 +1,7 @@
 // Which columns of which rows hold what people wrote, and what stands there once it is cleaned. A
 // table that is not named here has no such text. Pure: the texts themselves are cleaned by `Clean`.
-import { scopeOf, withheldText, type MaskItem } from "../../algorithms/mask.ts";
-import { pseudonym } from "../../algorithms/placeholders.ts";
+import { scopeOf, withheldText, type MaskItem } from "../../algorithms/privacy/mask.ts";
+import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
 import type { Row } from "../../runtime/rows.ts";
 
 /** Called in the same order for the same row, however often. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { mask, withheldText, type MaskItem } from "../../algorithms/mask.ts";
+import { mask, withheldText, type MaskItem } from "../../algorithms/privacy/mask.ts";
 import { TextError } from "../../connections/text/port.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Lines, Row, TableLines } from "../../runtime/rows.ts";

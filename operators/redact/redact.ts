@@ -4,8 +4,8 @@
 // ever inserted in clear. While no worker can be started it waits, as insert does for ClickHouse.
 // The same record gives the same row again.
 import { setTimeout as delay } from "node:timers/promises";
-import { backoff } from "../../algorithms/backoff.ts";
-import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/mask.ts";
+import { backoff } from "../../algorithms/queueing/backoff.ts";
+import { withheldText, type MaskItem, type MaskOptions } from "../../algorithms/privacy/mask.ts";
 import { TextError, type TextWork } from "../../connections/text/port.ts";
 import { createLines } from "../../runtime/lines.ts";
 import type { Lines, Row, TableLines } from "../../runtime/rows.ts";

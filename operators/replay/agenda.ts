@@ -1,7 +1,7 @@
 // What a replay run will try, in its order: the top of the ranking down to the cut-off, and one
 // beyond it, or a cut-off that is too high would never be known to be. Reads and decides, asks
 // nobody. Rejects as the ClickHouse port does.
-import type { SavingCurve } from "../../algorithms/replay-cut-off.ts";
+import type { SavingCurve } from "../../algorithms/routing/replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import { createRanking } from "./ranking.ts";

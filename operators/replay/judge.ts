@@ -3,9 +3,9 @@
 // benchmarks judge against references and say so.
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { canonicalText } from "../../algorithms/canonical.ts";
-import { bestTokenF1 } from "../../algorithms/token-f1.ts";
-import { strongest, type Compared, type Comparison } from "../../algorithms/comparison.ts";
+import { canonicalText } from "../../algorithms/text/canonical.ts";
+import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
+import { strongest, type Compared, type Comparison } from "../../algorithms/routing/comparison.ts";
 
 export interface Pair {
   exampleId: string;

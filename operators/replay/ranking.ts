@@ -2,7 +2,7 @@
 // run has tried or that were replayed often enough: by their own count, which goes on with what
 // replaces them, and by the records, which know one that was removed and came back. Rejects as the
 // ClickHouse port does.
-import { embeddingToBytes } from "../../algorithms/embedding.ts";
+import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import { mostReplays } from "./replay.ts";

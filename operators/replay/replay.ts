@@ -1,12 +1,12 @@
 // The third verb of curate, offline: asks an example's request again, several samples, and keeps
 // the best answer by the judge's word. Never puts a worse answer in the place of a better one: only
 // a score above a tie counts. Decides; publishing what it returns is the caller's.
-import { exampleId } from "../../algorithms/identity.ts";
-import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/pii.ts";
+import { exampleId } from "../../algorithms/identity/identity.ts";
+import { replacePersonalData, type PersonalDataOptions } from "../../algorithms/privacy/pii.ts";
 import type { Arm } from "../../arms/arm.ts";
 import type { Example, Piece } from "../../schemas/types.ts";
 import type { ExampleChange } from "../example-change.ts";
-import { tieWithin } from "../../algorithms/comparison.ts";
+import { tieWithin } from "../../algorithms/routing/comparison.ts";
 import type { Judge } from "./judge.ts";
 
 /**

@@ -1,7 +1,7 @@
 // What past replays saved and cost, from ClickHouse: the curve from which a run's cut-off follows
-// (algorithms/replay-cut-off.ts), and what the next replay will cost. Rejects as the ClickHouse
+// (algorithms/routing/replay-cut-off.ts), and what the next replay will cost. Rejects as the ClickHouse
 // port does.
-import { enoughReplays, savingCurve, savingHours, type SavingCurve } from "../../algorithms/replay-cut-off.ts";
+import { enoughReplays, savingCurve, savingHours, type SavingCurve } from "../../algorithms/routing/replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";
 import type { Replayed } from "./replay.ts";

@@ -1,6 +1,6 @@
 // The choice without a policy, or without features that can be used.
 import type { ArmScore } from "../../schemas/types.ts";
-import type { PriorConfig } from "../../policies/prior.ts";
+import type { PriorConfig } from "../../state/policies/prior.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /**

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { armSchema } from "../../config/schema.ts";
-import { priorPolicy } from "../../policies/router.ts";
+import { priorPolicy } from "../../state/policies/router.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import { aContext, anExample, NOW, selected } from "../values.testing.ts";
-import type { RouteArm } from "./arms.ts";
+import type { RouteArm } from "../../arms/routed.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
 
 const settings = armSchema.parse({ name: "reuse", type: "reuse", tenants: ["*"], verifyShare: 0.2 });

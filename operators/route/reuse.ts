@@ -4,9 +4,9 @@
 // chance says once more what would have been chosen: so the answers that are compared are a fair
 // sample of those that it gives, and the probabilities of the arms that may be chosen stay exact.
 // Pure but for the random source.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import type { ReuseTrial } from "../../schemas/types.ts";
-import { costAtMost } from "./arms.ts";
+import { costAtMost } from "../../arms/routed.ts";
 import type { Contender, Scored } from "./score.ts";
 
 /** How often an arm's answers in a sharing domain are wrong, at the most; 1: nothing is known. */

@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
-import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/features.ts";
-import type { BreakerState } from "../../algorithms/breaker.ts";
-import { winProbabilities } from "../../algorithms/propensity.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
+import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/routing/bandit.ts";
+import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
+import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
+import { winProbabilities } from "../../algorithms/routing/propensity.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
 import { aContext, anExample, NOW, selected } from "../values.testing.ts";
-import type { RouteArm } from "./arms.ts";
-import { priorPolicy, type ArmPosterior } from "../../policies/router.ts";
+import type { RouteArm } from "../../arms/routed.ts";
+import { priorPolicy, type ArmPosterior } from "../../state/policies/router.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
 import { undecided } from "./score.ts";
 

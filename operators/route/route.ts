@@ -3,20 +3,25 @@
 // be judged from the log (docs/design/routing.md, Propensity). Needs select before it. It never
 // fails for want of a policy: when the policy or the features can't be used, the default arm
 // answers with probability 1 and `degraded` says so. NaN never reaches the model.
-import { createFeatures, FEATURE_VERSION } from "../../algorithms/features.ts";
-import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/helpfulness-features.ts";
-import { defaultLambda0, defaultSaturationWeight, type Load, type Pressing } from "../../algorithms/load-bias.ts";
-import type { Random } from "../../algorithms/random.ts";
-import { estimateTokens } from "../../algorithms/tokens.ts";
+import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
+import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
+import {
+  defaultLambda0,
+  defaultSaturationWeight,
+  type Load,
+  type Pressing,
+} from "../../algorithms/routing/load-bias.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
 import type { ArmScore, Decision, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
 import type { Embedded, Routed, Selected } from "../flow.ts";
-import { serves } from "../serves.ts";
-import { computing, costAtMost, type RouteArm } from "./arms.ts";
-import { routerPrior, type PriorConfig } from "../../policies/prior.ts";
-import { beliefsOf } from "../../policies/router.ts";
-import type { PolicyState } from "../../policies/router-table.ts";
-import type { Shadow } from "../../policies/shadow.ts";
+import { serves } from "../../arms/serves.ts";
+import { computing, costAtMost, type RouteArm } from "../../arms/routed.ts";
+import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
+import { beliefsOf } from "../../state/policies/router.ts";
+import type { PolicyState } from "../../state/policies/router-table.ts";
+import type { Shadow } from "../../state/policies/shadow.ts";
 import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
 import { second } from "./second.ts";

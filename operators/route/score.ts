@@ -1,7 +1,7 @@
 // The scores of the arms for one request (docs/design/routing.md, Score): predicted quality less
 // cost, load and saturation, a Thompson sample of it, and the exact chance to win.
-import { predict, sample, triedWith, type Posterior, type Prediction } from "../../algorithms/bandit.ts";
-import { shifted } from "../../algorithms/domain-shifts.ts";
+import { predict, sample, triedWith, type Posterior, type Prediction } from "../../algorithms/routing/bandit.ts";
+import { shifted } from "../../algorithms/routing/domain-shifts.ts";
 import {
   loadPenalty,
   pressure,
@@ -9,12 +9,12 @@ import {
   type Load,
   type LoadBias,
   type SaturationBias,
-} from "../../algorithms/load-bias.ts";
-import { winProbabilities } from "../../algorithms/propensity.ts";
-import type { Random } from "../../algorithms/random.ts";
+} from "../../algorithms/routing/load-bias.ts";
+import { winProbabilities } from "../../algorithms/routing/propensity.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import type { ArmScore, ExampleTrial, ShownExample } from "../../schemas/types.ts";
-import type { RouteArm } from "./arms.ts";
-import type { Beliefs } from "../../policies/router.ts";
+import type { RouteArm } from "../../arms/routed.ts";
+import type { Beliefs } from "../../state/policies/router.ts";
 
 /** An arm that may answer, with its context x and what it would be shown. */
 export interface Contender {

@@ -1,5 +1,5 @@
 // The arm whose answer may be compared with the chosen one's.
-import { drawIndex, type Random } from "../../algorithms/random.ts";
+import { drawIndex, type Random } from "../../algorithms/numeric/random.ts";
 import type { Decision } from "../../schemas/types.ts";
 import type { Scored } from "./score.ts";
 

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/bandit.ts";
-import { FEATURE_COUNT } from "../../algorithms/features.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { priorPolicy, type ArmPosterior, type RouterPolicy } from "../../policies/router.ts";
-import type { Shadow } from "../../policies/shadow.ts";
+import { constantPrior, emptyStatistics, observe, solvePosterior } from "../../algorithms/routing/bandit.ts";
+import { FEATURE_COUNT } from "../../algorithms/routing/features.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { priorPolicy, type ArmPosterior, type RouterPolicy } from "../../state/policies/router.ts";
+import type { Shadow } from "../../state/policies/shadow.ts";
 import type { Decision } from "../../schemas/types.ts";
 import { aContext, NOW, selected } from "../values.testing.ts";
-import type { RouteArm } from "./arms.ts";
+import type { RouteArm } from "../../arms/routed.ts";
 import { createRoute } from "./route.ts";
 import { choiceProbabilities } from "./score.ts";
 

@@ -1,13 +1,13 @@
 // What policies in shadow would have chosen for the same request: of the same contexts, with the
 // same biases, by chance of their own. Nothing of it touches the choice that is served: not its
 // random numbers, and a shadow that fails is left out.
-import type { Posterior } from "../../algorithms/bandit.ts";
-import { bloomHash } from "../../algorithms/bloom.ts";
-import { requestKey } from "../../algorithms/identity.ts";
-import { drawIndex, splitmix64 } from "../../algorithms/random.ts";
+import type { Posterior } from "../../algorithms/routing/bandit.ts";
+import { bloomHash } from "../../algorithms/numeric/bloom.ts";
+import { requestKey } from "../../algorithms/identity/identity.ts";
+import { drawIndex, splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ArmScore, ShadowChoice } from "../../schemas/types.ts";
-import type { Shadow } from "../../policies/shadow.ts";
-import { beliefsOf } from "../../policies/router.ts";
+import type { Shadow } from "../../state/policies/shadow.ts";
+import { beliefsOf } from "../../state/policies/router.ts";
 import { choiceProbabilities, predicted, type Exploring } from "./score.ts";
 
 export interface ShadowedDecision {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { BreakerState } from "../../algorithms/breaker.ts";
+import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
 import { standing } from "./standing.ts";
 
 const contenders = ["a", "b", "c"].map((name) => ({ arm: { name } }));

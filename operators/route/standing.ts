@@ -1,7 +1,7 @@
 // Which of the arms that a request allows may be chosen now: those whose breakers let calls
-// through (serving/breakers.ts). Where that is none of them all stay: trying is better than
+// through (state/breakers/breakers.ts). Where that is none of them all stay: trying is better than
 // refusing. The choice probabilities are those among what this leaves, so they stay exact. Pure.
-import type { BreakerState } from "../../algorithms/breaker.ts";
+import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
 
 export interface ArmHealth {
   /** half-open: it may be chosen, as a probe. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { dot } from "../../algorithms/embedding.ts";
-import { exampleTokens } from "../../algorithms/tokens.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
+import { exampleTokens } from "../../algorithms/text/tokens.ts";
 import { chooseExamples, type ChooseLimits, type Chosen, type Rated } from "./choose.ts";
 import { anyDraw, candidate } from "./fixtures.testing.ts";
 import type { Unfit } from "./screen.ts";

@@ -1,8 +1,8 @@
 // Which of the rated candidates an arm is shown, in what order, and why each of the others is not
 // (docs/design/selection.md, The choice; IC-Cache, section 4.1): helpful enough, unlike those
 // already taken (maximal marginal relevance), within the arm's budget, the most helpful last. Pure.
-import { dot } from "../../algorithms/embedding.ts";
-import type { HeldExample } from "../../store/examples/port.ts";
+import { dot } from "../../algorithms/selection/embedding.ts";
+import type { HeldExample } from "../../state/examples/port.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
 import type { SelectedExample } from "../flow.ts";
 import type { Unfit } from "./screen.ts";

@@ -1,7 +1,7 @@
 // From which requests selection learns (docs/design/selection.md, Unbiased labels; The threshold):
 // a small share has one example tried on it, another is served under another threshold. A request
 // is in at most one of the two. Pure: the random source is passed in.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 import type { TrialDraw } from "./choose.ts";
 
 /** Forced in or kept out by equal chance: the label that varies least. */

@@ -1,6 +1,6 @@
 // Inputs for the tests of embed and select.
 import fc from "fast-check";
-import type { Candidate } from "../../store/examples/port.ts";
+import type { Candidate } from "../../state/examples/port.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";

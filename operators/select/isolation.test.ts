@@ -4,10 +4,10 @@
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { HELPFULNESS_FEATURES } from "../../algorithms/helpfulness-features.ts";
-import { sharingDomain } from "../../algorithms/identity.ts";
+import { HELPFULNESS_FEATURES } from "../../algorithms/selection/helpfulness-features.ts";
+import { sharingDomain } from "../../algorithms/identity/identity.ts";
 import { configSchema } from "../../config/schema.ts";
-import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
+import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
 import { arm, candidate, embedded } from "./fixtures.testing.ts";
 import { createSelect } from "./select.ts";
 

@@ -5,8 +5,8 @@ import type {
   CandidateFacts,
   HelpfulnessFeatures,
   RequestFacts,
-} from "../../algorithms/helpfulness-features.ts";
-import type { HelpfulnessModel } from "../../connections/proxy/port.ts";
+} from "../../algorithms/selection/helpfulness-features.ts";
+import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
 
 export interface Ratings {
   /** Version of the model; 0: similarity stands in. */

@@ -1,11 +1,11 @@
 // Which example's answer an arm of type reuse may give to a request as it is, if any: one near
 // enough whose answer is predicted to be the right one. Pure.
-import { isSafe } from "../../algorithms/example-traits.ts";
-import { reuseQuality } from "../../algorithms/reuse-quality.ts";
+import { isSafe } from "../../algorithms/selection/example-traits.ts";
+import { reuseQuality } from "../../algorithms/routing/reuse-quality.ts";
 import type { Request } from "../../schemas/types.ts";
-import type { Candidate } from "../../store/examples/port.ts";
+import type { Candidate } from "../../state/examples/port.ts";
 import type { SelectedExample } from "../flow.ts";
-import { fitsRequest, mayReuse, type ReuseSettings } from "../reuse-settings.ts";
+import { fitsRequest, mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
 
 /** Of the nearest so many are looked at: each costs about 0.1 ms. */
 const mostRead = 5;

@@ -1,9 +1,9 @@
 // How many tokens of examples an arm's prompt has room for: its budget, and never more than its
 // context window leaves beside the conversation and the answer. Tokens are estimated
-// (algorithms/tokens.ts), so a fifth of the window's room stays free. Pure.
-import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/tokens.ts";
+// (algorithms/text/tokens.ts), so a fifth of the window's room stays free. Pure.
+import { estimateTokens, exampleTokens, tokensPerTurn } from "../../algorithms/text/tokens.ts";
 import type { Message } from "../../schemas/types.ts";
-import { templates, type TemplateName } from "../templates.ts";
+import { templates, type TemplateName } from "../../arms/templates.ts";
 
 export interface RoomyArm {
   tokenBudget?: number | undefined;

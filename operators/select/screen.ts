@@ -1,9 +1,9 @@
 // What may never enter a prompt, whoever found it: examples of other tenants or domains, the
 // example made from this very request, broken vectors and numbers, texts that are no text. Looked
 // at before anything reads or rates a candidate. Pure.
-import { isUnit } from "../../algorithms/example-traits.ts";
-import type { SharedDomains } from "../../algorithms/shared-domains.ts";
-import type { Candidate } from "../../store/examples/port.ts";
+import { isUnit } from "../../algorithms/selection/example-traits.ts";
+import type { SharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import type { Candidate } from "../../state/examples/port.ts";
 
 export type Unfit = "foreign" | "not_shared" | "own_request" | "unusable" | "not_similar" | "unsafe";
 

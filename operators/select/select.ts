@@ -1,7 +1,7 @@
 // Selects the examples that each arm would be shown. Needs embed before it. Never reaches into
 // another domain or tenant, and never fails a request: without a vector, the index or the model of
 // helpfulness it goes on with less, and degraded says so.
-import { nothingShared } from "../../algorithms/shared-domains.ts";
+import { nothingShared } from "../../algorithms/selection/shared-domains.ts";
 import { ok, type Step } from "../../runtime/step.ts";
 import type { ExampleTrial } from "../../schemas/types.ts";
 import type { Embedded, Selected, SelectedExample } from "../flow.ts";

@@ -3,18 +3,18 @@
 // arm's own choice. One path for serving and for `precedent select`, which shows the reasons. Asks
 // the pool and the model of helpfulness; rejects only for bugs: what is missing is named in
 // `degraded`.
-import { isSafe } from "../../algorithms/example-traits.ts";
-import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/helpfulness-features.ts";
-import type { Random } from "../../algorithms/random.ts";
-import { nothingShared, type SharedDomains } from "../../algorithms/shared-domains.ts";
+import { isSafe } from "../../algorithms/selection/example-traits.ts";
+import { createHelpfulnessFeatures, type CandidateFacts } from "../../algorithms/selection/helpfulness-features.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
+import { nothingShared, type SharedDomains } from "../../algorithms/selection/shared-domains.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Documents } from "../../connections/documents/port.ts";
-import type { Candidate, ExamplePool } from "../../store/examples/port.ts";
-import { VectorError } from "../../store/vectors/port.ts";
+import type { Candidate, ExamplePool } from "../../state/examples/port.ts";
+import { VectorError } from "../../state/vectors/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import type { Embedded } from "../flow.ts";
-import { mayReuse, type ReuseSettings } from "../reuse-settings.ts";
-import { type CachesAtHand, exampleHash } from "./caches.ts";
+import { mayReuse, type ReuseSettings } from "../../arms/reuse/settings.ts";
+import { type CachesAtHand, exampleHash } from "../../state/inventory/table.ts";
 import type { Chosen, Rated } from "./choose.ts";
 import { explore } from "./explore.ts";
 import { choosePreferringCached } from "./prefer.ts";

@@ -1,7 +1,7 @@
 // Splits the bytes for answers, examples and chunk caches anew: one step at most, from the memory
 // that loses the least to the one that gains the most. Asks nobody.
-import { moveBytes } from "../../algorithms/byte-budget.ts";
-import { bytesOfAll, type BudgetBody } from "../../policies/budget.ts";
+import { moveBytes } from "../../algorithms/linked-prefill/byte-budget.ts";
+import { bytesOfAll, type BudgetBody } from "../../state/policies/budget.ts";
 import { cachesOf, type BudgetSplit, type MemoryWorth } from "../learnt.ts";
 
 export interface SplitRules {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { constantPrior, predict, priorPosterior } from "../../algorithms/bandit.ts";
-import type { ArmPosterior } from "../../policies/router.ts";
+import { constantPrior, predict, priorPosterior } from "../../algorithms/routing/bandit.ts";
+import type { ArmPosterior } from "../../state/policies/router.ts";
 import type { Pair } from "../learnt.ts";
 import { addPairs } from "./pairs.ts";
 

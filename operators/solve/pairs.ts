@@ -1,9 +1,9 @@
 // Comparisons added to what the rewards say of the arms: rows older than the newest count less, as
 // rewards do, and rows of a model that an arm no longer has count nothing. Pure.
-import type { Posterior } from "../../algorithms/bandit.ts";
-import { addPreferences, type PreferenceRow } from "../../algorithms/preferences.ts";
-import { estimateSlope } from "../../algorithms/preference-slope.ts";
-import type { ArmPosterior } from "../../policies/router.ts";
+import type { Posterior } from "../../algorithms/routing/bandit.ts";
+import { addPreferences, type PreferenceRow } from "../../algorithms/routing/preferences.ts";
+import { estimateSlope } from "../../algorithms/routing/preference-slope.ts";
+import type { ArmPosterior } from "../../state/policies/router.ts";
 import type { Pair } from "../learnt.ts";
 
 export interface PairsAdded {

@@ -1,6 +1,6 @@
 // How often reused answers are wrong in each sharing domain, at the most
-// (algorithms/error-bound.ts): one tenant's bad examples switch the arm off for nobody else. Pure.
-import { watchErrors, type ErrorWatch } from "../../algorithms/error-bound.ts";
+// (algorithms/routing/error-bound.ts): one tenant's bad examples switch the arm off for nobody else. Pure.
+import { watchErrors, type ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
 
 export type ReuseDomains = ReadonlyMap<string, ErrorWatch>;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { constantPrior, emptyStatistics, observe, predict, solvePosterior } from "../../algorithms/bandit.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { sameArms } from "../../policies/router.ts";
+import { constantPrior, emptyStatistics, observe, predict, solvePosterior } from "../../algorithms/routing/bandit.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { sameArms } from "../../state/policies/router.ts";
 import type { ArmStatistics } from "../learnt.ts";
 import { solve, type SolveConfig } from "./solve.ts";
 

@@ -1,9 +1,9 @@
 // The second verb of learn: the posterior of every arm from its sufficient statistics. Pure. An arm
 // whose statistics can't be solved (not finite, far from positive semidefinite) is left out and
 // named, so that one poisoned arm never stops the others from learning: plan gives it the prior.
-import { constantPrior, priorPosterior, solvePosterior } from "../../algorithms/bandit.ts";
-import type { Hierarchy } from "../../algorithms/hierarchy.ts";
-import type { ArmPosterior } from "../../policies/router.ts";
+import { constantPrior, priorPosterior, solvePosterior } from "../../algorithms/routing/bandit.ts";
+import type { Hierarchy } from "../../algorithms/routing/hierarchy.ts";
+import type { ArmPosterior } from "../../state/policies/router.ts";
 import type { ArmStatistics, DomainStatistics, Pair, Solved } from "../learnt.ts";
 import { addPairs, type PairsAdded } from "./pairs.ts";
 import { createTenantSolver } from "./tenants.ts";

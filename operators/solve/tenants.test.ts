@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { emptyStatistics, observe } from "../../algorithms/bandit.ts";
-import { routerPrior } from "../../policies/prior.ts";
-import { FEATURE_COUNT } from "../../algorithms/features.ts";
+import { emptyStatistics, observe } from "../../algorithms/routing/bandit.ts";
+import { routerPrior } from "../../state/policies/prior.ts";
+import { FEATURE_COUNT } from "../../algorithms/routing/features.ts";
 import type { ArmStatistics, Solved } from "../learnt.ts";
 import { createSolve, solve } from "./solve.ts";
 import { createTenantSolver } from "./tenants.ts";

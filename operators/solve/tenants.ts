@@ -2,7 +2,7 @@
 // each of them, from its own sums and comparisons. What arms have in common is estimated within a
 // tenant. One whose sums did not change is not solved again.
 import { setImmediate } from "node:timers/promises";
-import type { Beliefs } from "../../policies/router.ts";
+import type { Beliefs } from "../../state/policies/router.ts";
 import type { ArmStatistics, Pair, Solved } from "../learnt.ts";
 
 interface Own {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { emptyStatistics, observe } from "../../algorithms/bandit.ts";
-import { FEATURE_COUNT } from "../../algorithms/features.ts";
-import { splitmix64 } from "../../algorithms/random.ts";
-import { routerPrior } from "../../policies/prior.ts";
+import { emptyStatistics, observe } from "../../algorithms/routing/bandit.ts";
+import { FEATURE_COUNT } from "../../algorithms/routing/features.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import { routerPrior } from "../../state/policies/prior.ts";
 import type { ArmStatistics, DomainStatistics } from "../learnt.ts";
 import { predicted } from "../route/score.ts";
 import { solve } from "./solve.ts";

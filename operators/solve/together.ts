@@ -1,15 +1,15 @@
 // All arms with what they share, and with what each sharing domain changes of them where there are
 // sums by domain. Pure. What can't be solved is left out, and said.
-import type { Posterior } from "../../algorithms/bandit.ts";
-import { separateDomains, withDomains } from "../../algorithms/domain-shifts.ts";
+import type { Posterior } from "../../algorithms/routing/bandit.ts";
+import { separateDomains, withDomains } from "../../algorithms/routing/domain-shifts.ts";
 import {
   estimateVariances,
   solveHierarchy,
   type ArmSums,
   type Hierarchy,
   type Variances,
-} from "../../algorithms/hierarchy.ts";
-import type { DomainBeliefs } from "../../policies/router.ts";
+} from "../../algorithms/routing/hierarchy.ts";
+import type { DomainBeliefs } from "../../state/policies/router.ts";
 import type { ArmStatistics, DomainStatistics } from "../learnt.ts";
 
 export interface Together {

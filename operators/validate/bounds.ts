@@ -1,6 +1,6 @@
 // How large the parts of a request may be beside its text: names are keys of topics, tables and
 // memories, and metadata is kept with every row.
-import { metadataBytes, nameProblem } from "../../algorithms/names.ts";
+import { metadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import { refuse, type Refuse } from "../../runtime/step.ts";
 import type { Request } from "../../schemas/types.ts";
 

@@ -1,6 +1,6 @@
 // Whether what a request hands to an endpoint as it is can be: a JSON object of what may be passed
 // on, with all that it requires said, so that no arm gets what it has not declared.
-import { readPassthrough } from "../../algorithms/passthrough.ts";
+import { readPassthrough } from "../../algorithms/routing/passthrough.ts";
 import type { Request } from "../../schemas/types.ts";
 
 /** Null when it can. */

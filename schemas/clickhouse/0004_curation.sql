@@ -73,7 +73,7 @@ FROM {database}.example_use_quality
 GROUP BY example_id, hour
 {colocated};
 
--- The ranking for replay: G_h = rho * G_(h-1) + (1 - rho) * total_h with rho = 0.9, which is this sum (algorithms/gain.ts). Examples that were never
+-- The ranking for replay: G_h = rho * G_(h-1) + (1 - rho) * total_h with rho = 0.9, which is this sum (algorithms/routing/gain.ts). Examples that were never
 -- used have no row.
 CREATE OR REPLACE VIEW {database}.example_gain {on_cluster} AS
 SELECT

@@ -1,4 +1,4 @@
--- kafka_offset means something only together with the cluster and the topic that it belongs to (algorithms/origin.ts): a topic that was deleted and made
+-- kafka_offset means something only together with the cluster and the topic that it belongs to (algorithms/identity/origin.ts): a topic that was deleted and made
 -- again, or another cluster, counts from 0 again. Positions are looked up among the rows of one origin. Empty: stored before this file.
 
 {columns:requests:

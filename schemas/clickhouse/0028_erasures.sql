@@ -1,7 +1,7 @@
 -- What was erased, as hashes alone, so that what comes of it later is not recorded again (docs/privacy.md).
 CREATE TABLE IF NOT EXISTS {table:erasures} {on_cluster}
 (
-    hash String COMMENT 'Of a request, a tenant or the place of a dead letter: algorithms/erasure.ts',
+    hash String COMMENT 'Of a request, a tenant or the place of a dead letter: algorithms/privacy/erasure.ts',
     erasure_id String,
     before Nullable(DateTime64(3, 'UTC')) COMMENT 'Of a tenant: what came before; NULL: whenever it comes',
     created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),

@@ -13,7 +13,7 @@ export const tableFunctions: ReadonlySet<string> = new Set([
 /**
  * Functions that are refused wherever their name stands (a function can be passed to another:
  * arrayMap(file, ...)): they read files or models, ask the network, or tell of the machine.
- * test/clickhouse.test.ts notices functions that a newer engine brings.
+ * test/sql/clickhouse.test.ts notices functions that a newer engine brings.
  */
 export const refusedFunctions: ReadonlySet<string> = new Set([
   ...["file", "eval", "catboostevaluate", "evalmlmethod", "showcertificate", "getclienthttpheader", "getserversetting"],

@@ -1,6 +1,6 @@
 // ClickHouse's errors as its HTTP interface shows them: number, text and HTTP status, so that any
 // ClickHouse client classes them as it would a server's.
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../../connections/errors.ts";
 
 /** An error with ClickHouse's number and name; `message` is the text after "DB::Exception: ". */
 export class DatabaseError extends Error {

@@ -10,7 +10,7 @@ import {
   type Permission,
 } from "./guard.ts";
 
-// The real list comes from the engine (test/clickhouse.test.ts).
+// The real list comes from the engine (test/sql/clickhouse.test.ts).
 const knownTableFunctions = new Set([
   "file",
   "url",

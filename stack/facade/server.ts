@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { isLocalHost } from "../../algorithms/local-host.ts";
+import { isLocalHost } from "../../connections/security/local-host.ts";
 import { createBodyReader } from "./body.ts";
 import type { Tokens } from "../tokens.ts";
 import type { Engine } from "./engine.ts";

@@ -8,7 +8,7 @@ import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { chromium, type Browser } from "playwright-core";
 import { cacheFolder } from "../../config/assets.ts";
-import { messageOf } from "../../algorithms/errors.ts";
+import { messageOf } from "../../connections/errors.ts";
 
 const run = promisify(execFile);
 const names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];

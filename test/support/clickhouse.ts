@@ -56,7 +56,7 @@ export async function startFacade(): Promise<Facade> {
     readToken: tokensOf(token).read,
     folder,
     async start() {
-      const started = spawn(process.execPath, ["bin/run.mjs", "stack/facade/main.ts"], {
+      const started = spawn(process.execPath, ["tools/bin/run.mjs", "stack/facade/main.ts"], {
         cwd: root,
         env: {
           ...process.env,

@@ -1,5 +1,5 @@
 // What comes on a topic from now on, decoded, for tests.
-import type { Session } from "../../assembly/session.ts";
+import type { Session } from "../../pipelines/session.ts";
 import type { RecordOf, TopicName } from "../../schemas/records.ts";
 
 /**

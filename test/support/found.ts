@@ -2,7 +2,7 @@
 // of a compacted topic, and in files. Shows that what was erased is gone, and nothing else.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Session } from "../../assembly/session.ts";
+import type { Session } from "../../pipelines/session.ts";
 
 export type CompactedTopic = "answers" | "examples" | "documents";
 

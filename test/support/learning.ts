@@ -1,7 +1,13 @@
 // Feedback and decisions put straight into ClickHouse, as record would, and what learn must make of
 // them, computed in plain TypeScript.
-import { constantPrior, emptyStatistics, observe, solvePosterior, type Posterior } from "../../algorithms/bandit.ts";
-import type { Origin } from "../../algorithms/origin.ts";
+import {
+  constantPrior,
+  emptyStatistics,
+  observe,
+  solvePosterior,
+  type Posterior,
+} from "../../algorithms/routing/bandit.ts";
+import type { Origin } from "../../algorithms/identity/origin.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { rowsOf } from "../../operators/decode/rows.ts";
 import { aDecision } from "../../operators/values.testing.ts";

@@ -2,8 +2,8 @@
 // what stands in the topics and in ClickHouse, and watches that committed offsets never go back.
 import { setTimeout as sleep } from "node:timers/promises";
 import pLimit from "p-limit";
-import type { Session } from "../../assembly/session.ts";
-import { groupName } from "../../serving/stage.ts";
+import type { Session } from "../../pipelines/session.ts";
+import { groupName } from "../../runtime/running-stage.ts";
 import { recordedTopics } from "../../operators/decode/rows.ts";
 import type { Request } from "../../schemas/types.ts";
 import { whileProgressing } from "./progress.ts";

@@ -11,7 +11,7 @@ import { createUndecodable } from "../../operators/decode/undecodable.ts";
 import { createInsert } from "../../operators/insert/insert.ts";
 import { createRefused } from "../../operators/insert/refused.ts";
 import { createStoredOffsets } from "../../operators/insert/stored-offsets.ts";
-import { createMetricsRegistry, createStageMetrics } from "../../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "../../runtime/metrics/stage.ts";
 import type { Source } from "../../runtime/rows.ts";
 import { createSink } from "../../runtime/sink.ts";
 

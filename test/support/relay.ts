@@ -8,7 +8,7 @@ import { createKafka } from "../../connections/kafka/kafka.ts";
 import type { Kafka, OutgoingMessage } from "../../connections/kafka/port.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
-import { createMetricsRegistry, createStageMetrics } from "../../metrics/stage.ts";
+import { createMetricsRegistry, createStageMetrics } from "../../runtime/metrics/stage.ts";
 import { createStage, type Stage } from "../../runtime/stage.ts";
 import { whileProgressing } from "./progress.ts";
 

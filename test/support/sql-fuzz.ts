@@ -2,7 +2,7 @@
 // reaches a file, a host, a program or its own settings, within every construct that may hold it,
 // written in every way in which its parser reads a name and a string. The same seed gives the same
 // statements.
-import type { Random } from "../../algorithms/random.ts";
+import type { Random } from "../../algorithms/numeric/random.ts";
 
 export interface FuzzTargets {
   /** Path of a file that must not be read. */

@@ -1,10 +1,10 @@
-// One stage process for tests that kill it: node bin/run.mjs test/support/worker.ts CONFIG.json
+// One stage process for tests that kill it: node tools/bin/run.mjs test/support/worker.ts CONFIG.json
 // STAGE INSTANCE [network]. Says "ready" to its parent when the stage has joined, ends at SIGTERM
 // as `precedent up` does, and with its parent. With a network, connections to the broker go through
 // a forwarder, and its parent's messages cut them.
 import { readFileSync } from "node:fs";
-import { openSession } from "../../assembly/session.ts";
-import { allStageNames, startStages } from "../../assembly/up.ts";
+import { openSession } from "../../pipelines/session.ts";
+import { allStageNames, startStages } from "../../pipelines/up.ts";
 import { configSchema } from "../../config/schema.ts";
 import { createLog } from "../../runtime/log.ts";
 import { createUnreliableNetwork, type Cut } from "./unreliable-network.ts";

@@ -6,12 +6,12 @@ import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { StageName } from "../../assembly/up.ts";
+import type { StageName } from "../../pipelines/up.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Cut } from "./unreliable-network.ts";
 
 const script = fileURLToPath(new URL("./worker.ts", import.meta.url));
-const run = fileURLToPath(new URL("../../bin/run.mjs", import.meta.url));
+const run = fileURLToPath(new URL("../../tools/bin/run.mjs", import.meta.url));
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface WorkerOptions {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { tokensIn } from "../../../algorithms/link-plan.ts";
-import { splitmix64 } from "../../../algorithms/random.ts";
+import { tokensIn } from "../../../algorithms/linked-prefill/link-plan.ts";
+import { splitmix64 } from "../../../algorithms/numeric/random.ts";
 import type { LlamaContext, LlamaModel, LlamaScorer } from "../../../connections/llama/port.ts";
 import { llamaIsBuilt, openTiny, type Opened } from "../../../connections/llama/models.testing.ts";
 import { lookAt } from "./look.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { tokensIn } from "../../../algorithms/link-plan.ts";
-import { splitmix64 } from "../../../algorithms/random.ts";
+import { tokensIn } from "../../../algorithms/linked-prefill/link-plan.ts";
+import { splitmix64 } from "../../../algorithms/numeric/random.ts";
 import { type KnownChunk, planCompared } from "./plan.ts";
 import { comparedPolicy, parseCompared } from "./policy.ts";
 

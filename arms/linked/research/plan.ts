@@ -1,8 +1,14 @@
 // Which tokens of a linked prompt research policies recompute (docs/design/linked-prefill.md,
 // Policies; Cache-Craft 3.2.1; CacheBlend), by what is known of each token. What is missing or
 // among the last chunks is computed as under any policy.
-import { layout, type PlannedChunk, planRecompute, type Run, runsOf } from "../../../algorithms/link-plan.ts";
-import type { Random } from "../../../algorithms/random.ts";
+import {
+  layout,
+  type PlannedChunk,
+  planRecompute,
+  type Run,
+  runsOf,
+} from "../../../algorithms/linked-prefill/link-plan.ts";
+import type { Random } from "../../../algorithms/numeric/random.ts";
 import { cacheFixOverhead, contextualisedTokens } from "./context-impact.ts";
 import { type ComparedPolicy, isResearch, type ResearchPolicy } from "./policy.ts";
 

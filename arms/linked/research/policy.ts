@@ -1,10 +1,15 @@
 // The names of policies that benchmarks compare with those that are served
-// (algorithms/link-policy.ts): measurements found them no better at an equal share of recomputed
+// (algorithms/linked-prefill/link-policy.ts): measurements found them no better at an equal share of recomputed
 // tokens, or too slow (docs/measurements.md). Every one may follow last-M+.
 //   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | random-R | attended-R
 // with R percent; focus, gap: only in chunks that the question looks at; random and attended are
 // controls at an equal share.
-import { type LinkPolicy, parsePolicy, type Problem, splitLast } from "../../../algorithms/link-policy.ts";
+import {
+  type LinkPolicy,
+  parsePolicy,
+  type Problem,
+  splitLast,
+} from "../../../algorithms/linked-prefill/link-policy.ts";
 
 /**
  * How many chunks the question is said to look at (focus.ts): by the entropy of the gaps between
@@ -38,7 +43,7 @@ export function parseCompared(name: string): ComparedPolicy | Problem {
   if (isShare && (kind === "blend" || kind === "random" || kind === "attended"))
     return { kind, amount: number / 100, last };
   return {
-    problem: `"${name}" is no policy of linked prefill: neither one that is served (algorithms/link-policy.ts) nor one of research (arms/linked/research/policy.ts)`,
+    problem: `"${name}" is no policy of linked prefill: neither one that is served (algorithms/linked-prefill/link-policy.ts) nor one of research (arms/linked/research/policy.ts)`,
   };
 }
 

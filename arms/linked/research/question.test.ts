@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { splitmix64 } from "../../../algorithms/random.ts";
+import { splitmix64 } from "../../../algorithms/numeric/random.ts";
 import type { LlamaScorer } from "../../../connections/llama/port.ts";
 import type { KnownChunk } from "./plan.ts";
 import { withAttention, withFocus } from "./question.ts";

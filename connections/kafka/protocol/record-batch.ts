@@ -2,7 +2,7 @@
 // buffer for every record and copies it five times on its way, which was the largest part of a
 // stage's time (docs/design/delivery.md, Where the time goes). Without compression; what is
 // compressed stays with kafkajs.
-import { crc32c } from "../../../algorithms/crc32c.ts";
+import { crc32c } from "../../../algorithms/numeric/crc32c.ts";
 
 /** As kafkajs takes them. */
 export interface ProducedMessage {

@@ -1,0 +1,99 @@
+// Who a record is: ids, times and sharing domains, by one function for every stage, so that all of
+// them agree.
+import { hash } from "node:crypto";
+import { shortName } from "./names.ts";
+import type { Request, Work } from "../../schemas/types.ts";
+
+/** Where a record stands; the shape of runtime's Position, which algorithms may not import. */
+export interface RecordPosition {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+const positionText = ({ topic, partition, offset }: RecordPosition): string => `${topic}-${partition}-${offset}`;
+
+/**
+ * A request without id (absent or empty) is named by its position, without createdAt dated by the
+ * Kafka timestamp. Names that are too long have short ones in their place (names.ts): plan refuses
+ * such a request, and the refusal must stand under some name.
+ */
+export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<Pick<Request, "tenant" | "domain">>>(
+  request: R,
+  position: RecordPosition,
+  timestamp: number,
+): R & { id: string; createdAt: number } {
+  const id = request.id === null || request.id === "" ? positionText(position) : shortName(request.id);
+  const { tenant, domain } = request;
+  return {
+    ...request,
+    id,
+    ...(typeof tenant === "string" ? { tenant: shortName(tenant) } : {}),
+    ...(typeof domain === "string" ? { domain: shortName(domain) } : {}),
+    createdAt: request.createdAt ?? timestamp,
+  };
+}
+
+/** Of a request among all tenants' requests: an id belongs to its tenant. */
+export const requestKey = (tenant: string, id: string): string => JSON.stringify([tenant, id]);
+
+/** Lone surrogates can't be encoded; Avro strings hold none. */
+const escape = (name: string): string => encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\ufffd"));
+
+/**
+ * tenant/domain; null or empty is the domain "default". Both are percent-encoded, so that no name
+ * can forge another tenant's domain.
+ */
+export const sharingDomain = (tenant: string, domain: string | null): string =>
+  `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
+
+/**
+ * How far the clocks of two hosts, or of a host and a broker, may differ before one of them is not
+ * believed.
+ */
+export const skewMs = 5_000;
+
+/**
+ * When a record came to the broker, milliseconds since the epoch: the one time of a client's record
+ * that counts, for deadlines, order, memory and retention. A broker that stamps records itself
+ * (message.timestamp.type=LogAppendTime, as on the topics we make) is believed; a stamp that the
+ * producer made is believed within skewMs of now, which is when the record is received.
+ */
+export function arrivalOf(
+  { timestamp, appended = false }: { timestamp: number; appended?: boolean },
+  now: number,
+  toleranceMs = skewMs,
+): number {
+  if (appended) return timestamp;
+  return Number.isFinite(timestamp) ? Math.min(Math.max(timestamp, now - toleranceMs), now) : now;
+}
+
+/**
+ * Milliseconds since the epoch at which nobody needs the answer any more; createdAt: when the
+ * request came, by arrivalOf().
+ */
+export const deadlineOf = (
+  request: Pick<Request, "allow"> & { createdAt: number },
+  defaultMs: number,
+  mostMs = Infinity,
+): number => request.createdAt + Math.min(request.allow.deadlineMs ?? defaultMs, mostMs);
+
+/**
+ * The deadline of work that plan handed over, by the clock of whoever has it now. Where plan's
+ * clock and the broker's differ by more than a hop takes, what is left of the deadline counts from
+ * the work's own arrival.
+ */
+export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "plannedAt">, arrivedAt: number): number {
+  const hop = arrivedAt - plannedAt;
+  return hop >= 0 && hop <= skewMs ? notAfter : arrivedAt + (notAfter - plannedAt);
+}
+
+/**
+ * The same pair in the same domain is the same example, however often it is admitted. 32 hex
+ * digits.
+ */
+export const exampleId = (domain: string, request: string, response: string): string =>
+  hash("sha256", JSON.stringify([domain, request, response])).slice(0, 32);
+
+/** How an inventory of caches names what a cache is of; an example's id is its own domain's. */
+export const cacheName = (kind: "example" | "document", id: string): string => `${kind}/${id}`;

@@ -1,0 +1,49 @@
+// Which of some public candidates are most like texts that nobody may learn anything of: every
+// private text has one vote, for the candidate nearest to it; the counts get Gaussian noise, and
+// only what is made of the noisy counts is ever seen (private evolution: Z. Lin et al. 2024, C. Xie
+// et al. 2024, algorithm 1). One text more or less changes one count by 1. Pure.
+import { dot } from "../selection/embedding.ts";
+
+/** Of each candidate. All vectors of unit length; of equally near candidates the first counts. */
+export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Float32Array[]): Float64Array {
+  const votes = new Float64Array(candidates.length);
+  if (candidates.length === 0) return votes;
+  for (const text of texts) {
+    let nearest = 0;
+    let most = -Infinity;
+    candidates.forEach((candidate, i) => {
+      const similarity = dot(text, candidate);
+      if (similarity > most) [nearest, most] = [i, similarity];
+    });
+    votes[nearest]! += 1;
+  }
+  return votes;
+}
+
+/** Counts of nothing but noise rarely pass so many of its deviations: one in 44. */
+const threshold = 2;
+
+/**
+ * `count` places for candidates, in proportion to what their votes, with noise of this deviation on
+ * every count, are above the threshold; the best first, one with many votes several times. Where
+ * none is above it, those with the most. `normal` draws from the standard normal distribution: by a
+ * secure source, or the noise hides nothing.
+ */
+export function placesByVotes(
+  votes: Float64Array,
+  { count, deviation, normal }: { count: number; deviation: number; normal: () => number },
+): number[] {
+  const noisy = votes.map((value) => value + deviation * normal());
+  const ranked = [...noisy.keys()].sort((a, b) => noisy[b]! - noisy[a]! || a - b);
+  const weights = ranked.map((i) => Math.max(0, noisy[i]! - threshold * deviation));
+  const sum = weights.reduce((all, weight) => all + weight, 0);
+  if (sum === 0) return ranked.slice(0, count);
+  // The k-th of equally long steps through the weights: nobody is more than a place off its share.
+  const places: number[] = [];
+  let passed = 0;
+  ranked.forEach((candidate, rank) => {
+    passed += weights[rank]!;
+    while (places.length < count && places.length + 0.5 <= (count * passed) / sum) places.push(candidate);
+  });
+  return places;
+}

@@ -1,0 +1,138 @@
+// How long an arm takes for a call, from its logged ones: prefill milliseconds a token (computed,
+// and taken from a cache), decode milliseconds a token, a constant, and how far calls lie beside
+// that. Waiting for a place is not in it.
+import { fitLine, predicted, type Line } from "./robust-fit.ts";
+import { quantilesOf } from "../../numeric/quantile.ts";
+
+/** What a call is about. */
+export interface CallSize {
+  /** Tokens of the prompt that were computed. */
+  computed: number;
+  /** Tokens of the prompt from a KV cache: linked, or kept by the endpoint. */
+  reused: number;
+  /** Tokens of the answer. */
+  completion: number;
+}
+
+/** A logged call, milliseconds from its beginning. */
+export interface LoggedCall extends CallSize {
+  /** null: not logged. */
+  firstMs: number | null;
+  totalMs: number;
+}
+
+export interface Spread {
+  p10: number;
+  p50: number;
+  p90: number;
+}
+
+export interface ServiceTimes {
+  /** Calls that it was fitted to. */
+  calls: number;
+  /** To the first token; null: none is logged, and it is held to come with the end. */
+  first: Line | null;
+  /** From the first token to the end, or the whole call; columns: computed, reused, completion. */
+  rest: Line;
+  /** Logged over predicted, of logged calls: pairs of the first token and the rest. */
+  ratios: { first: Float64Array; rest: Float64Array };
+  /** Of the whole calls: logged over predicted. */
+  spread: Spread;
+}
+
+/** Fewer say nothing of an arm. */
+export const leastCalls = 20;
+/** More calls than this fit no better. */
+const mostFitted = 20_000;
+const mostRatios = 2_000;
+/** Where fewer calls have a first token, the whole is fitted. */
+const leastFirst = 0.5;
+
+/** null: fewer than leastCalls. */
+export function fitServiceTimes(logged: readonly LoggedCall[]): ServiceTimes | null {
+  const timed = logged.filter(({ firstMs }) => firstMs !== null);
+  const split = timed.length >= Math.max(leastCalls, leastFirst * logged.length);
+  const calls = thinned(split ? timed : logged, mostFitted);
+  if (calls.length < leastCalls) return null;
+  const column = (of: (call: LoggedCall) => number): Float64Array => Float64Array.from(calls, of);
+  const [computed, reused, completion] = [
+    column((call) => call.computed),
+    column((call) => call.reused),
+    column((call) => call.completion),
+  ];
+  const first = split
+    ? fitLine(
+        [computed, reused],
+        column(({ firstMs }) => firstMs!),
+      )
+    : null;
+  const after = column(({ firstMs, totalMs }) => Math.max(0, totalMs - (split ? firstMs! : 0)));
+  const rest = split ? spread(fitLine([completion], after)) : fitLine([computed, reused, completion], after);
+  const kept = thinned(calls, mostRatios);
+  const ratios = {
+    first: Float64Array.from(kept, (call) => (first === null ? 1 : call.firstMs! / predicted(first, prompt(call)))),
+    rest: Float64Array.from(
+      kept,
+      (call) => Math.max(0, call.totalMs - (split ? call.firstMs! : 0)) / predicted(rest, sizes(call)),
+    ),
+  };
+  const whole = kept.map((call) => {
+    const said = expectedService({ first, rest }, call);
+    return call.totalMs / said.totalMs;
+  });
+  const [p10 = 1, p50 = 1, p90 = 1] = quantilesOf(whole, [0.1, 0.5, 0.9]);
+  return { calls: calls.length, first, rest, ratios, spread: { p10, p50, p90 } };
+}
+
+const prompt = ({ computed, reused }: CallSize): number[] => [computed, reused];
+const sizes = ({ computed, reused, completion }: CallSize): number[] => [computed, reused, completion];
+
+/** A line of the answer's tokens as one of all three. */
+const spread = ({ constant, slopes, floor }: Line): Line => ({
+  ...{ constant, floor },
+  slopes: [null, null, slopes[0] ?? null],
+});
+
+/** Every so manieth, evenly. */
+function thinned<T>(all: readonly T[], most: number): readonly T[] {
+  if (all.length <= most) return all;
+  return Array.from({ length: most }, (_, i) => all[Math.floor((i * all.length) / most)]!);
+}
+
+export interface Service {
+  firstMs: number;
+  totalMs: number;
+}
+
+/** A call of this size, as the lines say. */
+export function expectedService({ first, rest }: Pick<ServiceTimes, "first" | "rest">, call: CallSize): Service {
+  const firstMs = first === null ? 0 : predicted(first, prompt(call));
+  const totalMs = firstMs + predicted(rest, sizes(call));
+  return { firstMs: first === null ? totalMs : firstMs, totalMs };
+}
+
+/** The same, spread as the logged calls were; at: in [0, 1), which of them. */
+export function drawnService({ first, rest, ratios }: ServiceTimes, call: CallSize, at: number): Service {
+  const i = Math.floor(at * ratios.rest.length);
+  const firstMs = first === null ? 0 : predicted(first, prompt(call)) * ratios.first[i]!;
+  const totalMs = firstMs + predicted(rest, sizes(call)) * ratios.rest[i]!;
+  return { firstMs: first === null ? totalMs : firstMs, totalMs };
+}
+
+/** Milliseconds a token and a call, for people; null: not to be told apart from the constant. */
+export interface Rates {
+  constantMs: number;
+  prefillMsPerToken: number | null;
+  linkedMsPerToken: number | null;
+  decodeMsPerToken: number | null;
+}
+
+export function ratesOf({ first, rest }: ServiceTimes): Rates {
+  const [computed = null, reused = null, completion = null] = rest.slopes;
+  return {
+    constantMs: rest.constant + (first?.constant ?? 0),
+    prefillMsPerToken: first === null ? computed : (first.slopes[0] ?? null),
+    linkedMsPerToken: first === null ? reused : (first.slopes[1] ?? null),
+    decodeMsPerToken: completion,
+  };
+}

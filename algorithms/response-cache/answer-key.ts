@@ -1,0 +1,75 @@
+// Under which hash an answer is kept and found again. Everything that a request says is in it but
+// what is named here as having no influence on the answer, so that a field that is added to
+// requests counts from its first day; and everything of the configuration that makes the answer
+// another one. Pure.
+import { hash } from "node:crypto";
+import type { Request } from "../../schemas/types.ts";
+import { canonicalContent } from "../text/canonical.ts";
+
+/** What of an arm its answers depend on. */
+export interface AnsweringArm {
+  name: string;
+  model: string;
+  /** Name and version. */
+  template: string;
+  /** All else that is configured of it and may change an answer, its system prompt for one. */
+  settings: string;
+}
+
+export interface Asked {
+  request: Request;
+  /** tenant/domain. */
+  domain: string;
+  /** Those in force; the ones that the request does not allow do not count. */
+  arms: readonly AnsweringArm[];
+  /** Of the texts of the documents that it names, as they are now. */
+  documents: string;
+}
+
+/** In a request's metadata; all else in there is the client's own. */
+const LINK_POLICY = "link-policy";
+
+/** sha256 (hex). */
+export function answerKey({ request, domain, arms, documents }: Asked): string {
+  // Who asks under which id and when, at whose expense, where the answer goes and who hears of it
+  // under way; what may be kept is decided before there is a key.
+  const { messages, allow, metadata, ...rest } = without(request, [
+    ...(["id", "createdAt", "account", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy"] as const),
+    // In `domain`.
+    ...(["tenant", "domain"] as const),
+  ]);
+  const { arms: allowed, ...limits } = without(allow, ["deadlineMs"]);
+  const eligible = arms
+    .filter(({ name }) => allowed === null || allowed.includes(name))
+    .map(({ name, model, template, settings }) => [name, model, template, settings])
+    .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
+  const canonical = [
+    // Version of this layout.
+    1,
+    domain,
+    messages.map(({ role, content, ...more }) => [role, canonicalContent(content), more]),
+    [allowed === null ? null : [...new Set(allowed)].sort(), limits],
+    metadata[LINK_POLICY] ?? null,
+    rest,
+    eligible,
+    documents,
+  ];
+  return hash("sha256", stableJson(canonical));
+}
+
+function without<T extends object, K extends keyof T>(record: T, fields: readonly K[]): Omit<T, K> {
+  const left = Object.entries(record).filter(([field]) => !fields.includes(field as K));
+  return Object.fromEntries(left) as Omit<T, K>;
+}
+
+/** The same for the same content, in whatever order its fields were set. */
+const stableJson = (value: unknown): string =>
+  JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === "object" && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  );
+
+/** Of pieces of text in order: no other list of pieces has it. */
+export const digestOf = (texts: readonly string[]): string =>
+  texts.length === 0 ? "" : hash("sha256", JSON.stringify(texts));

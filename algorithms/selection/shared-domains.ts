@@ -1,0 +1,79 @@
+// Domains of which tenants share the examples, by configuration alone. What they share is kept in
+// one place for all of them, "+/domain": a tenant's name is percent-encoded where it stands in a
+// sharing domain, so none leads there. Either the members' own examples are there, or synthetic
+// ones alone, which belong to nobody.
+import { sharingDomain } from "../identity/identity.ts";
+
+/** By the name of a domain: the tenants that share it. */
+export type SharingRules = Readonly<Record<string, { tenants: readonly string[] | "all"; synthetic?: unknown }>>;
+
+export interface SharedDomains {
+  /**
+   * Where the examples of a sharing domain (tenant/domain) are kept together with those of other
+   * tenants; null: its tenant shares it with nobody.
+   */
+  placeOf(domain: string): string | null;
+  /** Where an answer is kept that becomes an example. */
+  homeOf(answer: { source: string; tenant: string; domain: string }): string;
+  /** Whether examples of this tenant may be shown from that place. */
+  gives(tenant: string, place: string): boolean;
+}
+
+/** Whose synthetic examples are. */
+export const nobody = "+";
+
+const shared = `${nobody}/`;
+/** Both parts of a sharing domain are encoded, so there is one slash. */
+function partsOf(domain: string): [tenant: string, name: string] {
+  const slash = domain.indexOf("/");
+  return [domain.slice(0, slash), domain.slice(slash + 1)];
+}
+
+/** Of the domain of this name. */
+export const sharedPlace = (domain: string): string => shared + partsOf(sharingDomain("", domain))[1];
+export const isSharedPlace = (domain: string): boolean => domain.startsWith(shared);
+
+interface Rule {
+  /** As sharing domains name them. */
+  members: ReadonlySet<string> | "all";
+  isSynthetic: boolean;
+}
+
+export function createSharedDomains(rules: SharingRules): SharedDomains {
+  const byPlace = new Map<string, Rule>();
+  for (const [domain, { tenants, synthetic }] of Object.entries(rules)) {
+    const members =
+      tenants === "all" ? tenants : new Set(tenants.map((tenant) => partsOf(sharingDomain(tenant, domain))[0]));
+    byPlace.set(sharedPlace(domain), { members, isSynthetic: synthetic !== undefined });
+  }
+  const ruleOf = (tenant: string, place: string): Rule | undefined => {
+    const rule = byPlace.get(place);
+    return rule?.members === "all" || rule?.members.has(tenant) === true ? rule : undefined;
+  };
+  return {
+    placeOf(domain) {
+      if (byPlace.size === 0) return null;
+      const [tenant, name] = partsOf(domain);
+      return ruleOf(tenant, shared + name) === undefined ? null : shared + name;
+    },
+    homeOf({ source, tenant, domain }) {
+      if (byPlace.size === 0) return domain;
+      const [owner, name] = partsOf(domain);
+      const place = shared + name;
+      const rule = isSynthetic({ source, tenant }) ? byPlace.get(place) : ruleOf(owner, place);
+      if (rule === undefined) return domain;
+      return rule.isSynthetic === isSynthetic({ source, tenant }) ? place : domain;
+    },
+    gives(tenant, place) {
+      if (tenant === nobody) return byPlace.get(place)?.isSynthetic === true;
+      return ruleOf(partsOf(sharingDomain(tenant, null))[0], place)?.isSynthetic === false;
+    },
+  };
+}
+
+/** Requests may call themselves what they like; observations are an operator's. */
+export const isSynthetic = ({ source, tenant }: { source: string; tenant: string }): boolean =>
+  source === "observation" && tenant === nobody;
+
+/** Nobody shares anything. */
+export const nothingShared = createSharedDomains({});

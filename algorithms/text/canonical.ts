@@ -1,0 +1,51 @@
+// When two requests count as the same: the text form under which a log is searched, and the hash
+// under which an answer may be reused.
+import { hash } from "node:crypto";
+import type { Request } from "../../schemas/types.ts";
+import { normalise } from "./normalise.ts";
+
+/**
+ * NFC, trimmed, every run of white space one space; case kept. For looking up a question, not for
+ * reusing an answer.
+ */
+export const canonicalText = (text: string): string => normalise(text).trim().replace(/\s+/gu, " ");
+
+/** Like canonicalText, but lines and indentation stay: in code and tables they carry meaning. */
+export const canonicalContent = (text: string): string =>
+  normalise(text)
+    .split(/\r\n?|\n/)
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trim();
+
+/**
+ * sha256 (hex) over everything that influences the answer: the conversation with its system prompt,
+ * documents, sampling parameters, passthrough and the limits on arms and cost. Who asks, when and
+ * under which id does not count; tenant and domain stand beside it in a cache key.
+ */
+export function canonicalHash(
+  request: Pick<Request, "messages" | "documents" | "params" | "allow"> & Partial<Pick<Request, "passthrough">>,
+): string {
+  const { messages, documents, params, allow, passthrough = null } = request;
+  const canonical = [
+    1,
+    messages.map(({ role, content }) => [role, canonicalContent(content)]),
+    documents,
+    [params.maxTokens, params.temperature, params.topP, params.seed, params.stop],
+    [allow.arms === null ? null : [...new Set(allow.arms)].sort(), allow.maxCost, allow.costWeight],
+    ...(passthrough === null ? [] : [passthrough]),
+  ];
+  return hash("sha256", JSON.stringify(canonical));
+}
+
+/**
+ * Whether a repeated id asks the same again: what is asked and in which domain, 32 hex digits.
+ * Deadline, privacy and where to answer may differ.
+ */
+export function requestHash(
+  request: Pick<Request, "domain" | "messages" | "documents" | "params" | "allow"> &
+    Partial<Pick<Request, "passthrough">>,
+): string {
+  const text = JSON.stringify([request.domain, canonicalHash(request)]);
+  return hash("sha256", text).slice(0, 32);
+}

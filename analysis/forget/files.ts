@@ -1,0 +1,34 @@
+// What lies in files beside topics and tables, as an erasure needs it: removed where it can be told
+// whose it is, or made again where not, and searched. analysis/forget/open.ts knows where they are.
+import type { Subject } from "./subject.ts";
+
+export interface FilesFound {
+  /** Files of keys and values of prompts (token ids). */
+  caches: number;
+  /** Replays of logs that hold some of it, removed whole. */
+  replays: string[];
+  /** Pools of examples of no running process. */
+  pools: number;
+  /** Folders of documents that killed processes left behind. */
+  leftBehind: number;
+}
+
+export interface Place {
+  place: string;
+  count: number;
+}
+
+/** What leaves with the process that has it open. */
+export interface HeldPlace extends Place {
+  /** Milliseconds since the epoch; null: nobody can say. */
+  until: number | null;
+  why: string;
+}
+
+export interface ForgetFiles {
+  /** What is searched. */
+  folders: string[];
+  /** poolsFrom: when the topic of the examples holds nothing of it any more. */
+  remove: (subject: Subject, poolsFrom: number, onProgress: (what: string) => void) => Promise<FilesFound>;
+  search: (subject: Subject) => Promise<{ found: Place[]; held: HeldPlace[] }>;
+}

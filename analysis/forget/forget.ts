@@ -1,0 +1,214 @@
+// precedent forget: takes what somebody asked and was answered out of everything that is kept, and
+// shows that it is gone. First it is written down what must not come back; then examples, answers
+// and documents are buried, files removed, rows deleted, the requests themselves last; then all of
+// it is searched again. Broken off anywhere, the same call again does the rest: what is done finds
+// nothing more to do.
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { erasedLetter, erasedTenant } from "../../algorithms/privacy/erasure.ts";
+import { pseudonym } from "../../algorithms/privacy/placeholders.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { rowsOf } from "../../operators/decode/rows.ts";
+import type { Erasure } from "../../schemas/types.ts";
+import type { Session } from "../../state/session.ts";
+import { createSubject, type Scope } from "./subject.ts";
+import { createForgetTables, searchedTables } from "./tables.ts";
+import { createForgetTopics, type TopicFinding } from "./topics.ts";
+import type { FilesFound, ForgetFiles, HeldPlace } from "./files.ts";
+
+export interface ForgetDependencies {
+  session: Pick<Session, "kafka" | "codec" | "topic" | "config"> & { clickhouse: ClickHouse };
+  /** The table that holds the rows of `name`, and ON CLUSTER where there is one. */
+  target: (name: string) => string;
+  files: ForgetFiles;
+  onProgress: (what: string) => void;
+  signal: AbortSignal;
+  clock: () => number;
+}
+
+export interface ForgetOptions {
+  dryRun: boolean;
+  /** Milliseconds that requests without an answer are waited for. */
+  waitMs: number;
+}
+
+export interface Remaining {
+  place: string;
+  count: number | null;
+  /** Until when; null: nobody can say. */
+  until: string | null;
+  why: string;
+}
+
+export interface ForgetReport {
+  scope: Scope;
+  erasure: string | null;
+  requests: number;
+  /** Without an answer: theirs may still come, run it again then. */
+  underWay: number;
+  removed: { rows: Record<string, number>; answers: number; examples: number; documents: number } & FilesFound;
+  searched: { tables: readonly string[]; topics: string[]; folders: string[] };
+  /** What is still there. */
+  found: { place: string; count: number }[];
+  remains: Remaining[];
+}
+
+const hashesARecord = 1_000;
+/** Searched so often at most, and found nothing twice in a row. */
+const rounds = 6;
+const pauseMs = 2_000;
+/** ClickHouse keeps the files that a mutation replaced for this long (old_parts_lifetime). */
+const oldPartsMs = 8 * 60_000;
+/** Where no limit is set, no time is certain. */
+const unlimitedLagMs = 7 * 86_400_000;
+const endOfTime = Date.UTC(2100, 0, 1);
+
+export async function forget(
+  scope: Scope,
+  { dryRun, waitMs }: ForgetOptions,
+  { session, target, files, onProgress, signal, clock }: ForgetDependencies,
+): Promise<ForgetReport> {
+  const { clickhouse, config } = session;
+  const tables = createForgetTables({ clickhouse, target });
+  const topics = createForgetTopics(session);
+  const began = clock();
+  const isTenant = scope.user === undefined && scope.request === undefined;
+  const { secret } = config.privacy.redact;
+  const named = secret === undefined || scope.user === undefined ? null : pseudonym(secret, "user", scope.user);
+  const subject = createSubject(scope, isTenant ? began : endOfTime, named);
+
+  const look = async (): Promise<Awaited<ReturnType<typeof topics.read>>> => {
+    signal.throwIfAborted();
+    onProgress("looking in the tables for requests");
+    await tables.find(subject);
+    return topics.read(subject, (topic) => onProgress(`reading ${topic}`));
+  };
+
+  const inTopics = await look();
+  const erasure = randomUUID();
+  const report: ForgetReport = {
+    ...{ scope, erasure: dryRun ? null : erasure, requests: subject.requests.size, underWay: 0 },
+    removed: { rows: {}, answers: 0, examples: 0, documents: 0, caches: 0, replays: [], pools: 0, leftBehind: 0 },
+    searched: { tables: searchedTables, topics: inTopics.topics.map(({ topic }) => topic), folders: files.folders },
+    ...{ found: [], remains: [] },
+  };
+  const noted = new Set<string>();
+  let held: HeldPlace[] = [];
+  const removed = report.removed;
+
+  async function note(hashes: readonly string[]): Promise<void> {
+    const fresh = hashes.filter((hash) => !noted.has(hash));
+    const at = clock();
+    const records: Erasure[] = [];
+    for (let i = 0; i < fresh.length; i += hashesARecord)
+      records.push({ id: erasure, hashes: fresh.slice(i, i + hashesARecord), before: null, createdAt: at });
+    if (subject.wholeTenant !== null && noted.size === 0)
+      records.push({ id: erasure, hashes: [erasedTenant(subject.wholeTenant)], before: began, createdAt: at });
+    await topics.remember(records);
+    // The topic would bring them, too, some time after; what is deleted must stay so from now on.
+    const place = { topic: "", partition: 0, offset: 0, timestamp: at };
+    for (const record of records)
+      for (const { table, rows } of rowsOf.erasures(record, place)) await clickhouse.insert(table, rows);
+    for (const hash of fresh) noted.add(hash);
+  }
+
+  const removeAll = async (found: typeof inTopics): Promise<void> => {
+    signal.throwIfAborted();
+    await note([...subject.requests.keys(), ...(await tables.lettersOf(subject)).map(erasedLetter)]);
+    onProgress(`taking ${found.answers.length} answers and ${found.examples.size} examples out`);
+    await topics.bury(found);
+    removed.answers += found.answers.length;
+    removed.examples += found.examples.size;
+    removed.documents += found.documents.length;
+    const gone = await files.remove(subject, cleanFrom(found.topics, clock()), onProgress);
+    removed.caches += gone.caches;
+    removed.replays.push(...gone.replays);
+    removed.pools += gone.pools;
+    removed.leftBehind += gone.leftBehind;
+    for (const [name, count] of Object.entries(await tables.count(subject)))
+      if (count > 0) removed.rows[name] = (removed.rows[name] ?? 0) + count;
+    await tables.delete(subject, (name) => onProgress(`deleting from ${name}`));
+  };
+
+  const since = began - config.limits.maxDeadlineMs;
+  for (const end = began + waitMs; ; await sleep(500, undefined, { signal })) {
+    report.underWay = await tables.underWay(subject, since);
+    if (dryRun || report.underWay === 0 || clock() >= end) break;
+    onProgress(`waiting for ${report.underWay} requests under way`);
+  }
+
+  if (dryRun) {
+    report.found = await everywhere(inTopics);
+    report.remains = remaining(inTopics.topics, began, true, held);
+    return report;
+  }
+  let found = report.underWay === 0 ? inTopics : await look();
+  let clean = 0;
+  for (let round = 0; round < rounds && clean < 2; round++) {
+    if (clean === 0) await removeAll(found);
+    await sleep(pauseMs, undefined, { signal });
+    found = await look();
+    report.found = await everywhere(found);
+    clean = report.found.length === 0 ? clean + 1 : 0;
+  }
+  report.requests = subject.requests.size;
+  report.remains = remaining(found.topics, clock(), false, held);
+  return report;
+
+  /** What is still there, and what leaves with the process that has it open. */
+  async function everywhere({ topics: read }: typeof inTopics): Promise<ForgetReport["found"]> {
+    onProgress("searching all tables and files");
+    const rows = Object.entries(await tables.count(subject, !dryRun)).map(([name, count]) => ({
+      place: `table ${name}`,
+      count,
+    }));
+    const live = read.map(({ topic, live: count }) => ({ place: `topic ${topic}`, count }));
+    const inFiles = await files.search(subject);
+    held = inFiles.held;
+    return [...rows, ...live, ...inFiles.found].filter(({ count }) => count > 0);
+  }
+}
+
+/** What nobody can take out, and until when it lies there. */
+function remaining(
+  topics: readonly TopicFinding[],
+  now: number,
+  isDry: boolean,
+  places: readonly HeldPlace[],
+): Remaining[] {
+  const at = (ms: number): string => new Date(ms).toISOString();
+  const logs = topics
+    .filter(({ lying }) => lying > 0)
+    .map(({ topic, lying, newest, keeps }): Remaining => {
+      const place = `topic ${topic}`;
+      if (keeps === undefined) return { place, count: lying, until: null, why: "its settings could not be read" };
+      const { retentionMs, segmentMs, compactionLagMs, compacts } = keeps;
+      const ends = [
+        ...(retentionMs === null ? [] : [newest + retentionMs + segmentMs]),
+        ...(compactionLagMs === null ? [] : [now + compactionLagMs]),
+      ];
+      const until = ends.length === 0 ? null : at(Math.min(...ends));
+      if (compacts && compactionLagMs === null)
+        return { place, count: lying, until, why: "replaced; until the broker compacts (set max.compaction.lag.ms)" };
+      return {
+        place,
+        count: lying,
+        until,
+        why: compacts ? "replaced; until it is compacted" : "the topic's retention",
+      };
+    });
+  const parts = {
+    place: "old parts of tables",
+    count: null,
+    until: at(now + oldPartsMs),
+    why: "ClickHouse removes them",
+  };
+  const held = places.map((one): Remaining => ({ ...one, until: one.until === null ? null : at(one.until) }));
+  return isDry ? logs : [...logs, ...held, parts];
+}
+
+/** When the log of the examples is compacted, with some time for it. */
+function cleanFrom(topics: readonly TopicFinding[], now: number): number {
+  const keeps = topics.find(({ topic }) => topic.endsWith("examples"))?.keeps;
+  return now + (keeps?.compactionLagMs ?? unlimitedLagMs) + 600_000;
+}

@@ -1,0 +1,155 @@
+// Examples and documents as they were when a window began, as far as their topics still have them.
+// The topics are compacted, at the latest a day after a change: what was replaced or removed since
+// the window began is there until then, and goes to the topic of the replay in its order. Tables
+// keep the newest state alone, and can't help. What was erased (precedent forget) stays away.
+import { erasedRequest, erasedTenant } from "../../algorithms/privacy/erasure.ts";
+import { documentKey } from "../../connections/documents/port.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import type { Kafka, OutgoingMessage, RawRecord } from "../../connections/kafka/port.ts";
+import type { Erased } from "../../operators/erased.ts";
+import { copyHeader } from "../../operators/place/mirror.ts";
+import { decodeWithRetries } from "../../runtime/decode.ts";
+import type { RecordOf } from "../../schemas/records.ts";
+import type { Document, Example } from "../../schemas/types.ts";
+import type { Session } from "../../state/session.ts";
+
+type Target = Pick<Session, "kafka" | "codec" | "topic">;
+
+export interface History {
+  kafka: Pick<Kafka, "readTopic" | "spans" | "partitionOf">;
+  /** Full name of the live topic. */
+  topic: string;
+  erasedAmong: (hashes: Iterable<string>) => Promise<Erased>;
+  /** When the window began, milliseconds since the epoch. */
+  at: number;
+}
+
+interface Kind<N extends "examples" | "documents"> {
+  name: N;
+  /** Whether a record belongs to what was there; asked in the order of each key. */
+  wants(key: string, record: RawRecord, partition: number): boolean;
+  /** Told of what goes to the replay. */
+  onSent?(key: string, value: RecordOf[N] | null): unknown;
+  /** undefined: as it is. */
+  moved?(record: RecordOf[N]): RecordOf[N];
+}
+
+async function copy<N extends "examples" | "documents">(
+  target: Target,
+  { kafka, topic, erasedAmong }: History,
+  { name, wants, moved, onSent }: Kind<N>,
+): Promise<void> {
+  const producer = target.kafka.plainProducer();
+  const decoded = async (value: Buffer): Promise<RecordOf[N] | undefined> => {
+    const found = await decodeWithRetries(target.codec, name, value);
+    return found.ok ? found.value : undefined;
+  };
+  const reader = kafka.readTopic(topic, async (records, partition) => {
+    const wanted: { key: string; record: RecordOf[N] | null }[] = [];
+    for (const one of records) {
+      const key = one.key?.toString("utf8");
+      if (key === undefined || !wants(key, one, partition)) continue;
+      const record = one.value === null ? null : await decoded(one.value);
+      if (record !== undefined) wanted.push({ key, record });
+    }
+    const erased = await erasedAmong(wanted.flatMap(({ record }) => hashesOf(record)));
+    const messages = wanted.flatMap(({ key, record }): OutgoingMessage[] => {
+      if (record !== null && hashesOf(record).some((hash) => (erased.get(hash) ?? -Infinity) > record.createdAt))
+        return [];
+      onSent?.(key, record);
+      const value = record === null ? null : target.codec.encode(name, moved?.(record) ?? record);
+      return [{ topic: target.topic(name), key, value }];
+    });
+    if (messages.length > 0) await producer.send(messages);
+  });
+  try {
+    await reader.caughtUp;
+  } finally {
+    await reader.stop();
+    await producer.close();
+  }
+}
+
+function hashesOf(record: Example | Document | null): string[] {
+  if (record === null) return [];
+  const request = "source" in record ? record.source.requestId : null;
+  return [erasedTenant(record.tenant), ...(request === null ? [] : [erasedRequest(record.tenant, request)])];
+}
+
+/** What became since of the examples of a window's beginning. */
+export interface ExampleHistory {
+  /** As they were then: the topic had it. */
+  restored: number;
+  /** Changed since, and shown as they are now. */
+  asOfNow: number;
+  /** Removed since, and not to be had; some may be younger than the window's beginning. */
+  gone: number;
+}
+
+/** More changes than these: the oldest count as not to be had. */
+const mostChanges = 200_000;
+const selectChanged = `
+  SELECT concat(domain, '/', example_id) AS key, deleted, created_at < fromUnixTimestamp64Milli({at:Int64}, 'UTC') AS old
+  FROM examples FINAL
+  WHERE domain IN {domains:Array(String)} AND kafka_timestamp >= fromUnixTimestamp64Milli({at:Int64}, 'UTC')
+  ORDER BY kafka_timestamp DESC LIMIT ${mostChanges}`;
+
+/** To be put behind what the table has: what comes later on a topic holds. */
+export async function putFormerExamples(
+  target: Target,
+  history: History,
+  { live, domains, shift }: { live: Pick<ClickHouse, "query">; domains: readonly string[]; shift: number },
+): Promise<ExampleHistory> {
+  const { kafka, topic, at } = history;
+  const changed = new Map(
+    (await live.query<{ key: string; deleted: boolean; old: boolean }>(selectChanged, { domains, at })).map(
+      ({ key, ...row }) => [key, row],
+    ),
+  );
+  if (changed.size === 0) return { restored: 0, asOfNow: 0, gone: 0 };
+  const partitions = (await kafka.spans(topic)).length;
+  const known = new Map<string, boolean>();
+  await copy(target, history, {
+    name: "examples",
+    // At home alone: a removal goes to copies, too, and partitions have no order among them.
+    wants: (key, { timestamp, headers }, partition) =>
+      timestamp < at &&
+      changed.has(key) &&
+      !(copyHeader in headers) &&
+      kafka.partitionOf(key, partitions) === partition,
+    onSent: (key, value) => known.set(key, value !== null),
+    moved: (example) => ({
+      ...example,
+      createdAt: example.createdAt + shift,
+      expiresAt: example.expiresAt === null ? null : example.expiresAt + shift,
+    }),
+  });
+  const unknown = [...changed].flatMap(([key, row]) => (known.has(key) ? [] : [row]));
+  return {
+    restored: [...known.values()].filter(Boolean).length,
+    asOfNow: unknown.filter(({ deleted, old }) => !deleted && old).length,
+    gone: unknown.filter(({ deleted }) => deleted).length,
+  };
+}
+
+/**
+ * Those that the log names: the version of the window's beginning, and of one that is younger, or
+ * whose former versions are gone, the first that there is.
+ */
+export async function putDocuments(
+  target: Target,
+  history: History,
+  named: Iterable<{ tenant: string; id: string }>,
+): Promise<void> {
+  const there = new Map(Array.from(named, ({ tenant, id }): [string, boolean] => [documentKey(tenant, id), false]));
+  if (there.size === 0) return;
+  await copy(target, history, {
+    name: "documents",
+    wants(key, { timestamp, value }) {
+      const before = there.get(key);
+      if (before === undefined || (timestamp >= history.at && (before || value === null))) return false;
+      there.set(key, value !== null);
+      return true;
+    },
+  });
+}

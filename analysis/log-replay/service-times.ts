@@ -1,0 +1,166 @@
+// How long the arms that a replay chose would have taken: as logged, and where the log holds no
+// time of that arm for the request, by its fitted service times. They come from the log of the
+// replay; of an arm that has too few times there, from the live log. Waiting for a place is not in
+// them (precedent plan-capacity adds it).
+import { fitServiceTimes, drawnService, type CallSize } from "../../algorithms/queueing/arm-queues/service-times.ts";
+import { quantilesOf } from "../../algorithms/numeric/quantile.ts";
+import { growing } from "../../algorithms/off-policy/log.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { knownArms } from "../capacity/models.ts";
+import { readCalls } from "../capacity/read.ts";
+import { meanOf, promptLike, type ArmModel } from "../capacity/requests.ts";
+import { Shortfall } from "../capacity/shortfall.ts";
+
+/** Of the requests that were sent to an arm. */
+export interface ServiceReport {
+  /** Requests whose time was logged, and those whose time comes from the fit. */
+  logged: number;
+  fitted: number;
+  /** Milliseconds of the call; null: nothing is known of the arm. */
+  p50Ms: number | null;
+  p99Ms: number | null;
+  firstTokenP50Ms: number | null;
+}
+
+export interface ServiceSource {
+  clickhouse: Pick<ClickHouse, "query">;
+  /** Where the arms answer; absent: not asked. */
+  live?: Pick<ClickHouse, "query"> | undefined;
+  /** Database of the policy's replay, and of its log. */
+  lane: string;
+  log: string;
+}
+
+type Model = Pick<ArmModel, "times" | "mean">;
+
+const number = (name: string): string => `ifNull(JSONExtract(answer, '${name}', 'Nullable(Float64)'), 0)`;
+const numberOrNull = (name: string): string => `JSONExtract(answer, '${name}', 'Nullable(Float64)')`;
+const sizes = `${number("promptTokens")} AS prompt, ${number("completionTokens")} AS completion,
+  ${numberOrNull("firstTokenMs")} AS first_ms, ${numberOrNull("serviceMs")} AS service_ms`;
+
+interface Timed {
+  arm: string;
+  prompt: number;
+  completion: number;
+  first_ms: number | null;
+  service_ms: number;
+}
+const mostTimed = 20_000;
+const selectTimed = (log: string): string => `
+  SELECT arm, ${sizes} FROM ${log}.log_answers
+  WHERE own AND has_text AND ifNull(service_ms, 0) > 0 ORDER BY cityHash64(ordinal), ordinal LIMIT ${mostTimed} BY arm`;
+
+interface Chosen {
+  arm: string;
+  /** null: the log holds no answer of this arm. */
+  prompt: number | null;
+  completion: number | null;
+  first_ms: number | null;
+  service_ms: number | null;
+  /** Of whichever answer to the request the log holds. */
+  own_prompt: number | null;
+}
+const pageSize = 50_000;
+const selectChosen = ({ lane, log }: ServiceSource): string => `
+  SELECT decision.arm AS arm, known.prompt AS prompt, known.completion AS completion, known.first_ms AS first_ms,
+    known.service_ms AS service_ms, own.prompt AS own_prompt
+  FROM (SELECT ordinal, request_id, tenant FROM ${log}.log_requests WHERE ordinal >= {from:UInt64} AND ordinal < {to:UInt64}) AS asked
+  INNER JOIN (SELECT request_id, tenant, arm FROM ${lane}.decisions FINAL) AS decision
+    ON decision.request_id = asked.request_id AND decision.tenant = asked.tenant
+  LEFT JOIN (SELECT ordinal, arm, ${sizes} FROM ${log}.log_answers WHERE has_text AND ordinal >= {from:UInt64} AND ordinal < {to:UInt64}) AS known
+    ON known.ordinal = asked.ordinal AND known.arm = decision.arm
+  LEFT JOIN (
+    SELECT ordinal, max(${number("promptTokens")}) AS prompt FROM ${log}.log_answers
+    WHERE own AND ordinal >= {from:UInt64} AND ordinal < {to:UInt64} GROUP BY ordinal
+  ) AS own ON own.ordinal = asked.ordinal
+  ORDER BY asked.ordinal SETTINGS join_use_nulls = 1`;
+
+/** By arm that the policy chose. */
+export async function serviceReports(source: ServiceSource, requests: number): Promise<Map<string, ServiceReport>> {
+  const { clickhouse, log, live } = source;
+  const models = modelsOf(await clickhouse.query<Timed>(selectTimed(log)));
+  let liveModels: Map<string, Model> | undefined;
+  const modelOf = async (arm: string): Promise<Model | undefined> => {
+    if (models.has(arm) || live === undefined) return models.get(arm);
+    liveModels ??= await modelsOfLive(live);
+    return liveModels.get(arm);
+  };
+  const random = splitmix64(1);
+  const times = new Map<string, ReturnType<typeof collected>>();
+  for (let from = 0; from < requests; from += pageSize) {
+    const rows = await clickhouse.query<Chosen>(selectChosen(source), { from, to: from + pageSize });
+    for (const row of rows) {
+      const of = times.get(row.arm) ?? collected();
+      times.set(row.arm, of);
+      const draw = random();
+      if (row.service_ms !== null && row.service_ms > 0) of.add(row.service_ms, row.first_ms, true);
+      else {
+        const model = await modelOf(row.arm);
+        if (model === undefined) continue;
+        const { firstMs, totalMs } = drawnService(model.times, sizeOf(row, model), draw);
+        of.add(totalMs, model.times.first === null ? null : firstMs, false);
+      }
+    }
+  }
+  return new Map([...times].map(([arm, of]) => [arm, of.report()]));
+}
+
+/** What is not known of a request is as it is on average. */
+function sizeOf({ prompt, completion, own_prompt: own }: Chosen, { mean }: Model): CallSize {
+  const tokens = prompt || own || mean.computed + mean.reused;
+  return { ...promptLike(mean, tokens), completion: completion || mean.completion };
+}
+
+function collected() {
+  const total = growing((length) => new Float64Array(length));
+  const first = growing((length) => new Float64Array(length));
+  let [logged, fitted] = [0, 0];
+  return {
+    add(totalMs: number, firstMs: number | null, fromLog: boolean): void {
+      total.push(totalMs);
+      if (firstMs !== null) first.push(firstMs);
+      if (fromLog) logged++;
+      else fitted++;
+    },
+    report(): ServiceReport {
+      const finite = (value: number | undefined): number | null =>
+        value !== undefined && Number.isFinite(value) ? value : null;
+      const [p50, p99] = quantilesOf(total.done(), [0.5, 0.99]);
+      const [firstTokenP50] = quantilesOf(first.done(), [0.5]);
+      return { logged, fitted, p50Ms: finite(p50), p99Ms: finite(p99), firstTokenP50Ms: finite(firstTokenP50) };
+    },
+  };
+}
+
+function modelsOf(rows: readonly Timed[]): Map<string, Model> {
+  const byArm = new Map<string, Timed[]>();
+  for (const row of rows) {
+    const mine = byArm.get(row.arm) ?? [];
+    byArm.set(row.arm, mine);
+    mine.push(row);
+  }
+  const out = new Map<string, Model>();
+  for (const [arm, mine] of byArm) {
+    const calls = mine.map(({ prompt, completion, first_ms, service_ms }) => ({
+      ...{ computed: prompt, reused: 0, completion, firstMs: first_ms, totalMs: service_ms },
+    }));
+    const times = fitServiceTimes(calls);
+    if (times !== null) out.set(arm, { times, mean: meanOf(calls) });
+  }
+  return out;
+}
+
+/** Of the newest calls of the live log, whenever they were; empty without any. */
+async function modelsOfLive(live: Pick<ClickHouse, "query">): Promise<Map<string, Model>> {
+  const window = { since: 0, until: Date.UTC(2100, 0, 1) };
+  const calls = await readCalls(live, window, { most: mostTimed, signal: new AbortController().signal }).catch(
+    (error: unknown) => {
+      if (error instanceof Shortfall) return null;
+      throw error;
+    },
+  );
+  if (calls === null) return new Map();
+  const known = knownArms(calls, { placesOf: () => undefined, workers: new Map() });
+  return new Map(known.flatMap(({ arm, model }) => (model === undefined ? [] : [[arm, model]])));
+}

@@ -1,0 +1,34 @@
+// What was seen of private examples so far, as ClickHouse keeps it: every round with its noise and
+// what came of it, which is all that anybody sees. From it follow what is left of a budget, and
+// where a run goes on that was broken off.
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+
+export interface Round {
+  runId: string;
+  /** From 1. */
+  round: number;
+  /** Deviation of the noise on every count. */
+  noise: number;
+  /** Synthetic questions, the best first. */
+  chosen: string[];
+}
+
+/** Of a shared place, in order. Rejects as the ClickHouse port does. */
+export const readRounds = (clickhouse: Pick<ClickHouse, "query">, place: string): Promise<Round[]> =>
+  clickhouse.query<Round>(
+    "SELECT run_id AS runId, round, noise, chosen FROM synthesis_rounds WHERE domain = {place:String} ORDER BY created_at, round",
+    { place },
+  );
+
+/** Resolves when it is stored. */
+export const writeRound = (
+  clickhouse: Pick<ClickHouse, "insert">,
+  place: string,
+  { runId, ...round }: Round,
+  now: number,
+): Promise<unknown> =>
+  clickhouse.insert("synthesis_rounds", [{ domain: place, run_id: runId, ...round, created_at: now }]);
+
+/** mu of all of them together (algorithms/privacy/gaussian-privacy.ts). */
+export const muSpent = (rounds: readonly Pick<Round, "noise">[]): number =>
+  Math.sqrt(rounds.reduce((sum, { noise }) => sum + 1 / noise ** 2, 0));

@@ -1,0 +1,36 @@
+// What an arm of type reuse is set to, and which requests it may answer at all (docs/arms.md,
+// reuse). Pure.
+import { estimateTokens } from "../../algorithms/text/tokens.ts";
+import type { ReuseArmConfig } from "../../config/schema.ts";
+import type { Request } from "../../schemas/types.ts";
+
+export type ReuseSettings = Pick<
+  ReuseArmConfig,
+  "tenants" | "minimumSimilarity" | "minimumQuality" | "systemMessages" | "sampled" | "verifyShare" | "limit"
+>;
+
+type Asking = Pick<Request, "tenant" | "messages" | "documents" | "params" | "privacy" | "passthrough" | "requires">;
+
+/**
+ * Only where the question alone says what is asked: one user turn, no documents, nothing that goes
+ * to an endpoint as it is. As with the response cache, never for a request that is private or wants
+ * a fresh answer, and for a sampled one only where the configuration says so.
+ */
+export function mayReuse(
+  { tenant, messages, documents, params, privacy, passthrough, requires }: Asking,
+  settings: ReuseSettings,
+): boolean {
+  if (!settings.tenants.includes(tenant) && !settings.tenants.includes("*")) return false;
+  if (privacy.fresh || !privacy.cache || !privacy.share) return false;
+  if (passthrough !== null || requires.length > 0 || documents.length > 0) return false;
+  const isSampled = params.temperature !== null && params.temperature > 0 && params.seed === null;
+  if (isSampled && !settings.sampled) return false;
+  const turns = messages.filter(({ role }) => role !== "system");
+  if (turns.length !== 1 || turns[0]!.role !== "user") return false;
+  return settings.systemMessages || turns.length === messages.length;
+}
+
+/** Whether an answer keeps to what the request says of its form. */
+export const fitsRequest = (answer: string, { maxTokens, stop }: Request["params"]): boolean =>
+  (maxTokens === null || estimateTokens(answer) <= maxTokens) &&
+  !stop.some((one) => one !== "" && answer.includes(one));

@@ -1,0 +1,99 @@
+// The arms as plan sees them: names, models and what they cost. Made anew whenever the
+// configuration changes.
+import { capabilities } from "../algorithms/routing/passthrough.ts";
+import { answerCost, normalisedCosts } from "./cost.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import type { Request } from "../schemas/types.ts";
+import type { ReuseSettings } from "./reuse/settings.ts";
+import type { Declares } from "./serves.ts";
+import type { TemplateName } from "./templates.ts";
+
+export interface RouteArm extends Declares {
+  name: string;
+  model: string;
+  /** Normalised cost C_i, [0, 1]. */
+  cost: number;
+  /** Whether it is shown the examples. */
+  examples: boolean;
+  /** Estimated tokens that examples may add; absent: selection.tokenBudget. */
+  tokenBudget?: number | undefined;
+  /** Tokens of prompt and answer together, where that is known. */
+  contextTokens?: number | undefined;
+  /** How examples stand in its prompts. */
+  template: TemplateName;
+  /** Its own system prompt. */
+  system?: string | undefined;
+  /** What else of its configuration may change its answers, as JSON. */
+  settings?: string;
+  /** Completion tokens at most. */
+  maxTokens: number;
+  /** Per million tokens. */
+  prices: { prompt: number; completion: number };
+  /** Of the arm that gives examples' answers as they are (type reuse). */
+  reuse?: ReuseSettings | undefined;
+}
+
+/** Those that compute their answers: what reuses others' takes no load and stands in for nobody. */
+export const computing = <A extends Pick<RouteArm, "reuse">>(arms: readonly A[]): A[] =>
+  arms.filter(({ reuse }) => reuse === undefined);
+
+export function routeArms(arms: readonly ArmConfig[], modelOf: (arm: ArmConfig) => string): RouteArm[] {
+  const costs = normalisedCosts(arms);
+  return arms.map((arm) => ({
+    name: arm.name,
+    model: modelOf(arm),
+    cost: costs.get(arm.name) ?? 0,
+    examples: arm.examples,
+    tokenBudget: arm.tokenBudget,
+    contextTokens: arm.type === "llama" ? arm.contextTokens : undefined,
+    template: arm.template,
+    system: arm.system,
+    settings: settingsOf(arm),
+    capabilities: arm.type === "openai" ? capabilities.filter((capability) => arm[capability]) : [],
+    maxTokens: arm.maxTokens,
+    prices: arm.prices,
+    reuse: arm.type === "reuse" ? arm : undefined,
+  }));
+}
+
+/** How an arm is called and paid says nothing of its answers; every other setting may. */
+const operational = new Set(
+  "name type concurrency dispatch prices cost apiKey timeoutMs retries requestsPerMinute stream latencyMs latencySpreadMs".split(
+    " ",
+  ),
+);
+const settingsOf = (arm: ArmConfig): string =>
+  JSON.stringify(Object.entries(arm).filter(([setting]) => !operational.has(setting)));
+
+/**
+ * What the answer costs at most, roughly: a token is taken as four characters. In the currency of
+ * the prices.
+ */
+export function costAtMost(
+  arm: RouteArm,
+  promptCharacters: number,
+  exampleTokens: number,
+  maxTokens: number | null,
+): number {
+  const prompt = Math.ceil(promptCharacters / 4) + exampleTokens;
+  return answerCost({ prompt, completion: Math.min(maxTokens ?? arm.maxTokens, arm.maxTokens) }, arm.prices);
+}
+
+/**
+ * The same of a request, whichever of the arms that it allows answers it; with as many examples as
+ * an arm may be shown.
+ */
+export function mostCost(
+  { messages, allow, params }: Pick<Request, "messages" | "allow" | "params">,
+  arms: readonly RouteArm[],
+  tokenBudget: number,
+): number {
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0);
+  const costs = arms
+    .filter(({ name }) => allow.arms?.includes(name) ?? true)
+    .map((arm) => {
+      const exampleTokens = arm.examples ? (arm.tokenBudget ?? tokenBudget) : 0;
+      return costAtMost(arm, characters, exampleTokens, params.maxTokens);
+    });
+  return Math.min(Math.max(0, ...costs), allow.maxCost ?? Infinity);
+}

@@ -1,0 +1,11 @@
+// What an arm declares beside text, held against what a request's passthrough requires.
+import type { Capability } from "../algorithms/routing/passthrough.ts";
+
+export interface Declares {
+  /** Absent: nothing. */
+  capabilities?: readonly Capability[] | undefined;
+}
+
+/** Whether the arm declares all of it. */
+export const serves = ({ capabilities = [] }: Declares, requires: readonly string[]): boolean =>
+  requires.every((one) => (capabilities as readonly string[]).includes(one));

@@ -1,8 +1,0 @@
-// The trainer of the helpfulness model, for who trains it: learn and `precedent proxy train`.
-import type { TrainProxyDependencies } from "../serving/train-helpfulness.ts";
-
-/** Loaded when it is needed: a job's tools are none of a running stage's. */
-export const trainHelpfulness: TrainProxyDependencies["train"] = async (rows, options) => {
-  const { trainProxy } = await import("../jobs/train-proxy.ts");
-  return trainProxy(rows, options);
-};

@@ -1,0 +1,26 @@
+// The model of helpfulness: how much an example will better an arm's answer
+// (docs/design/selection.md, Stage 2; IC-Cache, section 4.1). Implementation: onnx.ts, in a worker.
+
+export interface HelpfulnessModel {
+  /** Version of the policy `proxy`. */
+  readonly version: number;
+  /**
+   * features: row-major, n x HELPFULNESS_FEATURES (algorithms/selection/helpfulness-features.ts). Gives n
+   * values of h in [0, 1]: 0.5 neither helps nor hurts. Rejects with ProxyError when the worker is
+   * gone or a value is not finite.
+   */
+  score(features: Float32Array): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+export class ProxyError extends Error {
+  constructor(
+    /** bad_model: can't be loaded, wrong inputs, not finite; unavailable: its worker is gone. */
+    readonly code: "bad_model" | "unavailable",
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+    this.name = "ProxyError";
+  }
+}

@@ -1,0 +1,214 @@
+// Arms over time: share, quality, latency, cost beside always asking the most expensive arm, what
+// the caches saved.
+import { useMemo } from "preact/hooks";
+import type { ArmStep, Overview } from "../data/port.ts";
+import { Chart, type Series } from "./chart.tsx";
+import { armColour } from "./colours.ts";
+import { cost, count, duration, figure, share } from "./format.ts";
+import { useData, useSpan } from "./hooks.ts";
+import { Arm, Head, Nothing, number, Panel, Problem, type Span, Stat, Time } from "./parts.tsx";
+
+const spans: readonly Span[] = [
+  ["15 minutes", 900_000],
+  ["1 hour", 3_600_000],
+  ["6 hours", 21_600_000],
+  ["24 hours", 86_400_000],
+  ["7 days", 604_800_000],
+  ["30 days", 2_592_000_000],
+];
+const everyMs = 15_000;
+
+const sum = (steps: readonly ArmStep[], of: (step: ArmStep) => number): number =>
+  steps.reduce((total, step) => total + of(step), 0);
+
+export function Arms({ theme }: { theme: string }) {
+  const { spanMs, from, setSpan } = useSpan(3_600_000);
+  const { data, error } = useData<Overview>("overview", { from }, everyMs);
+  return (
+    <>
+      <form class="filters" onSubmit={(event) => event.preventDefault()}>
+        <Time spans={spans} value={spanMs} onChange={setSpan} />
+      </form>
+      <Problem error={error} />
+      {data !== undefined && <Charts overview={data} theme={theme} />}
+    </>
+  );
+}
+
+function Charts({ overview, theme }: { overview: Overview; theme: string }) {
+  const { arms, savings, from, until, stepMs } = overview;
+  const view = useMemo(() => {
+    const first = Math.floor(from / stepMs) * stepMs;
+    const at = Array.from({ length: Math.ceil((until - first) / stepMs) }, (_, i) => first + i * stepMs);
+    const names = [...new Set(arms.map(({ arm }) => arm))].filter((name) => name !== "").sort();
+    const by = (name: string, of: (steps: readonly ArmStep[]) => number | null): (number | null)[] => {
+      const steps = Map.groupBy(
+        arms.filter(({ arm }) => arm === name),
+        (step) => step.at,
+      );
+      return at.map((time) => (steps.has(time) ? of(steps.get(time) ?? []) : null));
+    };
+    const series = (of: (steps: readonly ArmStep[]) => number | null): Series[] =>
+      names.map((name) => ({ label: name, colour: armColour(name), values: by(name, of) }));
+    return { at, names, series };
+  }, [overview]);
+  const { at, names, series } = view;
+  const requests = sum(arms, (step) => step.requests);
+  if (requests === 0) return <Nothing>No answers in this time.</Nothing>;
+  const hits = arms.filter(({ source }) => source === "cache");
+  const spent = sum(arms, (step) => step.cost);
+  const known = savings.filter((one) => one.alwaysLarge !== null);
+  const always = known.reduce((total, one) => total + (one.alwaysLarge ?? 0), 0);
+  const saved = known.reduce((total, one) => total + (one.saved ?? 0), 0);
+  const rewarded = sum(arms, (step) => step.rewarded);
+  const costs: Series[] = [
+    { label: "spent", colour: "var(--accent)", values: running(at, savings, (one) => one.cost) },
+    {
+      label: "always the most expensive arm",
+      colour: "var(--quiet)",
+      values: running(at, savings, (one) => one.alwaysLarge ?? 0),
+    },
+  ];
+  return (
+    <>
+      <dl class="stats">
+        <Stat
+          label="Answers"
+          value={count(requests)}
+          note={`${count(sum(arms, (step) => step.failed))} without an answer`}
+        />
+        <Stat
+          label="Mean reward"
+          value={rewarded === 0 ? "–" : figure(sum(arms, (step) => step.rewardSum) / rewarded)}
+          note={`${count(rewarded)} rated`}
+        />
+        <Stat label="Spent" value={cost(spent)} note="in the currency of the prices" />
+        <Stat
+          label="Saved beside always-large"
+          value={always === 0 ? "–" : share(saved / always)}
+          note={always === 0 ? "no price known yet" : `${cost(saved)} of ${cost(always)}`}
+        />
+        <Stat
+          label="Cache hits"
+          value={share(sum(hits, (step) => step.requests) / requests)}
+          note={`${count(sum(hits, (step) => step.requests))}, saved ${cost(sum(hits, (step) => step.savedCost))}`}
+        />
+      </dl>
+      <div class="charts">
+        <Chart
+          title="Answers by arm"
+          at={at}
+          stacked
+          theme={theme}
+          format={count}
+          series={series((steps) => sum(steps, (step) => step.requests)).map((one) => ({
+            ...one,
+            values: one.values.map((value) => value ?? 0),
+          }))}
+        />
+        <Chart
+          title="Mean reward by arm"
+          at={at}
+          theme={theme}
+          format={figure}
+          series={series((steps) => mean(steps))}
+        />
+        <Chart title="Cost, summed up over the time" at={at} theme={theme} format={cost} series={costs} />
+        <Chart
+          title="Median time of an answer"
+          at={at}
+          theme={theme}
+          format={duration}
+          series={series((steps) => slowest(steps))}
+        />
+      </div>
+      <Panel title="By arm">
+        <table>
+          <Head
+            columns={[
+              "Arm",
+              number("Answers"),
+              number("Share"),
+              number("From cache"),
+              number("Failed"),
+              number("Mean reward"),
+              number("Rated"),
+              number("Cost"),
+            ]}
+          />
+          <tbody>
+            {names.map((name) => {
+              const own = arms.filter(({ arm }) => arm === name);
+              const all = sum(own, (step) => step.requests);
+              const ratings = sum(own, (step) => step.rewarded);
+              return (
+                <tr key={name}>
+                  <th scope="row">
+                    <Arm name={name} />
+                  </th>
+                  <td class="number">{count(all)}</td>
+                  <td class="number">{share(all / requests)}</td>
+                  <td class="number">
+                    {count(
+                      sum(
+                        own.filter(({ source }) => source === "cache"),
+                        (step) => step.requests,
+                      ),
+                    )}
+                  </td>
+                  <td class="number">{count(sum(own, (step) => step.failed))}</td>
+                  <td class="number">{ratings === 0 ? "–" : figure(sum(own, (step) => step.rewardSum) / ratings)}</td>
+                  <td class="number">{count(ratings)}</td>
+                  <td class="number">{cost(sum(own, (step) => step.cost))}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Panel>
+      {overview.prefill.length > 0 && <Prefill rows={overview.prefill} />}
+    </>
+  );
+}
+
+const Prefill = ({ rows }: { rows: Overview["prefill"] }) => (
+  <Panel title="Linked prefill" note="Tokens of prompts, by what was computed of them.">
+    <table>
+      <Head columns={["Arm", number("Prompt"), number("Linked"), number("Computed again"), number("As usual")]} />
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.arm}>
+            <th scope="row">
+              <Arm name={row.arm} />
+            </th>
+            <td class="number">{count(row.prompt)}</td>
+            <td class="number">{count(row.linked)}</td>
+            <td class="number">{count(row.recomputed)}</td>
+            <td class="number">{count(row.prefilled)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </Panel>
+);
+
+function mean(steps: readonly ArmStep[]): number | null {
+  const rewarded = sum(steps, (step) => step.rewarded);
+  return rewarded === 0 ? null : sum(steps, (step) => step.rewardSum) / rewarded;
+}
+
+/** Of what the arm made itself. */
+function slowest(steps: readonly ArmStep[]): number | null {
+  const own = steps.filter(({ source }) => source !== "cache");
+  return own.length === 0 ? null : Math.max(...own.map(({ medianMs }) => medianMs));
+}
+
+function running<T extends { at: number }>(
+  at: readonly number[],
+  rows: readonly T[],
+  of: (row: T) => number,
+): number[] {
+  const byTime = new Map(rows.map((row) => [row.at, of(row)]));
+  let total = 0;
+  return at.map((time) => (total += byTime.get(time) ?? 0));
+}

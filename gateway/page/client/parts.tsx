@@ -1,0 +1,186 @@
+// Small pieces that all views are made of.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { RequestState } from "../data/port.ts";
+import { armColour } from "./colours.ts";
+
+export const Panel = ({
+  title,
+  note,
+  children,
+}: {
+  title: string;
+  note?: ComponentChildren;
+  children: ComponentChildren;
+}) => (
+  <section class="panel">
+    <header>
+      <h2>{title}</h2>
+      {note !== undefined && <p class="note">{note}</p>}
+    </header>
+    {children}
+  </section>
+);
+
+/** The colour is never the only sign. */
+export const Arm = ({ name }: { name: string | null }) =>
+  name === null || name === "" ? (
+    <span class="quiet">–</span>
+  ) : (
+    <span class="arm">
+      <i style={{ background: armColour(name) }} aria-hidden="true" />
+      {name}
+    </span>
+  );
+
+const words: Readonly<Record<RequestState, string>> = { ok: "ok", failed: "failed", refused: "refused", open: "open" };
+export const State = ({ state, code }: { state: RequestState; code?: string | null }) => (
+  <span class={`state ${state}`} title={code ?? undefined}>
+    {state === "failed" || state === "refused" ? (code ?? words[state]) : words[state]}
+  </span>
+);
+
+/** A share of the whole width, with its figure beside it. */
+export const Bar = ({ value, colour, children }: { value: number; colour?: string; children?: ComponentChildren }) => (
+  <span class="bar">
+    <span class="track" aria-hidden="true">
+      <span
+        class="fill"
+        style={{
+          width: `${Math.min(1, Math.max(0, value)) * 100}%`,
+          ...(colour === undefined ? {} : { background: colour }),
+        }}
+      />
+    </span>
+    <span class="figure">{children}</span>
+  </span>
+);
+
+export const Stat = ({ label, value, note }: { label: string; value: ComponentChildren; note?: ComponentChildren }) => (
+  <div class="stat">
+    <dt>{label}</dt>
+    <dd>
+      {value}
+      {note !== undefined && <small>{note}</small>}
+    </dd>
+  </div>
+);
+
+/** Of a table. Numbers stand to the right; a hidden name is for those who hear the page. */
+export interface Column {
+  name: string;
+  number?: boolean;
+  title?: string | undefined;
+  hidden?: boolean;
+}
+
+export const number = (name: string, title?: string): Column => ({ name, title, number: true });
+
+export const Head = ({ columns }: { columns: readonly (string | Column)[] }) => (
+  <thead>
+    <tr>
+      {columns
+        .map((column): Column => (typeof column === "string" ? { name: column } : column))
+        .map(({ name, number: isNumber = false, title, hidden = false }) => (
+          <th key={name} scope="col" class={isNumber ? "number" : undefined} title={title}>
+            {hidden ? <span class="hidden">{name}</span> : name}
+          </th>
+        ))}
+    </tr>
+  </thead>
+);
+
+export const Nothing = ({ children }: { children: ComponentChildren }) => <p class="nothing">{children}</p>;
+
+export const Problem = ({ error }: { error: Error | undefined }) =>
+  error === undefined ? null : (
+    <p class="problem" role="alert">
+      {error.message}
+    </p>
+  );
+
+/** `/` leads to it (keyboard.tsx). */
+export const Search = ({
+  placeholder,
+  value,
+  onInput,
+}: {
+  placeholder: string;
+  value: string;
+  onInput: (value: string) => void;
+}) => (
+  <label class="wide">
+    <span>Search</span>
+    <input
+      id="search"
+      type="search"
+      placeholder={placeholder}
+      maxLength={200}
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  </label>
+);
+
+export type Span = readonly [label: string, ms: number];
+
+/** How far back. */
+export const Time = ({
+  spans,
+  value,
+  onChange,
+}: {
+  spans: readonly Span[];
+  value: number;
+  onChange: (ms: number) => void;
+}) => (
+  <label>
+    <span>Time</span>
+    <select value={value} onChange={(event) => onChange(Number(event.currentTarget.value))}>
+      {spans.map(([label, ms]) => (
+        <option key={label} value={ms}>
+          {label}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+/** Asks before it does. */
+export function Confirm({
+  title,
+  children,
+  action,
+  onConfirm,
+  onClose,
+}: {
+  title: string;
+  children: ComponentChildren;
+  action: string;
+  onConfirm: () => void;
+  onClose: () => void;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog ref={dialog} onClose={onClose} aria-labelledby="confirm-title">
+      <h2 id="confirm-title">{title}</h2>
+      {children}
+      <p class="actions">
+        <button type="button" onClick={() => dialog.current?.close()}>
+          Cancel
+        </button>
+        <button
+          type="button"
+          class="primary"
+          onClick={() => {
+            onConfirm();
+            dialog.current?.close();
+          }}
+        >
+          {action}
+        </button>
+      </p>
+    </dialog>
+  );
+}

@@ -1,0 +1,162 @@
+// Versions of what was learnt, and the way back to an older one.
+import { useState } from "preact/hooks";
+import type { PolicyVersion } from "../data/port.ts";
+import { post } from "./api.ts";
+import { ago, figure, whole } from "./format.ts";
+import { useData } from "./hooks.ts";
+import { Confirm, Head, Nothing, number, Panel, Problem } from "./parts.tsx";
+
+export function Policies() {
+  const [chosen, setChosen] = useState("");
+  const newest = useData<PolicyVersion[]>("policies", {}, 10_000);
+  const name = chosen === "" ? (newest.data?.find((one) => one.name === "router") ?? newest.data?.[0])?.name : chosen;
+  if (newest.data === undefined) return <Problem error={newest.error} />;
+  if (newest.data.length === 0)
+    return <Nothing>Nothing is learnt yet: give feedback, and let the stages learn and record run.</Nothing>;
+  return (
+    <>
+      <Panel title="Newest versions">
+        <table>
+          <Head columns={["Policy", number("Version"), "Published", "Learning", "Figures"]} />
+          <tbody>
+            {newest.data.map((one) => (
+              <tr key={one.name} class={one.name === name ? "chosen" : ""}>
+                <th scope="row">
+                  <button
+                    type="button"
+                    class="link"
+                    data-row=""
+                    aria-pressed={one.name === name}
+                    onClick={() => setChosen(one.name)}
+                  >
+                    {one.name}
+                  </button>
+                </th>
+                <td class="number">{one.version}</td>
+                <td title={whole(one.createdAt)}>{ago(one.createdAt)}</td>
+                <td>{one.revertOf === null ? "goes on" : <strong>paused, repeats {one.revertOf}</strong>}</td>
+                <td class="text quiet">{figuresOf(one)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Panel>
+      {name !== undefined && <History key={name} name={name} onChange={newest.reload} />}
+    </>
+  );
+}
+
+const mostFigures = 5;
+const figuresOf = ({ metrics }: PolicyVersion): string =>
+  Object.entries(metrics)
+    .slice(0, mostFigures)
+    .map(([name, value]) => `${name.replaceAll("_", " ")} ${figure(value)}`)
+    .join(", ");
+
+interface Asked {
+  path: "revert" | "resume";
+  version: PolicyVersion;
+}
+
+function History({ name, onChange }: { name: string; onChange: () => void }) {
+  const { data, error, reload } = useData<PolicyVersion[]>("policies", { name }, 10_000);
+  const [asked, setAsked] = useState<Asked>();
+  const [said, setSaid] = useState("");
+  const [problem, setProblem] = useState<Error>();
+  const act = ({ path, version }: Asked): void => {
+    setProblem(undefined);
+    setSaid("…");
+    post<PolicyVersion>(path, { name, ...(path === "revert" ? { version: version.version } : {}) }).then(
+      (made) => {
+        setSaid(
+          path === "revert"
+            ? `${name} ${made.version} repeats ${version.version}; learning is paused.`
+            : `${name} ${made.version}: learning goes on.`,
+        );
+        // The table has it a moment later.
+        setTimeout(() => (reload(), onChange()), 1_500);
+      },
+      (cause: unknown) => {
+        setSaid("");
+        setProblem(cause instanceof Error ? cause : new Error(String(cause)));
+      },
+    );
+  };
+  const [newest] = data ?? [];
+  return (
+    <Panel
+      title={`Versions of ${name}`}
+      note="A revert publishes an old version again as the newest; what is learnt replaces it only after learning is resumed."
+    >
+      <Problem error={problem ?? error} />
+      <p class="note" role="status">
+        {said}
+      </p>
+      {newest !== undefined && newest.revertOf !== null && newest.revertible && (
+        <p>
+          <button type="button" onClick={() => setAsked({ path: "resume", version: newest })}>
+            Resume learning
+          </button>
+        </p>
+      )}
+      <div class="scroll" tabIndex={0} role="region" aria-label={`Versions of ${name}`}>
+        <table>
+          <Head
+            columns={[
+              number("Version"),
+              "Published",
+              "Trained through",
+              "Figures",
+              "Repeats",
+              { name: "Action", hidden: true },
+            ]}
+          />
+          <tbody>
+            {(data ?? []).map((one, i) => (
+              <tr key={one.version} class={i === 0 ? "chosen" : ""}>
+                <td class="number">{one.version}</td>
+                <td>{whole(one.createdAt)}</td>
+                <td>{one.trainedThrough === null ? "–" : whole(one.trainedThrough)}</td>
+                <td class="text quiet">{figuresOf(one)}</td>
+                <td>{one.revertOf ?? ""}</td>
+                <td class="nowrap">
+                  {i === 0 ? (
+                    "in force"
+                  ) : one.revertible ? (
+                    <button
+                      type="button"
+                      aria-label={`Revert to it: ${name} ${one.version}`}
+                      onClick={() => setAsked({ path: "revert", version: one })}
+                    >
+                      Revert to it
+                    </button>
+                  ) : (
+                    ""
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {asked !== undefined && (
+        <Confirm
+          title={
+            asked.path === "revert"
+              ? `Revert ${name} to version ${asked.version.version}?`
+              : `Resume learning of ${name}?`
+          }
+          action={asked.path === "revert" ? "Revert" : "Resume"}
+          onConfirm={() => act(asked)}
+          onClose={() => setAsked(undefined)}
+        >
+          <p>
+            {asked.path === "revert"
+              ? `Every process routes by it within seconds, and learning of ${name} pauses until it is resumed.`
+              : "The version in force stays until something newer is learnt."}
+          </p>
+        </Confirm>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,44 @@
+// Feedback on the answer, and what became of it: the reward, and the example.
+import type { Conversation } from "../../../conversation.ts";
+import { whole } from "../format.ts";
+import { Nothing, Panel } from "../parts.tsx";
+
+export const Said = ({ conversation: { feedback, reward, admission } }: { conversation: Conversation }) => (
+  <Panel title="What was said, and what became of it">
+    {feedback.length === 0 ? (
+      <Nothing>No feedback.</Nothing>
+    ) : (
+      <ul class="plain">
+        {feedback.map((one) => (
+          <li key={one.id}>
+            <span class="quiet">{whole(one.createdAt)}</span> {one.source}: {one.kind} {one.value ?? ""}
+            {one.against !== null && ` against ${one.against}`}
+            {one.withdraws !== null && ` withdraws ${one.withdraws}`}
+            {one.text !== null && (
+              <>
+                : <bdi>{one.text}</bdi>
+              </>
+            )}
+            {one.comment !== null && (
+              <>
+                {" "}
+                (<bdi>{one.comment}</bdi>)
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    )}
+    {reward !== undefined && (
+      <p class="note">
+        {reward.weight > 0 ? `Reward ${reward.reward.toFixed(3)}, weight ${reward.weight}.` : "Nothing of it counts."}
+      </p>
+    )}
+    {admission !== undefined && (
+      <p class="note">
+        As an example: {admission.outcome}
+        {admission.reason !== "" && `: ${admission.reason}`}.
+      </p>
+    )}
+  </Panel>
+);

@@ -1,0 +1,98 @@
+// Why these examples: those that were shown, and those that only another arm would have had.
+import type { Conversation } from "../../../conversation.ts";
+import { figure } from "../format.ts";
+import { linkTo } from "../hooks.ts";
+import { Bar, Head, Nothing, number, Panel } from "../parts.tsx";
+import type { Decision } from "./conversation.ts";
+
+const chosenOf = (decision: Decision) => decision.arms.find(({ arm }) => arm === decision.arm);
+
+interface Considered {
+  id: string;
+  similarity: number;
+  helpfulness: number;
+  tokens: number;
+  cachedBonus: number;
+  what: string;
+}
+
+/** Shown to the chosen arm, as in the prompt; then what only others would have got. */
+function consideredBy(decision: Decision): Considered[] {
+  const shown = chosenOf(decision)?.examples ?? [];
+  const ids = new Set(shown.map(({ id }) => id));
+  const others = decision.arms.flatMap(({ arm, examples }) =>
+    examples.flatMap((example) => {
+      if (ids.has(example.id)) return [];
+      ids.add(example.id);
+      return [{ ...example, what: `left out; ${arm} would have had it` }];
+    }),
+  );
+  return [...shown.map((one, i) => ({ ...one, what: one.explored ? `${i + 1}., by chance` : `${i + 1}.` })), ...others];
+}
+
+export function WhyExamples({ conversation, decision }: { conversation: Conversation; decision: Decision }) {
+  const { trial } = conversation;
+  const texts = new Map(conversation.examples.map((example) => [example.id, example]));
+  const rows = consideredBy(decision);
+  const { threshold, exploredThreshold, proxyVersion, template } = decision;
+  const by =
+    proxyVersion === 0
+      ? "similarity stands for helpfulness"
+      : `helpfulness as predicted by model version ${proxyVersion}`;
+  const tau =
+    exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold}, tried for ${threshold}`;
+  return (
+    <Panel
+      title="Why these examples"
+      note={`In the order of the prompt, the most helpful last; ${by}; ${tau}; template ${template}.`}
+    >
+      {rows.length === 0 ? (
+        <Nothing>None was shown: none was similar and helpful enough, or the arm takes none.</Nothing>
+      ) : (
+        <div class="scroll" tabIndex={0} role="region" aria-label="Examples">
+          <table>
+            <Head
+              columns={["Place", "Example", "Similarity", "Helpfulness", number("Tokens"), number("Cache bonus")]}
+            />
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row.id}>
+                  <td class="nowrap">{row.what}</td>
+                  <td class="text">
+                    <ExampleText text={texts.get(row.id)} id={row.id} />
+                  </td>
+                  <td>
+                    <Bar value={row.similarity}>{row.similarity.toFixed(3)}</Bar>
+                  </td>
+                  <td>
+                    <Bar value={row.helpfulness}>{row.helpfulness.toFixed(3)}</Bar>
+                  </td>
+                  <td class="number">{row.tokens}</td>
+                  <td class="number">{row.cachedBonus > 0 ? row.cachedBonus.toFixed(3) : ""}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {trial !== undefined && (
+        <p class="note">
+          Example <code>{trial.id.slice(0, 12)}</code> was {trial.shown ? "forced in" : "kept out"} by chance
+          (probability {figure(trial.probability)}): the trial that teaches what helps.
+        </p>
+      )}
+    </Panel>
+  );
+}
+
+const ExampleText = ({ text, id }: { text: Conversation["examples"][number] | undefined; id: string }) => (
+  <a href={linkTo("examples", { id })}>
+    {text === undefined ? (
+      <code>{id.slice(0, 12)}</code>
+    ) : (
+      <>
+        <bdi>{text.request}</bdi> <span class="quiet">→</span> <bdi class="quiet">{text.response}</bdi>
+      </>
+    )}
+  </a>
+);

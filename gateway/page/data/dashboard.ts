@@ -1,0 +1,60 @@
+// What the page may ask, wired. Every statement is fixed, its values are parameters, its rows are
+// limited; the client that it is asked through (pipelines/gateway/page.ts) only reads, for a limited
+// time.
+import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
+import { findConversation } from "../../conversation.ts";
+import type { Policies } from "../../../state/policies/append.ts";
+import { readExamples, readUses } from "./examples.ts";
+import { readHealth, type HealthDependencies } from "./health.ts";
+import { createLive, type LiveDependencies } from "./live.ts";
+import { readOverview } from "./overview.ts";
+import { readPolicies, resume, revert } from "./policies.ts";
+import type { Dashboard } from "./port.ts";
+import { readRequests } from "./requests.ts";
+import { readValues } from "./values.ts";
+
+export interface DashboardDependencies {
+  /** Only reads. */
+  clickhouse: Pick<ClickHouse, "query">;
+  policies: Policies;
+  health: Omit<HealthDependencies, "clickhouse">;
+  live: LiveDependencies;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+}
+
+const mostNames = 500;
+
+export function createDashboard({ clickhouse, policies, health, live, clock }: DashboardDependencies): Dashboard {
+  const watching = createLive(live);
+  return {
+    requests: (filter) => readRequests(clickhouse, filter, clock()),
+    request: (id, tenant) => findConversation(clickhouse, id, tenant),
+    overview: (from, until) => readOverview(clickhouse, { from, until }),
+    policies: (name) => readPolicies(clickhouse, name),
+    examples: (search) => readExamples(clickhouse, search),
+    uses: (id) => readUses(clickhouse, id),
+    values: () => readValues(clickhouse),
+    health: () => readHealth({ ...health, clickhouse }),
+    async names() {
+      const recent = "created_at > now() - INTERVAL 1 WEEK";
+      const [arms, owners] = await Promise.all([
+        clickhouse.query<{ name: string }>(
+          `SELECT DISTINCT assumeNotNull(arm) AS name FROM responses WHERE ${recent} AND arm IS NOT NULL ORDER BY name LIMIT ${mostNames}`,
+        ),
+        clickhouse.query<{ tenant: string; domain: string }>(
+          `SELECT DISTINCT tenant, domain FROM requests WHERE ${recent} ORDER BY tenant, domain LIMIT ${mostNames}`,
+        ),
+      ]);
+      return {
+        arms: arms.map(({ name }) => name),
+        domains: [...new Set(owners.map(({ domain }) => domain))],
+        tenants: [...new Set(owners.map(({ tenant }) => tenant))],
+      };
+    },
+    revert: (name, version) => revert(policies, name, version, clock()),
+    resume: (name) => resume(policies, name, clock()),
+    watch: watching.watch,
+    stop: watching.stop,
+  };
+}

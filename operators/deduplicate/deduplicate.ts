@@ -1,0 +1,117 @@
+// Answers from memory what was answered before. First by id: an id seen again within 24 hours gets
+// a copy of its first response, marked duplicate and free of cost. Then by what is asked: an exact
+// repeat gets the kept answer (answers.ts). Needs validate before it and the partition's ids
+// restored. While the first response is not recorded yet, or ClickHouse is down, the record waits
+// (retryLater), without a place among those under way, until its deadline; it is never answered by
+// a second model call. An id that comes with another text is refused.
+import { errorOf } from "../../connections/errors.ts";
+import { requestHash } from "../../algorithms/text/canonical.ts";
+import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
+import type { Response } from "../../schemas/types.ts";
+import type { Recalled, Validated } from "../flow.ts";
+import { NO_USAGE, replyPartition } from "../refusal.ts";
+import type { RecallAnswer } from "../lookup/lookup.ts";
+import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
+import type { SeenIds } from "./seen.ts";
+
+/** What it reads of a request, and what it adds. */
+type Needs = Omit<Validated, "question" | "degraded">;
+type Adds = Pick<Recalled, "keptUnder">;
+
+export interface RecallDependencies {
+  seen: SeenIds;
+  firstResponses: FirstResponses;
+  /** Absent: there is no response cache. */
+  answers?: RecallAnswer | undefined;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Partitions of the responses topic. */
+  partitions: () => number;
+}
+
+/**
+ * What a repeat is told when no more may wait for a first answer. Marked as a repeat: the first
+ * answer is still to come.
+ */
+const tooMany: Refuse = {
+  ...refuse(
+    "too_many_repeats",
+    "Too many repeats of requests under way wait for their first answers (limits.parked): wait for the answer instead of sending it again.",
+  ),
+  repeat: true,
+};
+
+/** What ClickHouse has of it is not what was said, and a model is never asked twice for an id. */
+const gone: Refuse = {
+  ...refuse(
+    "first_answer_gone",
+    "This id was answered before. That answer is recorded with its personal data replaced, and the topic has it no more: ask again under another id.",
+  ),
+  repeat: true,
+};
+
+export function createRecall({
+  seen,
+  firstResponses,
+  answers,
+  clock,
+  partitions,
+}: RecallDependencies): Step<Needs, Adds, "responses" | "decisions"> {
+  return async function recall(validated, context) {
+    const { record, request, position } = validated;
+    // An id of ours comes from the position: nobody else has it.
+    const named = record.id !== null && record.id !== "";
+    // Of the record as it came, which is what record stores of it.
+    const hash = named ? requestHash(record) : "";
+    const first = named ? seen.firstSeen(request.tenant, request.id, position, validated.timestamp, hash) : null;
+    if (first === null) return answers === undefined ? ok(validated) : answers(validated, context);
+    if ((seen.hashOf(request.tenant, request.id) ?? hash) !== hash)
+      return {
+        ...refuse(
+          "id_reused",
+          // Not where: offsets count what all tenants send.
+          `The id ${request.id} was used for another request within 24 hours: give every request an id of its own.`,
+        ),
+        repeat: true,
+      };
+    let response: FoundResponse | null;
+    try {
+      response = await firstResponses.find(request.tenant, request.id, clock());
+    } catch (cause) {
+      return retryLater(errorOf(cause), tooMany);
+    }
+    if (response === null)
+      return retryLater(
+        new Error(
+          `request ${request.id} was seen first at partition ${first.partition}, offset ${first.offset} and its response is not recorded yet`,
+        ),
+        tooMany,
+      );
+    if (response === "gone") return gone;
+    return finish({
+      output: "responses",
+      key: request.id,
+      record: copyOf(response, validated, clock()),
+      ...replyPartition(request, partitions()),
+    });
+  };
+}
+
+function copyOf(first: FirstResponse, { request, receivedAt, timestamp }: Needs, now: number): Response {
+  const { attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded } = first;
+  return {
+    ...{ attempt, status, text, passthrough, finishReason, arm, model, source, exampleIds, error, degraded },
+    requestId: request.id,
+    tenant: request.tenant,
+    failedArms: [],
+    usage: { ...NO_USAGE },
+    duplicate: true,
+    cost: 0,
+    savedCost: 0,
+    account: null,
+    asked: false,
+    alternative: null,
+    timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: now - timestamp },
+    createdAt: now,
+  };
+}

@@ -1,0 +1,37 @@
+// Answers that an arm compared because nobody rated them (docs/learning.md, The automatic judge).
+import { Counter } from "prom-client";
+import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
+
+export interface JudgeMetrics {
+  judged(result: "judged" | "unread" | "unanswered", cost: number): void;
+  /** Whether it waits for a lower load. */
+  waits(now: boolean): void;
+  /** Drawn, not judged yet, and within the budget. */
+  due(count: number): void;
+}
+
+export const createJudgeMetrics = oncePerRegistry((registry: MetricsRegistry): JudgeMetrics => {
+  const gauge = gaugesOf(registry);
+  const answers = new Counter({
+    name: "precedent_judgements_total",
+    help: "Unrated answers given to the automatic judge: judged, unread (no verdict could be read), unanswered.",
+    labelNames: ["result"],
+    registers: [registry],
+  });
+  const spent = new Counter({
+    name: "precedent_judgement_cost_total",
+    help: "What the automatic judge and the second answers made for it cost.",
+    registers: [registry],
+  });
+  const waiting = gauge("precedent_judge_waiting", "1: the automatic judge waits for a lower load.");
+  const due = gauge("precedent_judge_due", "Answers that the automatic judge has room for in its budget.");
+  return {
+    judged(result, cost) {
+      answers.inc({ result });
+      if (cost > 0) spent.inc(cost);
+    },
+    waits: (now) => waiting.set(Number(now)),
+    due: (count) => due.set(count),
+  };
+});

@@ -1,0 +1,76 @@
+// What a request that is answered from the response cache leaves: a decision that says so, with
+// nothing in it from which a router could learn, and a response that cost nothing. Pure.
+import type { Emit } from "../../runtime/step.ts";
+import type { StepTiming } from "../../schemas/types.ts";
+import type { Validated } from "../flow.ts";
+import { NO_USAGE, replyPartition } from "../refusal.ts";
+import type { GivenAnswer } from "../../state/response-cache/entries.ts";
+
+export interface Hit extends Pick<Validated, "request" | "position" | "domain" | "receivedAt" | "timestamp"> {
+  /** Key of the answer in its domain. */
+  hash: string;
+  answer: GivenAnswer;
+  /** Milliseconds since the epoch. */
+  now: number;
+  timings: StepTiming[];
+}
+
+export const hitDecision = ({ request, position, domain, hash, answer, now, timings }: Hit): Emit<"decisions"> => ({
+  output: "decisions",
+  key: request.id,
+  record: {
+    requestId: request.id,
+    partition: position.partition,
+    offset: position.offset,
+    tenant: request.tenant,
+    domain,
+    // No features, no scores, no versions: no policy decided.
+    ...{ featureVersion: 0, arms: [], policyVersion: 0, proxyVersion: 0, helpfulnessFeatures: 0, load: 0 },
+    ...{ threshold: 0, exploredThreshold: null, secondArm: null, secondProbability: null, template: "" },
+    arm: answer.arm,
+    probability: 1,
+    ...{ asked: false, askProbability: 0, alternative: false },
+    breakers: {},
+    reuse: null,
+    source: "cache",
+    cacheKey: hash,
+    shadows: [],
+    degraded: [],
+    timings,
+    createdAt: now,
+  },
+});
+
+export const hitResponse = (
+  { request, answer, now, receivedAt, timestamp }: Hit,
+  partitions: number,
+): Emit<"responses"> => ({
+  output: "responses",
+  key: request.id,
+  record: {
+    requestId: request.id,
+    tenant: request.tenant,
+    attempt: 0,
+    status: "ok",
+    text: answer.text,
+    finishReason: answer.finishReason,
+    arm: answer.arm === "" ? null : answer.arm,
+    model: answer.model === "" ? null : answer.model,
+    failedArms: [],
+    source: "cache",
+    exampleIds: [],
+    usage: { ...NO_USAGE },
+    duplicate: false,
+    cost: 0,
+    savedCost: answer.cost,
+    account: null,
+    timings: { plan: now - receivedAt, queue: 0, firstToken: null, total: Math.max(0, now - timestamp) },
+    error: null,
+    passthrough: null,
+    degraded: [],
+    asked: false,
+    alternative: null,
+    createdAt: now,
+  },
+  ...replyPartition(request, partitions),
+});

@@ -1,0 +1,30 @@
+// Makes arms for a stage: those of the configuration, or in a replay of a log what stands in for
+// them.
+import { createArm } from "../arms/create.ts";
+import { createCallMetrics } from "../runtime/metrics/calls.ts";
+import { measureArm } from "../state/measured-arm.ts";
+import type { SessionOf } from "../state/session.ts";
+import { callHeaders, traceArm } from "../state/traced-arm.ts";
+
+/**
+ * As createArm; an arm whose answers a replay takes from the log calls no model. Calls of models
+ * are counted, and traced where anything is.
+ */
+export function armOpener({ replay, tracing, metrics }: SessionOf<object>): typeof createArm {
+  if (replay !== undefined)
+    return async (config, dependencies) => replay.arm(config, () => createArm(config, dependencies));
+  const calls = createCallMetrics(metrics);
+  return async (config, dependencies) => {
+    const traced = tracedOpener(tracing);
+    return measureArm(await traced(config, dependencies), calls);
+  };
+}
+
+/** As createArm, for calls that are counted otherwise, such as those of judges. */
+export const tracedOpener =
+  (tracing: SessionOf<object>["tracing"]): typeof createArm =>
+  async (config, dependencies) => {
+    const headers = tracing && (() => callHeaders(tracing));
+    const arm = await createArm(config, { ...dependencies, headers });
+    return tracing === undefined || config.type === "reuse" ? arm : traceArm(arm, config.type, tracing);
+  };

@@ -1,0 +1,30 @@
+// Changed examples as they go to the topic: a new state to the home of its key alone (copies
+// elsewhere are operators/place's), a removal to the copies as well, so that no process shows it
+// any more. To be published in one transaction.
+import type { OutgoingMessage } from "../../connections/kafka/port.ts";
+import type { ExampleChange } from "../../operators/example-change.ts";
+import { removalMessages } from "../../operators/place/removal.ts";
+import type { Topic } from "../../schemas/records.ts";
+import type { SessionOf } from "../../state/session.ts";
+
+/**
+ * placesOf: partitions on which a domain is placed; by default all there are, for those who don't
+ * know. Rejects while the broker is away.
+ */
+export async function exampleMessages(
+  { codec, kafka, topic: topicOf }: Pick<SessionOf<object>, "codec" | "kafka" | "topic">,
+  changes: readonly ExampleChange[],
+  placesOf?: (domain: string) => Iterable<number>,
+): Promise<OutgoingMessage<Topic<"examples">>[]> {
+  const topic = topicOf("examples");
+  const removes = changes.some(({ value }) => value === null);
+  const all = removes ? (await kafka.spans(topic)).map(({ partition }) => partition) : [];
+  // One time for all: a state and its removal in one call are told apart by their order, as their
+  // offsets are.
+  const timestamp = Date.now();
+  return changes.flatMap(({ id, domain, value }) => {
+    const key = `${domain}/${id}`;
+    if (value !== null) return [{ topic, key, value: codec.encode("examples", value), timestamp }];
+    return removalMessages({ topic, key, timestamp }, kafka.partitionOf(key, all.length), placesOf?.(domain) ?? all);
+  });
+}

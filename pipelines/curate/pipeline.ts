@@ -1,0 +1,68 @@
+// curate: answers that proved good become examples, what is expired or worth too little leaves, and
+// what stays lies where it is asked for. One process of many (runtime/singleton.ts) does it, again
+// and again (runtime/repeat.ts). Changes are published together, then what was decided is written
+// down, then the cursor moves: a pass that breaks off anywhere is done again, and finds as examples
+// what it had published already.
+import type { Admission } from "../../operators/admit/admit.ts";
+import type { Candidate, CandidateBatch, Cursor } from "../../operators/admit/candidates.ts";
+import type { Decided } from "../../operators/admit/decide.ts";
+import { createEviction, noEviction, type EvictionDependencies } from "../../operators/evict/evict.ts";
+import type { Placed } from "../../operators/place/place.ts";
+import type { Declaration } from "../../runtime/declaration.ts";
+import { pass } from "../../runtime/pass.ts";
+
+export interface CurateDependencies extends EvictionDependencies {
+  candidates: () => Promise<CandidateBatch>;
+  /** Decides on one batch; what fails is left for later and holds no other up. */
+  decide: (candidates: readonly Candidate[]) => Promise<Decided>;
+  /** After everything else of a pass, so that what it has published is on its way. */
+  place: () => Promise<Placed>;
+  /** Writes decisions and cursors down. */
+  remember: (
+    decided: readonly { candidate: Candidate; admission: Admission }[],
+    cursors: readonly Cursor[],
+  ) => Promise<void>;
+  /** Milliseconds between two evictions. */
+  evictEveryMs: number;
+  signal: AbortSignal;
+}
+
+const declaration = {
+  name: "curate",
+  sources: ["ClickHouse"],
+  // The pool; which domain lies where.
+  tables: ["examples", "policies"],
+  outputs: ["examples", "policies", "ClickHouse"],
+} as const satisfies Declaration;
+
+const steps = pass<CurateDependencies>()
+  .step(
+    "find",
+    ({ candidates, signal }) =>
+      () =>
+        candidates().finally(() => signal.throwIfAborted()),
+  )
+  .step(
+    "admit",
+    ({ decide }) =>
+      ({ candidates }) =>
+        decide(candidates),
+  )
+  .step(
+    "publish",
+    ({ publish }) =>
+      ({ decided }) =>
+        publish(decided.flatMap(({ admission }) => admission.changes)),
+  )
+  // What waits must be read again: the cursor stays before it.
+  .step(
+    "remember",
+    ({ remember }) =>
+      ({ decided, waiting, cursors }) =>
+        remember(decided, waiting > 0 ? [] : cursors),
+  )
+  .every("evict", ({ evictEveryMs }) => evictEveryMs, noEviction, createEviction)
+  .step("place", ({ place }) => async () => ({ placed: await place() }))
+  .end();
+
+export const curate = { ...declaration, ...steps } as const;

@@ -1,0 +1,123 @@
+// Declarations say what stages do: no more, no less. With any one entry taken away TypeScript
+// refuses the stage, so an undeclared read or write does not compile, and nothing is declared that
+// is not used.
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import type { Kafka } from "../connections/kafka/port.ts";
+import type { curate } from "./curate/pipeline.ts";
+import { topology } from "./topology.ts";
+import type { Topic } from "../schemas/records.ts";
+import type { SessionOf } from "../state/session.ts";
+import type { Session } from "./session.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+/** Whose parts read and write for it. */
+const filesOf = (stage: string): string[] =>
+  [
+    `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1")}/start.ts`,
+    `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage}/pipeline`}.ts`,
+    ...(stage === "learn" ? ["pipelines/learn/helpfulness.ts", "pipelines/learn/judge.ts"] : []),
+    ...(stage === "gateway" ? ["pipelines/gateway/page.ts"] : []),
+    ...(stage === "replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
+  ].map((file) => root + file);
+
+/** A compiler of the stages whose declarations have been changed. */
+function createCompiler() {
+  const settings = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile).config as { compilerOptions: object };
+  const { options } = ts.convertCompilerOptionsFromJson(settings.compilerOptions, root);
+  Object.assign(options, { incremental: false, tsBuildInfoFile: undefined });
+  const host = ts.createCompilerHost(options);
+  const parsed = new Map<string, ts.SourceFile | undefined>();
+  let program: ts.Program | undefined;
+  return (changed: ReadonlyMap<string, string>): ((stage: string) => string[]) => {
+    const changedHost: ts.CompilerHost = {
+      ...host,
+      getSourceFile(file, version) {
+        const text = changed.get(file);
+        if (text !== undefined) return ts.createSourceFile(file, text, version);
+        if (!parsed.has(file)) parsed.set(file, host.getSourceFile(file, version));
+        return parsed.get(file);
+      },
+    };
+    const roots = topology.flatMap(({ name }) => filesOf(name));
+    const compiled = (program = ts.createProgram(roots, options, changedHost, program));
+    return (stage) =>
+      filesOf(stage).flatMap((file) =>
+        compiled
+          .getSemanticDiagnostics(compiled.getSourceFile(file))
+          .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, " ")),
+      );
+  };
+}
+
+/** Every entry of a stage's declaration with the declaration's file as it is without the entry. */
+function reductions(stage: string): { entry: string; file: string; text: string }[] {
+  const [file = ""] = filesOf(stage);
+  const text = readFileSync(file, "utf8");
+  return [...text.matchAll(/^ +(sources|tables|outputs|beside): \[([^\]]*)\],$/gm)].flatMap(
+    ({ 0: line, 1: key = "", 2: list = "" }) => {
+      const entries = list.split(/,\s*/).flatMap((entry) => (entry.trim() === "" ? [] : [entry.trim()]));
+      return entries.map((entry) => ({
+        entry: `${stage}.${key} ${entry}`,
+        file,
+        text: text.replace(line, line.replace(list, entries.filter((other) => other !== entry).join(", "))),
+      }));
+    },
+  );
+}
+
+describe("a declaration", () => {
+  const all = topology.map(({ name }) => ({ name, without: reductions(name) }));
+
+  it("is found whole in its file", () => {
+    for (const { name, sources, tables, outputs, beside = [] } of topology) {
+      // What record takes is a list already.
+      const count = tables.length + outputs.length + beside.length + (name === "record" ? 0 : sources.length);
+      expect(all.find((stage) => stage.name === name)?.without, name).toHaveLength(count);
+    }
+  });
+
+  it("with an entry taken away does not compile", { timeout: 240_000 }, () => {
+    const compile = createCompiler();
+    const whole = compile(new Map());
+    for (const { name } of all) expect(whole(name), name).toEqual([]);
+    const rounds = Math.max(...all.map(({ without }) => without.length));
+    const accepted: string[] = [];
+    // One entry of every stage at a time: none is another's business.
+    for (let round = 0; round < rounds; round++) {
+      const changes = all.flatMap(({ name, without }) =>
+        without.slice(round, round + 1).map((one) => ({ name, ...one })),
+      );
+      const check = compile(new Map(changes.map(({ file, text }) => [file, text])));
+      for (const { name, entry } of changes) if (check(name).length === 0) accepted.push(entry);
+    }
+    expect(accepted).toEqual([]);
+  });
+});
+
+// Checked by the compiler (npm run typecheck), never run.
+export function undeclared(session: SessionOf<typeof curate>, whole: Session): void {
+  const { kafka, clickhouse, topic } = session;
+  const producer = kafka.plainProducer();
+  void producer.send([{ topic: topic("policies"), key: "", value: null }]);
+  // @ts-expect-error curate writes no documents
+  void producer.send([{ topic: topic("documents"), key: "", value: null }]);
+  // @ts-expect-error nor what is just any name
+  void producer.send([{ topic: "policies", key: "", value: null }]);
+  kafka.readTopic(topic("examples"), () => undefined);
+  // @ts-expect-error it holds no documents
+  kafka.readTopic(topic("documents"), () => undefined);
+  // @ts-expect-error it consumes no requests
+  kafka.groupConsumer({ group: "", topics: [topic("requests")], instance: "", sessionTimeoutMs: 1 });
+  // @ts-expect-error it can't be passed on as one that may do more
+  const any: Kafka = kafka;
+  // @ts-expect-error nor in part
+  const wider: Pick<Kafka<never, Topic<"documents" | "examples">, never>, "readTopic"> = kafka;
+  const narrower: SessionOf<{ tables: ["examples"] }> = session;
+  // @ts-expect-error one that declares no ClickHouse has none
+  const absent: unknown = narrower.clickhouse.query;
+  const given: SessionOf<typeof curate> = whole;
+  for (const used of [any, wider, absent, clickhouse, given]) expect(used).toBeDefined();
+}

@@ -1,0 +1,106 @@
+// The examples as one process holds them: the embedder, the pool, and the partitions of the topic
+// that it follows. The pool's store lies under the stack's folder, one for each instance and stage,
+// so that a process started again reads only the tail of the topic.
+import { join } from "node:path";
+import { embeddingModelFolder } from "../config/assets.ts";
+import { createOnnxEmbedder } from "../connections/embedder/onnx.ts";
+import type { Embedder } from "../connections/embedder/port.ts";
+import { createPool } from "../state/examples/pool.ts";
+import type { ExamplePool } from "../state/examples/port.ts";
+import { createVectorIndexes } from "../state/vectors/create.ts";
+import type { PlacementMode } from "../state/policies/placement.ts";
+import { observePool } from "../state/examples/metrics.ts";
+import { followPartitions, type TableChange } from "../runtime/table.ts";
+import type { Example } from "../schemas/types.ts";
+import type { SessionOf } from "../state/session.ts";
+import type { Session } from "./session.ts";
+import { createShare, type Share } from "../state/examples/sharing.ts";
+
+/**
+ * Tombstones stay on a compacted topic for a day (delete.retention.ms): what was not followed for
+ * nearly as long is read anew.
+ */
+const maxAgeMs = 0.9 * 86_400_000;
+
+export interface HeldExamples extends Omit<Share, "start" | "stop"> {
+  embedder: Embedder;
+  pool: ExamplePool;
+  stop(): Promise<void>;
+}
+
+export interface HoldOptions {
+  /**
+   * Stable id of this process, and which of its stages holds them: two pools can't share a folder.
+   */
+  instance: string;
+  stage: string;
+  mode: PlacementMode;
+  log: Session["log"];
+}
+
+/**
+ * Follows what the mode says; restored() says when it is all there. Rejects when the embedding
+ * model is not there.
+ */
+export async function holdExamples(
+  session: SessionOf<{ tables: ["examples"] }>,
+  { instance, stage, mode, log }: HoldOptions,
+): Promise<HeldExamples> {
+  const { config, kafka, codec } = session;
+  const topic = session.topic("examples");
+  const model = config.embedder.model ?? embeddingModelFolder();
+  const embedder = await createOnnxEmbedder({ ...config.embedder, folder: model, log });
+  const pool = await createPool({
+    folder: join(config.stack.folder, "pools", topic, `${instance}.${stage}`),
+    embedder,
+    clusterId: await kafka.clusterId(),
+    maxAgeMs,
+    openIndexes: () => createVectorIndexes(embedder.dimension, log, { kind: config.selection.index }),
+    log,
+  }).catch(async (error: unknown) => {
+    await embedder.close();
+    throw error;
+  });
+  const follower = followPartitions({
+    kafka,
+    codec,
+    log,
+    topic,
+    record: "examples",
+    async apply(changes, { partition, next }) {
+      const refused = await pool.apply(partition, changes.map(toChange), BigInt(next));
+      for (const { id, reason } of refused) log.warn({ example: id, reason }, "an example is left out of the pool");
+    },
+    async onRewound(partition) {
+      log.warn({ partition }, "the broker does not know the pool's position any more: the partition is read anew");
+      await pool.release(partition);
+    },
+  });
+  const share = createShare({
+    follower,
+    pool,
+    spans: () => kafka.spans(topic),
+    graceMs: config.selection.graceMs,
+    log,
+  });
+  await share.start(mode);
+  const observing = observePool({ registry: session.metrics, stage, pool, embedder });
+  return {
+    ...share,
+    embedder,
+    pool,
+    async stop() {
+      observing.stop();
+      share.stop();
+      await follower.stop();
+      await pool.close();
+      await embedder.close();
+    },
+  };
+}
+
+/** Keys are tenant/domain/example id. */
+function toChange({ key, value }: TableChange<Example>): { id: string; domain: string; value: Example | null } {
+  const slash = key.lastIndexOf("/");
+  return { id: key.slice(slash + 1), domain: key.slice(0, Math.max(0, slash)), value };
+}

@@ -1,0 +1,55 @@
+// What the page asks through: a ClickHouse that only reads, for a limited time; tails of topics;
+// the writer of policies beside the learner, for the way back.
+import { createClickHouse } from "../../connections/clickhouse/client.ts";
+import { createDashboard } from "../../gateway/page/data/dashboard.ts";
+import type { StageGroup } from "../../gateway/page/data/health.ts";
+import type { Dashboard } from "../../gateway/page/data/port.ts";
+import type { gateway } from "./pipeline.ts";
+import { stagesOf, topology } from "../topology.ts";
+import { isTenantTopic, type Topic, type TopicName } from "../../schemas/records.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { groupName, stageName } from "../../runtime/running-stage.ts";
+import { policiesOf } from "../policies.ts";
+import type { Session } from "../session.ts";
+
+const limits = { seconds: 10, rows: 50_000 };
+const connections = 4;
+
+export function openDashboard(session: SessionOf<typeof gateway> & Pick<Session, "connections">): Dashboard {
+  const { config, kafka, codec, topic, log, arms } = session;
+  const clickhouse = createClickHouse({
+    ...session.connections.clickhouse,
+    ...{ readOnly: limits, requestTimeoutMs: 2 * limits.seconds * 1_000, maxConnections: connections },
+  });
+  const { prefix } = config.kafka;
+  const stages = (): StageGroup[] => {
+    const tenants = [...session.tenants.names()];
+    return stagesOf(topology, { arms: arms.configured().map((arm) => arm.name), tenants }).flatMap(
+      ({ name, sources }) => {
+        const topics = sources.filter((source): source is TopicName => source !== "ClickHouse");
+        const of = (arm?: string): StageGroup => ({
+          stage: stageName(name, arm),
+          group: groupName(prefix, name, arm),
+          topics: topics.flatMap((one) => (isTenantTopic(one) ? tenants : [arm]).map((owner) => topic(one, owner))),
+        });
+        if (topics.length === 0 || name === "gateway" || name === "replay") return [];
+        if (!topics.includes("work")) return [of()];
+        return arms.configured().flatMap((arm) => (arm.dispatch === "queued" ? [of(arm.name)] : []));
+      },
+    );
+  };
+  const dashboard = createDashboard({
+    clickhouse,
+    policies: policiesOf(session),
+    health: { kafka, stages },
+    live: { kafka, codec, topic: (name): Topic<"decisions" | "responses"> => topic(name), log },
+    clock: Date.now,
+  });
+  return {
+    ...dashboard,
+    async stop() {
+      await dashboard.stop();
+      await clickhouse.close();
+    },
+  };
+}

@@ -1,0 +1,16 @@
+// gateway: HTTP in front of the topics. What any Kafka client can do, for any OpenAI client: a
+// request is produced with the gateway's own reply partition, its response read from there.
+import type { StageDescription } from "../../runtime/declaration.ts";
+
+export const gateway = {
+  name: "gateway",
+  serves: "HTTP",
+  // Its group shares the reply partitions among the gateways.
+  sources: ["responses"],
+  // Its own partitions alone, as they are assigned; who may ask; what a request's owner may ask
+  // about it; and for the page, while somebody looks at it, what is decided and answered.
+  tables: ["responses", "deltas", "keys", "decisions", "policies", "ClickHouse"],
+  operators: ["accept", "ask", "stream", "answer", "cancel"],
+  // policies: an old version again, where somebody says so on the page.
+  outputs: ["requests", "cancels", "feedback", "policies"],
+} as const satisfies StageDescription;

@@ -1,0 +1,89 @@
+// What the automatic judge needs (learn.judge): the arms that it asks, and how busy the others are.
+import type { Arm } from "../../arms/arm.ts";
+import type { PlainProducer } from "../../connections/kafka/port.ts";
+import { createJudgeMetrics } from "../../operators/judge/metrics.ts";
+import { createCompare } from "../../operators/judge/compare.ts";
+import { createJudgeUnrated } from "../../operators/judge/judge-unrated.ts";
+import { readUnrated } from "../../operators/judge/unrated.ts";
+import { judgeUnrated, type learn } from "./pipeline.ts";
+import type { Sent } from "../../runtime/declaration.ts";
+import { createJudgeAll } from "./judge-unrated.ts";
+import { createOffPeak } from "../../state/off-peak.ts";
+import { watchBusiestArm } from "../replay/load.ts";
+import { traceJudge } from "./judge-tracing.ts";
+import { tracedOpener } from "../arms.ts";
+import type { Learning } from "./helpfulness.ts";
+
+export interface JudgePass {
+  pass(): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+type Producer = Pick<PlainProducer<Sent<typeof learn>>, "send">;
+
+/** Rejects when an arm can't be made, or on abort. */
+export async function openJudgePass(
+  { session, metrics, log }: Learning,
+  producer: Producer,
+  arm: string,
+  signal: AbortSignal,
+): Promise<JudgePass> {
+  const { clickhouse, codec, topic, config } = session;
+  const settings = { ...config.learn.judge, arm };
+  const opened: Arm[] = [];
+  const open = async (name: string) => {
+    const configured = session.arms.configured().find((one) => one.name === name);
+    if (configured === undefined) throw new Error(`learn.judge: there is no arm "${name}" any more`);
+    const made = await tracedOpener(session.tracing)(configured, { log });
+    opened.push(made);
+    return { arm: made, template: configured.template, system: configured.system };
+  };
+  const closeArms = () => Promise.allSettled(opened.map((one) => one.close()));
+  try {
+    const judge = await open(arm);
+    const reference = settings.reference === undefined ? undefined : await open(settings.reference);
+    const busiest = await watchBusiestArm(session, signal);
+    const told = createJudgeMetrics(session.metrics);
+    const clock = Date.now;
+    const judgeOne = createJudgeUnrated({
+      judge: `${judge.arm.name}@${judge.arm.model}`,
+      compare: createCompare({ arm: judge.arm, samples: settings.samples, clock }),
+      ...{ reference, share: settings.share, clock },
+    });
+    const pass = judgeUnrated.bind({
+      agenda: async () => {
+        const agenda = await readUnrated(clickhouse, settings, clock());
+        told.due(agenda.items.length);
+        return agenda;
+      },
+      judgeAll: createJudgeAll({
+        clickhouse,
+        gate: createOffPeak({
+          ...{ load: busiest.load, limit: settings.offPeakLoad, mostMs: Infinity, now: () => performance.now() },
+          onWait: (waits) => told.waits(waits),
+        }),
+        judge: session.tracing === undefined ? judgeOne : traceJudge(judgeOne, session.tracing),
+        publish: async (feedback) => {
+          const value = codec.encode("feedback", feedback);
+          await producer.send([{ topic: topic("feedback"), key: feedback.requestId, value }]);
+          metrics.sent("feedback", 1);
+        },
+        ...{ budgetCost: settings.budgetCost, metrics: told, signal },
+      }),
+      observe: metrics.observe,
+    });
+    return {
+      async pass() {
+        const { judged, spent } = await pass();
+        if (judged > 0) log.info({ judged, cost: spent.cost }, "answers that nobody had rated were judged");
+        return false;
+      },
+      async close() {
+        await Promise.all([closeArms(), busiest.stop()]);
+      },
+    };
+  } catch (error) {
+    await closeArms();
+    throw error;
+  }
+}

@@ -1,0 +1,100 @@
+// learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
+// version of the router policy; how each threshold of helpfulness did becomes a version of the
+// threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
+// becomes a version of the policy reuse; answers that nobody rated are judged; what bytes are worth
+// becomes one of the policy budget. One process of many (runtime/singleton.ts) does it, again and
+// again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
+import type { Aggregate } from "../../operators/aggregate/aggregate.ts";
+import type { JudgingAgenda } from "../../operators/judge/unrated.ts";
+import type { BudgetSplit, ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.ts";
+import type { Published } from "../../operators/publish/publish.ts";
+import { createSplit, type SplitRules } from "../../operators/solve/budget.ts";
+import { createSolve, type SolveDependencies } from "../../operators/solve/solve.ts";
+import type { Retracted } from "../../operators/retract/retract.ts";
+import { createJudgeReuse, type JudgeReuseDependencies, type ReuseDomains } from "../../operators/solve/reuse.ts";
+import { createChoose, type ChooseDependencies } from "../../operators/solve/threshold.ts";
+import type { Declaration } from "../../runtime/declaration.ts";
+import { pass } from "../../runtime/pass.ts";
+import type { Policy } from "../../schemas/types.ts";
+
+export interface LearnDependencies extends SolveDependencies {
+  aggregate: Aggregate;
+  publish: (solved: Solved) => Promise<Published>;
+}
+
+export interface LearnThresholdDependencies extends ChooseDependencies {
+  publish: (chosen: ChosenThreshold) => Promise<Policy | null>;
+}
+
+export interface LearnReuseDependencies extends JudgeReuseDependencies {
+  cases: () => Promise<ReuseCase[]>;
+  publish: (domains: ReuseDomains) => Promise<Policy | null>;
+}
+
+export interface JudgeUnratedDependencies {
+  agenda: () => Promise<JudgingAgenda>;
+  /** How many were judged. */
+  judgeAll: (agenda: JudgingAgenda) => Promise<number>;
+}
+
+export interface LearnBudgetDependencies {
+  /** Of the split in force. */
+  measure: () => Promise<Pick<BudgetSplit, "before" | "worth">>;
+  rules: SplitRules;
+  publish: (split: BudgetSplit) => Promise<Policy | null>;
+}
+
+const declaration = {
+  name: "learn",
+  sources: ["ClickHouse"],
+  // The versions in force; how busy the arms are that plan calls itself; what bytes of chunk caches
+  // are worth.
+  tables: ["policies", "inline-calls", "kv-inventory"],
+  outputs: ["policies", "ClickHouse"],
+  // Tombstones; what the automatic judge says.
+  beside: ["answers", "feedback"],
+} as const satisfies Declaration;
+
+const router = pass<LearnDependencies>()
+  .step("aggregate", ({ aggregate }) => aggregate.advance)
+  .step("solve", createSolve)
+  .step("publish", ({ publish }) => async ({ solved }) => ({ published: await publish(solved) }))
+  .end();
+
+/** Of the version that was published, if one was. */
+export const learnThreshold = pass<LearnThresholdDependencies>()
+  .step("threshold", createChoose)
+  .step("publish-threshold", ({ publish }) => async ({ chosen }) => ({ published: await publish(chosen) }))
+  .end();
+
+export const retractAnswers = pass<{ retract: () => Promise<Retracted> }>()
+  .step("retract", ({ retract }) => retract)
+  .end();
+
+/** Of the version that was published, if one was. */
+export const learnReuse = pass<LearnReuseDependencies>()
+  .step("reuse-trials", ({ cases }) => async () => ({ cases: await cases() }))
+  .step("judge-reuse", createJudgeReuse)
+  .step("publish-reuse", ({ publish }) => async ({ domains }) => ({ published: await publish(domains) }))
+  .end();
+
+/** Answers that nobody rated, where learn.judge names a judge. */
+export const judgeUnrated = pass<JudgeUnratedDependencies>()
+  .step("unrated", ({ agenda }) => agenda)
+  .step("judge-unrated", ({ judgeAll }) => async (agenda) => ({ judged: await judgeAll(agenda) }))
+  .end();
+
+/** Of the version that was published, if one was. */
+export const learnBudget = pass<LearnBudgetDependencies>()
+  .step("memory-worth", ({ measure }) => measure)
+  .step("split-budget", createSplit)
+  .step("publish-budget", ({ publish }) => async ({ split }) => ({ published: await publish(split) }))
+  .end();
+
+export const learn = {
+  ...declaration,
+  ...router,
+  operators: [router, learnThreshold, retractAnswers, learnReuse, judgeUnrated, learnBudget].flatMap(
+    ({ operators }) => operators,
+  ),
+} as const;

@@ -1,0 +1,75 @@
+// Responses as they were sent, read from their place on the topic: where ClickHouse has them with
+// placeholders (privacy.redact). Repeats of such requests are few, so they are read one at a time,
+// by a follower that is opened for the first of them.
+import pLimit from "p-limit";
+import type { Logger } from "pino";
+import type { RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
+import type { SentResponse } from "../../state/sent-response.ts";
+import { decodeWithRetries } from "../../runtime/decode.ts";
+import type { SessionOf } from "../../state/session.ts";
+
+type SentSession = Pick<SessionOf<{ tables: ["responses"] }>, "kafka" | "codec" | "topic">;
+
+export interface SentResponses {
+  find: SentResponse;
+  stop(): Promise<void>;
+}
+
+/** The first one waits for the follower to join. */
+const readMs = 15_000;
+const mostWaiting = 256;
+
+export function createSentResponses({ kafka, codec, topic }: SentSession, log: Logger): SentResponses {
+  const name = topic("responses");
+  const inTurn = pLimit(1);
+  let follower: TopicFollower | undefined;
+  let awaited: { partition: number; offset: number; found(record: RawRecord | null): void } | undefined;
+
+  const open = (): TopicFollower =>
+    kafka.followTopic(name, {
+      onRecords(records, { partition, next }) {
+        if (awaited?.partition !== partition) return;
+        const { offset, found } = awaited;
+        const record = records.find((one) => one.offset === offset);
+        // Records come in their order: behind it, it is not there.
+        if (record !== undefined || next > offset) found(record ?? null);
+      },
+      onRewound(partition) {
+        if (awaited?.partition === partition) awaited.found(null);
+      },
+    });
+
+  function read(partition: number, offset: number): Promise<RawRecord | null> {
+    const following = (follower ??= open());
+    let timer: NodeJS.Timeout | undefined;
+    return new Promise<RawRecord | null>((resolve, reject) => {
+      awaited = { partition, offset, found: resolve };
+      timer = setTimeout(() => reject(new Error(`${name} was not read within ${readMs} ms`)), readMs);
+      following.follow(partition, offset);
+    }).finally(() => {
+      clearTimeout(timer);
+      awaited = undefined;
+      following.unfollow(partition);
+    });
+  }
+
+  return {
+    async find(place, tenant, requestId) {
+      // Of another cluster, or of a topic that had the name before.
+      if (place.topic !== name) return null;
+      if (inTurn.pendingCount >= mostWaiting) throw new Error("too many responses are read from their topic already");
+      const record = await inTurn(() => read(place.partition, place.offset));
+      const value = record?.value ?? null;
+      if (value === null) return null;
+      const decoded = await decodeWithRetries(codec, "responses", value, {
+        signal: AbortSignal.timeout(readMs),
+      });
+      if (!decoded.ok || decoded.value.tenant !== tenant || decoded.value.requestId !== requestId) {
+        log.warn({ ...place, requestId }, "the topic has another record where a response should stand");
+        return null;
+      }
+      return decoded.value;
+    },
+    stop: async () => follower?.stop(),
+  };
+}

@@ -1,0 +1,42 @@
+// How busy the busiest arm is, for what goes on beside the stages and must not go ahead of
+// requests: read as plan reads it, in a process that may run no plan.
+import { once } from "node:events";
+import { createLoadMonitor } from "../../state/load/load.ts";
+import { followCalls } from "../../state/inline-calls.ts";
+import { monitoredArms } from "../plan/monitored-arms.ts";
+import type { SessionOf } from "../../state/session.ts";
+
+export interface BusiestArm {
+  load(): number;
+  stop(): Promise<void>;
+}
+
+type LoadSession = Pick<
+  SessionOf<{ tables: ["inline-calls"] }>,
+  "kafka" | "codec" | "topic" | "arms" | "config" | "log"
+>;
+
+/** Resolves when it was read once; rejects when the signal is aborted before. */
+export async function watchBusiestArm(session: LoadSession, signal: AbortSignal): Promise<BusiestArm> {
+  const { kafka, arms, log } = session;
+  const isInline = arms.configured().some(({ dispatch }) => dispatch === "inline");
+  const calls = isInline ? followCalls(session, log) : undefined;
+  const read = new EventTarget();
+  const monitor = createLoadMonitor({
+    ...{ kafka, now: Date.now, fromFirst: true, log },
+    arms: () => monitoredArms(session, calls ?? { of: () => 0 }),
+    onRead: () => void read.dispatchEvent(new Event("read")),
+  });
+  const stop = async (): Promise<void> => {
+    monitor.stop();
+    await calls?.stop();
+  };
+  try {
+    await calls?.caughtUp;
+    await once(read, "read", { signal });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { load: () => Math.max(0, ...monitor.load().byArm.values()), stop };
+}

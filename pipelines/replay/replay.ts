@@ -1,0 +1,66 @@
+// Starts a replay run as the only one: whoever holds the lock of the group `replay`. A run that was
+// stopped goes on under its id where it stood.
+import { replay } from "./pipeline.ts";
+import { createSingleton } from "../../runtime/singleton.ts";
+import { replayAll, type OpenArm, type ReplayRun, type ReplaySummary } from "./run.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { groupName } from "../../runtime/running-stage.ts";
+
+export type { ReplayRun, ReplaySummary };
+
+export class ReplayUnderWay extends Error {
+  override name = "ReplayUnderWay";
+  constructor() {
+    super("another replay run holds the lock: wait for its end, or stop it");
+  }
+}
+
+/** A run asks for the lock so long; a run that was killed holds it until its session times out. */
+const electionMs = 60_000;
+
+/**
+ * Rejects when another run holds the lock, when an arm can't be made, or when Kafka or ClickHouse
+ * fail in the middle: it can go on later.
+ */
+export async function runReplay(
+  session: SessionOf<typeof replay>,
+  openArm: OpenArm,
+  run: ReplayRun,
+): Promise<ReplaySummary> {
+  const group = groupName(session.config.kafka.prefix, replay.name);
+  let began = false;
+  return new Promise<ReplaySummary>((resolve, reject) => {
+    const singleton = createSingleton({
+      group,
+      topic: session.topic("locks"),
+      instance: run.runId,
+      sessionTimeoutMs: session.config.kafka.sessionTimeoutMs,
+      transactionalId: `${group}.writer`,
+      outputs: [session.topic("replays"), session.topic("examples")],
+      kafka: session.kafka,
+      log: session.log,
+      async task(lease) {
+        if (began) return;
+        began = true;
+        await replayAll(session, openArm, run, lease).then(end(resolve), end(reject));
+      },
+    });
+    const end =
+      <T>(settle: (value: T) => void) =>
+      (value: T): void => {
+        clearTimeout(limit);
+        // Not awaited here: stopping waits for the task, which is us.
+        void singleton.stop().then(
+          () => settle(value),
+          () => settle(value),
+        );
+      };
+    const limit = setTimeout(() => {
+      if (!began) end(reject)(new ReplayUnderWay());
+    }, electionMs);
+    run.signal.addEventListener("abort", () => {
+      if (!began) end(reject)(run.signal.reason instanceof Error ? run.signal.reason : new Error("stopped"));
+    });
+    singleton.start().catch(end(reject));
+  });
+}

@@ -1,0 +1,117 @@
+// The outside of a process, opened once: Kafka, the codec over the registry, ClickHouse. Where the
+// configuration names no server, the embedded stack is attached to or started.
+import type { Logger } from "pino";
+import { armsOf } from "../config/load.ts";
+import type { Config } from "../config/schema.ts";
+import { topicOwners } from "../config/tenants.ts";
+import { longestTtlMs } from "../config/sections/cache.ts";
+import { createClickHouse } from "../connections/clickhouse/client.ts";
+import { migrate } from "../connections/clickhouse/migrate.ts";
+import { createKafka } from "../connections/kafka/kafka.ts";
+import { topicName } from "../connections/kafka/topics.ts";
+import { createRegistry } from "../connections/registry/client.ts";
+import { createCodec } from "../connections/registry/codec.ts";
+import { createTextWork } from "../connections/text/supervised.ts";
+import { createMetricsRegistry } from "../runtime/metrics/stage.ts";
+import { createArms } from "../state/arms.ts";
+import { untilAnswered } from "../state/first-answer.ts";
+import type { Session as Opened } from "../state/session.ts";
+import { createTenants } from "../state/tenants.ts";
+import { holderOf, isDead } from "../stack/holder.ts";
+import { resolveConnections, type ResolvedConnections } from "../stack/resolve.ts";
+import { openTracing } from "./tracing.ts";
+
+/** The whole of it, for who opened it. */
+export interface Session extends Opened {
+  connections: ResolvedConnections;
+  close(): Promise<void>;
+}
+
+export interface SessionOptions {
+  log: Logger;
+  clientId?: string;
+  /** Whether a stack that does not run may be started; true by default. */
+  start?: boolean;
+  /** Of a replay of a log. */
+  replay?: Opened["replay"];
+  /** Prefix of the registry's subjects; kafka.prefix by default. */
+  subjects?: string;
+}
+
+/**
+ * Opens the connections and sees to it that topics, subjects and tables exist. Rejects when a
+ * server can't be reached for about ten seconds.
+ */
+export async function openSession(
+  config: Config,
+  { log, clientId = "precedent", start = true, replay, subjects }: SessionOptions,
+): Promise<Session> {
+  const connections = await resolveConnections(config, { start });
+  const { prefix } = config.kafka;
+  const kafka = createKafka({
+    brokers: connections.kafka.brokers,
+    clientId,
+    config: { ...config.kafka, ...connections.kafka },
+    holders: { mine: holderOf(), isDead },
+    answersMs: longestTtlMs(config.cache),
+    log: log.child({ client: "kafka" }),
+  });
+  const codec = createCodec({ prefix: subjects ?? prefix, registry: createRegistry(connections.registry) });
+  const clickhouse = createClickHouse(connections.clickhouse);
+  const text = createTextWork({ limitMs: config.limits.textMs, log: log.child({ worker: "text" }) });
+  const metrics = createMetricsRegistry({ defaults: true });
+  // What a replay asks was traced when it was asked.
+  const tracing = replay === undefined ? await openTracing(config, { metrics, log }) : undefined;
+  const arms = createArms(config.arms);
+  const tenants = createTenants(config.tenants);
+  const prepare = async (owners: ReturnType<typeof topicOwners>): Promise<void> => {
+    await Promise.all([kafka.ensureTopics(owners), codec.register(owners)]);
+  };
+  const prepareArms = (names: readonly string[]): Promise<void> =>
+    prepare(topicOwners({ tenants: tenants.configured() }, names));
+  const close = async (): Promise<void> => {
+    await Promise.allSettled([kafka.close(), clickhouse.close(), text.close(), tracing?.close()]);
+  };
+  try {
+    await untilAnswered(() => Promise.all([prepareArms(armsOf(config)), prepareTables(connections, config)]), log);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    config,
+    ...{ arms, tenants, prepareArms },
+    prepareTenants: (next) =>
+      prepare(
+        topicOwners(
+          { tenants: next },
+          arms.configured().map(({ name }) => name),
+        ),
+      ),
+    log,
+    metrics,
+    tracing,
+    kafka,
+    codec,
+    clickhouse,
+    text,
+    connections,
+    replay,
+    topic: (name, owner) => topicName(prefix, name, owner),
+    close,
+  };
+}
+
+/** Through a client without a default database: ours may not exist yet. */
+async function prepareTables(
+  { clickhouse: { database: _ours, ...server } }: ResolvedConnections,
+  config: Config,
+): Promise<void> {
+  const client = createClickHouse(server);
+  try {
+    const { database, cluster, ttlDays } = config.clickhouse;
+    await migrate(client, { database, ttlDays, ...(cluster === undefined ? {} : { cluster }) });
+  } finally {
+    await client.close();
+  }
+}

@@ -1,0 +1,164 @@
+// Runs stages in this process: all of them by default, each under the same stable instance id.
+import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
+import { shareBreakers, type BreakersOf, type SharedBreakers } from "../state/breakers/breakers.ts";
+import { shareCancels, type CancelsOf, type SharedCancels } from "../state/cancels.ts";
+import { acquireInstance } from "../stack/instance.ts";
+import type { StageHealth } from "../runtime/stage-health.ts";
+import type { ArmConfig, Config } from "../config/schema.ts";
+import { tenantsOf } from "../config/tenants.ts";
+import { startCurate } from "./curate/start.ts";
+import type { RunningGateway } from "./gateway/start.ts";
+import { startGenerators, type Generators } from "./generate/generators.ts";
+import { startGenerate } from "./generate/start.ts";
+import { startIntakeFeedback, startIntakeRequests } from "./intake/start.ts";
+import { startLearn } from "./learn/start.ts";
+import { startOutletAlternatives, startOutletResponses } from "./outlet/start.ts";
+import { startPlan, type RunningPlan } from "./plan/start.ts";
+import { startRecord } from "./record/start.ts";
+import { startScheduledReplays } from "./replay/scheduled.ts";
+import { scheduleOf } from "./replay/schedule.ts";
+import type { Session } from "./session.ts";
+import type { RunningStage } from "../runtime/running-stage.ts";
+import { startTenantStages, type TenantStage, type TenantStages } from "./tenant-stages.ts";
+
+/** Stages that may be named, and those that are only where tenants have topics of their own. */
+export const stageNames = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
+const tenantStageNames = ["intake", "outlet"] as const;
+export const allStageNames = [...stageNames, ...tenantStageNames] as const;
+export type StageName = (typeof allStageNames)[number];
+
+type TenantStageName = (typeof tenantStageNames)[number];
+
+const isTenantStage = (stage: StageName): stage is TenantStageName => tenantStageNames.some((one) => one === stage);
+
+/** All that there are by this configuration. */
+export const stagesOf = (config: Pick<Config, "tenants">): readonly StageName[] =>
+  tenantsOf(config).length === 0 ? stageNames : allStageNames;
+
+export interface StartOptions {
+  /** All by default; those of tenants where there are any, also when they come while it runs. */
+  stages?: readonly StageName[];
+  /** Arms that generate works for here; all by default. */
+  arms?: readonly string[];
+}
+
+export interface RunningStages {
+  /** One a stage, generate one an arm that is queued. */
+  reports(): Record<string, StageHealth>;
+  /** Where OpenAI clients find the gateway, http://HOST:PORT/v1; undefined: it does not run here. */
+  baseUrl: string | undefined;
+  /**
+   * Brings another set of arms into force without a restart; rejects, changing nothing, when one
+   * can't be made.
+   */
+  replaceArms(arms: readonly ArmConfig[]): Promise<void>;
+  /**
+   * The same of tenants that have topics of their own; stages between these topics and those of all
+   * come and go with them.
+   */
+  replaceTenants(tenants: Config["tenants"]): Promise<void>;
+  /** Finishes or abandons what is under way within limits.drainMs, commits, leaves. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Rejects when the instance id is taken or a stage can't be set up; what was started by then is
+ * stopped again.
+ */
+export async function startStages(
+  session: Session,
+  { stages: named, arms }: StartOptions = {},
+): Promise<RunningStages> {
+  const { config } = session;
+  const stages = named ?? allStageNames;
+  const idle = named?.find((stage) => isTenantStage(stage) && !stagesOf(config).includes(stage));
+  if (idle !== undefined)
+    throw new Error(`no tenant has topics of its own, so there is nothing for ${idle} to do: name some in tenants`);
+  void warnOfBrokers(session);
+  const folder = config.stack.folder;
+  const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
+  const running: RunningStage[] = [];
+  let plan: RunningPlan | undefined;
+  let generators: Generators | undefined;
+  let gateway: RunningGateway | undefined;
+  let ofTenants: TenantStages | undefined;
+  let shared: SharedBreakers | undefined;
+  let cancels: SharedCancels | undefined;
+  /** One for all arms that this process calls, as plan or as generate. */
+  const breakersOf: BreakersOf = (session) => (shared ??= shareBreakers(session, instance.id));
+  const cancelsOf: CancelsOf = (session) => (cancels ??= shareCancels(session));
+  const stop = async (): Promise<void> => {
+    await Promise.all([generators?.stop(), ofTenants?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
+    await Promise.all([shared?.stop(), cancels?.stop()]);
+    await instance.release();
+  };
+  const start = async (stage: Exclude<StageName, TenantStageName>): Promise<void> => {
+    if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf, cancelsOf)));
+    else if (stage === "record") running.push(await startRecord(session, instance.id));
+    else if (stage === "learn") running.push(await startLearn(session, instance.id));
+    else if (stage === "curate") {
+      running.push(await startCurate(session, instance.id));
+      const schedule = scheduleOf(config);
+      if (schedule !== undefined) running.push(await startScheduledReplays(session, instance.id, schedule));
+    } else if (stage === "gateway") {
+      // Loaded where it runs: a process of another stage needs no HTTP server of it.
+      const { startGateway } = await import("./gateway/start.ts");
+      running.push((gateway = await startGateway(session, instance.id)));
+    } else
+      generators = await startGenerators(session, async (arm) =>
+        arms?.includes(arm.name) === false
+          ? undefined
+          : startGenerate(session, instance.id, arm, breakersOf, cancelsOf),
+      );
+  };
+  const startOfTenants = async (): Promise<void> => {
+    ofTenants = await startTenantStages(
+      session,
+      stages.filter(isTenantStage).flatMap(tenantStages(session, instance.id)),
+    );
+  };
+  const others = stages.filter((stage): stage is Exclude<StageName, TenantStageName> => !isTenantStage(stage));
+  const results = await Promise.allSettled([...others.map(start), startOfTenants()]);
+  const failed = results.find((result) => result.status === "rejected");
+  if (failed !== undefined) {
+    await stop();
+    throw failed.reason;
+  }
+  const all = (): RunningStage[] => [...running, ...(generators?.stages() ?? []), ...(ofTenants?.stages() ?? [])];
+  return {
+    baseUrl: gateway?.baseUrl,
+    reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
+    async replaceArms(next) {
+      const bringIntoForce = async (): Promise<void> => {
+        if (generators !== undefined) return generators.replace(next);
+        await session.prepareArms(next.map(({ name }) => name));
+        session.arms.replace(next);
+      };
+      await (plan === undefined ? bringIntoForce() : plan.replaceArms(next, bringIntoForce));
+    },
+    replaceTenants: async (tenants) => ofTenants?.replace(tenants),
+    stop,
+  };
+}
+
+/** Outlet copies for whoever is a tenant at the moment; intake reads topics of tenants. */
+const tenantStages =
+  (session: Session, instance: string) =>
+  (name: TenantStageName): TenantStage[] =>
+    name === "intake"
+      ? [startIntakeRequests, startIntakeFeedback].map((start) => ({
+          ...{ readsTopics: true, open: () => start(session, instance) },
+        }))
+      : [startOutletResponses, startOutletAlternatives].map((start) => ({
+          ...{ readsTopics: false, open: () => start(session, instance) },
+        }));
+
+/** Said once a start; a broker that does not answer now is no reason to wait. */
+async function warnOfBrokers({ kafka, log }: Session): Promise<void> {
+  try {
+    const problem = await kafka.brokerProblem();
+    if (problem !== undefined) log.warn({ remedy: lostMarkersRemedy }, problem);
+  } catch (error) {
+    log.debug({ err: error }, "the brokers' versions are not known");
+  }
+}

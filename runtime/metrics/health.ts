@@ -1,0 +1,120 @@
+// /metrics for Prometheus and /healthz for whoever restarts us. Healthy means: every stage of this
+// process has joined its group, has adopted what it was assigned and gets on while there is
+// something to do (progress.ts), and no table waits for long behind an open transaction. Being
+// without partitions is healthy (there may be more processes than partitions).
+import { Gauge, type Registry } from "prom-client";
+import type { StuckPartition } from "../../connections/kafka/port.ts";
+import { describeStall } from "../progress.ts";
+
+/** What a stage says about itself; the stages of stage.ts fit. */
+export interface StageReport {
+  joined: boolean;
+  partitions: number;
+  inFlight: number;
+  /**
+   * Milliseconds without progress while there was something to do, beyond what is legal; absent:
+   * nothing to do, or it gets on.
+   */
+  stalledMs?: number;
+  /** What keeps it from working, since when, and what to do about it. */
+  problems?: readonly string[];
+}
+
+export interface HealthOptions {
+  host: string;
+  /** 0 takes a free port. */
+  port: number;
+  registry: Registry;
+  stages: () => Readonly<Record<string, StageReport>>;
+  /** Partitions of tables that wait behind an open transaction. */
+  stuck?: () => readonly StuckPartition[];
+  /** Milliseconds without progress that are unhealthy. */
+  stalledAfterMs?: number;
+}
+
+export interface HealthServer {
+  /** http://host:port */
+  url: string;
+  close(): Promise<void>;
+}
+
+export async function startHealthServer({
+  host,
+  port,
+  registry,
+  stages,
+  stuck = () => [],
+  stalledAfterMs = 300_000,
+}: HealthOptions): Promise<HealthServer> {
+  createHealthMetrics(registry, stages, stalledAfterMs);
+  // Takes long to load, and no other command needs it.
+  const { fastify } = await import("fastify");
+  const server = fastify({ logger: false, forceCloseConnections: true });
+
+  server.get("/metrics", async (_request, reply) => {
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+  server.get("/healthz", async (_request, reply) => {
+    const reports = Object.entries(stages());
+    const ill = reports.flatMap(([name, report]) => problemOf(name, report, stalledAfterMs));
+    ill.push(...stuckTables(stuck(), stalledAfterMs));
+    if (reports.length === 0) ill.push("no stage runs yet");
+    const body = {
+      status: ill.length === 0 ? "ok" : "unavailable",
+      problems: ill,
+      stages: Object.fromEntries(reports),
+    };
+    return reply.code(ill.length === 0 ? 200 : 503).send(body);
+  });
+
+  const url = await server.listen({ host, port });
+  return { url, close: () => server.close() };
+}
+
+function problemOf(name: string, { joined, stalledMs, problems = [] }: StageReport, limit: number): string[] {
+  if (!joined) return [`${name} has not joined its consumer group`];
+  if (problems.length > 0) return problems.map((problem) => `${name}: ${problem}`);
+  if (stalledMs !== undefined && stalledMs > limit)
+    return [`${name} has finished nothing for ${Math.round(stalledMs / 1000)} s`];
+  return [];
+}
+
+function stuckTables(stuck: readonly StuckPartition[], limit: number): string[] {
+  const now = Date.now();
+  return stuck
+    .filter(({ since }) => now - since > limit)
+    .map(({ topic, partition, stable, high, since }) =>
+      describeStall(
+        [`table ${topic}/${partition}`],
+        since,
+        now,
+        `a transaction that is open keeps ${high - stable} offsets from ${stable} on from readers: precedent doctor tells whose`,
+      ),
+    );
+}
+
+/** Read when somebody scrapes. */
+export function createHealthMetrics(registry: Registry, stages: HealthOptions["stages"], limit: number): void {
+  const labelNames = ["stage"] as const;
+  new Gauge({
+    name: "precedent_healthy",
+    help: "1 while the stage is healthy, as /healthz tells.",
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [stage, report] of Object.entries(stages()))
+        this.set({ stage }, problemOf(stage, report, limit).length === 0 ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: "precedent_stalled_seconds",
+    help: "How long the stage has got nowhere though there was something to do; 0: it gets on.",
+    labelNames,
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [stage, { stalledMs = 0 }] of Object.entries(stages())) this.set({ stage }, stalledMs / 1000);
+    },
+  });
+}

@@ -1,0 +1,30 @@
+// What every stage counts (runtime/metrics/stage.ts does it for Prometheus), so that one dashboard reads
+// them all: what came in, what went out, what was dropped and why, what is under way, how far
+// behind it is, and how long operators take.
+
+export interface StageMetrics {
+  /** Records taken up from the stage's input. */
+  received(count: number): void;
+  /** Records sent to an output, e.g. "responses" or "work.small". */
+  sent(output: string, count: number): void;
+  /** One record that went no further; reason is a stable snake_case code, never free text. */
+  dropped(reason: string, count?: number): void;
+  /**
+   * A partition goes on somewhere else than where it was: its log lost its end, or is another
+   * topic's.
+   */
+  reset(reason: string): void;
+  /** Time of one operator, in milliseconds; `whole` is the name of the entire pipeline. */
+  observe(operator: string, milliseconds: number): void;
+  /** Records under way now. */
+  inFlight(count: number): void;
+  /** Records of a partition that wait behind the stage's position. */
+  lag(topic: string, partition: number, records: number): void;
+  /** The partition went to another process: its lag is theirs to report. */
+  forgetLag(topic: string, partition: number): void;
+}
+
+/**
+ * Name of the operator under which the time of a record's whole way through the stage is observed.
+ */
+export const whole = "whole";

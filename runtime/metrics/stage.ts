@@ -1,0 +1,135 @@
+// The counters of stages (runtime/metrics/port.ts) for Prometheus. One registry a process, never a
+// global one: tests and several processes' worth of stages in one process must not see each other's
+// figures.
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from "prom-client";
+import type { StageMetrics } from "./port.ts";
+import { oncePerRegistry } from "./instruments.ts";
+
+/** The Prometheus registry of a process. */
+export type MetricsRegistry = Registry;
+
+// From an operator that only computes to a slow model call.
+const secondsBuckets = [
+  0.00002, 0.00005, 0.0001, 0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+  60, 120,
+];
+
+interface Instruments {
+  received: Counter<"stage">;
+  sent: Counter<"stage" | "output">;
+  dropped: Counter<"stage" | "reason">;
+  resets: Counter<"stage" | "reason">;
+  /** By stage, of each part that counts for it; summed up when somebody asks. */
+  underWay: Map<string, Map<string, number>>;
+  lag: Gauge<"stage" | "topic" | "partition">;
+  seconds: Histogram<"stage" | "operator">;
+}
+
+/**
+ * A registry for this process. `defaults` adds Node's own figures (memory, event loop), whose
+ * collector stays alive with it.
+ */
+export function createMetricsRegistry({ defaults = false }: { defaults?: boolean } = {}): Registry {
+  const registry = new Registry();
+  if (defaults) collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+/**
+ * The counters of one stage; stages of one registry share the instruments and differ in their
+ * label. `part`: of several that count for one stage at the same time.
+ */
+export function createStageMetrics(registry: Registry, stage: string, part = ""): StageMetrics {
+  const instruments = instrumentsOf(registry);
+  // Counters that have never moved must be visible as 0: a rate over an absent series is no alarm.
+  instruments.received.inc({ stage }, 0);
+  const underWay = instruments.underWay.get(stage) ?? new Map<string, number>();
+  instruments.underWay.set(stage, underWay);
+  const inFlight = (count: number): void => {
+    underWay.set(part, count);
+  };
+  inFlight(0);
+
+  return {
+    received: (count) => {
+      instruments.received.inc({ stage }, count);
+    },
+    sent: (output, count) => {
+      instruments.sent.inc({ stage, output }, count);
+    },
+    dropped: (reason, count = 1) => {
+      instruments.dropped.inc({ stage, reason }, count);
+    },
+    reset: (reason) => {
+      instruments.resets.inc({ stage, reason });
+    },
+    observe: (operator, milliseconds) => {
+      instruments.seconds.observe({ stage, operator }, milliseconds / 1000);
+    },
+    inFlight,
+    lag: (topic, partition, records) => {
+      instruments.lag.set({ stage, topic, partition }, Math.max(0, records));
+    },
+    forgetLag: (topic, partition) => {
+      instruments.lag.remove({ stage, topic, partition });
+    },
+  };
+}
+
+const instrumentsOf = oncePerRegistry((registry): Instruments => {
+  const registers = [registry];
+  const underWay: Instruments["underWay"] = new Map();
+  new Gauge({
+    name: "precedent_in_flight",
+    help: "Records under way.",
+    labelNames: ["stage"],
+    registers,
+    collect() {
+      for (const [stage, parts] of underWay)
+        this.set(
+          { stage },
+          [...parts.values()].reduce((sum, one) => sum + one, 0),
+        );
+    },
+  });
+  return {
+    underWay,
+    received: new Counter({
+      name: "precedent_received_total",
+      help: "Records taken up from the input.",
+      labelNames: ["stage"],
+      registers,
+    }),
+    sent: new Counter({
+      name: "precedent_sent_total",
+      help: "Records sent, by output.",
+      labelNames: ["stage", "output"],
+      registers,
+    }),
+    dropped: new Counter({
+      name: "precedent_dropped_total",
+      help: "Records that went no further, by reason.",
+      labelNames: ["stage", "reason"],
+      registers,
+    }),
+    resets: new Counter({
+      name: "precedent_positions_reset_total",
+      help: "Partitions that could not go on where they were, by reason: retention, truncated, another_topic, forgotten.",
+      labelNames: ["stage", "reason"],
+      registers,
+    }),
+    lag: new Gauge({
+      name: "precedent_lag_records",
+      help: "Records that wait behind the stage's position.",
+      labelNames: ["stage", "topic", "partition"],
+      registers,
+    }),
+    seconds: new Histogram({
+      name: "precedent_operator_seconds",
+      help: "Time of an operator; operator=whole is a record's whole way through the stage.",
+      labelNames: ["stage", "operator"],
+      buckets: secondsBuckets,
+      registers,
+    }),
+  };
+});

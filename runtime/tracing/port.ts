@@ -1,0 +1,30 @@
+// How a stage's work shows in traces, as far as the runtime knows of it: a record is begun, ends in
+// outputs that carry headers on, and is done when those are committed. Absent where nothing is
+// traced: then nothing is made for a record.
+import type { StepTiming } from "../../schemas/types.ts";
+import type { RawRecord, TopicPartition } from "../../connections/kafka/port.ts";
+import type { Emit, Position } from "../step.ts";
+
+export interface StageTracing {
+  begin(record: RawRecord, position: Position): RecordTrace;
+  /** Its outputs are visible: it is done, once. */
+  committed(position: Position): void;
+  /**
+   * The partition is somebody else's now. What was not committed of it counts for nothing, unless
+   * the partition comes back with the results still good.
+   */
+  dropped(partition: TopicPartition): void;
+}
+
+/** Of one attempt at a record. */
+export interface RecordTrace {
+  /** For its outputs. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** What the work starts belongs to it. */
+  during<T>(work: () => T): T;
+  /** What its work ended in; it is not done before that is committed. */
+  worked(emits: readonly Emit[], timings: readonly StepTiming[]): void;
+  deadLettered(code: string): void;
+  /** It ends without outputs: somebody else does it again. */
+  abandoned(): void;
+}

@@ -1,0 +1,130 @@
+// The breaker of an arm by what its calls end in, and what plan may choose by what all processes
+// say.
+import pino from "pino";
+import { describe, expect, it } from "vitest";
+import type { ArmFailure, ArmRequest, ArmResult } from "../../arms/arm.ts";
+import type { BreakerState } from "../../algorithms/queueing/breaker.ts";
+import { configSchema } from "../../config/schema.ts";
+import { createBreakers, verdictOf } from "./breakers.ts";
+
+const failed = (code: string, more: Partial<ArmFailure> = {}): ArmFailure => ({
+  ...{ kind: "failure", code, message: "", attempts: 1, retriable: true, ...more },
+});
+const answered = { kind: "answer" } as ArmResult;
+const { breaker: settings } = configSchema.parse({ arms: [{ name: "a", type: "recorded", file: "f" }] }).routing;
+const request = { requestId: "r", tenant: "t", pieces: [], deadline: 0 } as unknown as ArmRequest;
+
+function setUp() {
+  let now = 0;
+  let result: ArmResult = answered;
+  let calls = 0;
+  const others: BreakerState[] = [];
+  const changes: string[] = [];
+  const breakers = createBreakers({
+    ...{ settings, clock: () => now, random: () => 0, log: pino({ level: "silent" }) },
+    others: () => others.map((state) => ({ state })),
+    metrics: { changed: (arm, to) => void changes.push(`${arm} ${to}`) },
+  });
+  const arm = breakers.guard("a", {
+    answer: () => {
+      calls++;
+      return Promise.resolve(result);
+    },
+  });
+  return {
+    ...{ breakers, others, changes, calls: () => calls },
+    pass: (ms: number) => void (now += ms),
+    async ask(next: ArmResult, more: Partial<ArmRequest> = {}, times = 1): Promise<ArmResult> {
+      result = next;
+      let last = next;
+      for (let i = 0; i < times; i++) last = await arm.answer({ ...request, ...more }, new AbortController().signal);
+      return last;
+    },
+  };
+}
+
+describe("verdicts", () => {
+  it.each<[string, ArmResult, number, string]>([
+    ["an answer", answered, 1, "well"],
+    ["no connection", failed("endpoint_refused"), 1, "ill"],
+    ["429 of the endpoint", failed("rate_limited"), 1, "ill"],
+    ["our own limit of requests a minute", failed("rate_limited", { attempts: 0 }), 1, "neither"],
+    ["a timeout of the arm", failed("endpoint_timeout"), 1, "ill"],
+    ["a short deadline", failed("endpoint_timeout", { retriable: false }), 29_999, "neither"],
+    ["a deadline that left it time", failed("endpoint_timeout", { retriable: false }), 30_000, "ill"],
+    ["a request that it refuses", failed("endpoint_rejected", { retriable: false }), 1, "neither"],
+    ["a wrong key", failed("endpoint_rejected", { retriable: false, ill: true }), 1, "ill"],
+    ["a prompt too long", failed("prompt_too_large", { retriable: false }), 1, "neither"],
+    ["a log without the answer", failed("not_recorded", { retriable: false }), 1, "neither"],
+    ["cancelled", failed("cancelled"), 1, "neither"],
+  ])("%s", (_what, result, ms, verdict) => expect(verdictOf(result, ms, settings.patienceMs)).toBe(verdict));
+});
+
+describe("a guarded arm", () => {
+  it("is not called while its breaker is open, but for requests that no other arm can answer", async () => {
+    const { ask, breakers, calls, changes, pass } = setUp();
+    await ask(failed("endpoint_unavailable"), {}, 5);
+    expect(breakers.state("a")).toBe("open");
+    expect(await ask(answered, { replaceable: true })).toMatchObject({ code: "arm_broken", attempts: 0 });
+    expect(calls()).toBe(5);
+    expect(await ask(answered)).toBe(answered);
+    expect([calls(), breakers.state("a")]).toEqual([6, "open"]);
+    pass(5_000);
+    await ask(answered, { replaceable: true }, 2);
+    expect([calls(), breakers.state("a")]).toEqual([8, "closed"]);
+    expect(changes).toEqual(["a open", "a half-open", "a closed"]);
+  });
+
+  it("is called whatever requests it refuses", async () => {
+    const { ask, breakers } = setUp();
+    await ask(failed("endpoint_rejected"), { replaceable: true }, 100);
+    expect(breakers.state("a")).toBe("closed");
+  });
+
+  it("that throws gives its turn back, and nothing is said of it", async () => {
+    const { ask, breakers, pass } = setUp();
+    const throwing = breakers.guard("a", { answer: () => Promise.reject(new Error("bug")) });
+    await ask(failed("endpoint_unavailable"), {}, 5);
+    pass(5_000);
+    for (let i = 0; i < 5; i++)
+      await expect(throwing.answer({ ...request, replaceable: true }, new AbortController().signal)).rejects.toThrow();
+    expect(breakers.state("a")).toBe("half-open");
+  });
+});
+
+describe("what plan may choose", () => {
+  it("an arm that nobody has called is closed, one that anybody gets answers from is", async () => {
+    const { ask, breakers, others } = setUp();
+    expect(breakers.state("a")).toBe("closed");
+    others.push("open");
+    expect(breakers.state("a")).toBe("open");
+    others.push("closed");
+    expect(breakers.state("a")).toBe("closed");
+    others.length = 1;
+    await ask(answered);
+    expect(breakers.state("a")).toBe("closed");
+    expect([...breakers.own()]).toEqual([["a", { state: "closed" }]]);
+  });
+
+  it("has its word for half a minute after its last call", async () => {
+    const { ask, breakers, others, pass } = setUp();
+    others.push("open");
+    await ask(answered);
+    pass(29_999);
+    expect(breakers.state("a")).toBe("closed");
+    pass(1);
+    expect([breakers.state("a"), breakers.own().size]).toEqual(["open", 0]);
+  });
+
+  it("chooses a half-open arm for a few probes, and again after a while", () => {
+    const { breakers, others, pass } = setUp();
+    others.push("half-open", "open");
+    for (let i = 0; i < settings.probes; i++) {
+      expect(breakers.state("a")).toBe("half-open");
+      breakers.probed("a");
+    }
+    expect(breakers.state("a")).toBe("open");
+    pass(settings.openMs);
+    expect(breakers.state("a")).toBe("half-open");
+  });
+});

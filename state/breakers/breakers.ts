@@ -1,0 +1,159 @@
+// The circuit breakers of the arms (algorithms/queueing/breaker.ts): one an arm and process that calls it,
+// fed by the outcomes of its calls. Every process says how its breakers stand (topic breakers,
+// process-rows.ts), and plan chooses by what all of them say: an arm is open while nobody who calls
+// it gets answers. What is missing makes an arm look well, and its requests fail over.
+import { createBreaker, type Breaker, type BreakerState, type Verdict } from "../../algorithms/queueing/breaker.ts";
+import { ARM_BROKEN, endedByDeadline, isArmsFault, type Arm, type ArmFailure, type ArmResult } from "../../arms/arm.ts";
+import type { Config } from "../../config/schema.ts";
+import type { ArmBreaker } from "../../schemas/types.ts";
+import { createBreakerMetrics, type BreakerMetrics } from "./metrics.ts";
+import { shareRows, voidMs, type RowSession } from "../process-rows.ts";
+import type { SessionOf } from "../session.ts";
+
+export type BreakerConfig = Config["routing"]["breaker"];
+
+export interface BreakersOptions {
+  settings: BreakerConfig;
+  /** Milliseconds by a clock that never goes back. */
+  clock: () => number;
+  /** [0, 1). */
+  random: () => number;
+  /** What other processes say of an arm. */
+  others: (arm: string) => readonly Pick<ArmBreaker, "state">[];
+  metrics: Pick<BreakerMetrics, "changed">;
+  log: SessionOf<object>["log"];
+}
+
+export interface Breakers {
+  /** The arm behind its breaker. */
+  guard(name: string, arm: Pick<Arm, "answer">): Pick<Arm, "answer">;
+  /** By what all processes say; half-open as long as this process may choose it for a probe. */
+  state(arm: string): BreakerState;
+  /** This process has chosen it though it is half-open. */
+  probed(arm: string): void;
+  /** What this process says of arms that it called lately, or whose breaker is not closed. */
+  own(): ReadonlyMap<string, { state: BreakerState }>;
+}
+
+interface Known {
+  breaker: Breaker;
+  calledAt: number;
+  /** As it was last looked at. */
+  seen: BreakerState;
+}
+
+export function createBreakers({ settings, clock, random, others, metrics, log }: BreakersOptions): Breakers {
+  const known = new Map<string, Known>();
+  /** Probes that plan may choose still, for each half-open arm, since when. */
+  const probes = new Map<string, { left: number; since: number }>();
+
+  const of = (arm: string): Known => {
+    const found = known.get(arm) ?? { breaker: createBreaker(settings), calledAt: -Infinity, seen: "closed" };
+    known.set(arm, found);
+    return found;
+  };
+  const look = (arm: string, one: Known): BreakerState => {
+    const state = one.breaker.state(clock());
+    if (state === one.seen) return state;
+    log.warn({ arm, from: one.seen, to: state }, "the breaker of an arm has changed");
+    metrics.changed(arm, state);
+    one.seen = state;
+    return state;
+  };
+
+  /** What this process says of an arm; undefined: nothing, nobody has called it lately. */
+  const ownOf = (arm: string, one: Known): BreakerState | undefined => {
+    const state = look(arm, one);
+    return state !== "closed" || clock() - one.calledAt < voidMs ? state : undefined;
+  };
+
+  return {
+    own: () =>
+      new Map(
+        [...known].flatMap(([arm, one]) => {
+          const state = ownOf(arm, one);
+          return state === undefined ? [] : [[arm, { state }] as const];
+        }),
+      ),
+    guard: (name, arm) => ({
+      async answer(request, signal, onText): Promise<ArmResult> {
+        const one = of(name);
+        const turn = one.breaker.enter(clock());
+        look(name, one);
+        if (turn === undefined && request.replaceable === true) return broken(name);
+        const began = (one.calledAt = clock());
+        let verdict: Verdict = "neither";
+        try {
+          const result = await arm.answer(request, signal, onText);
+          verdict = verdictOf(result, clock() - began, settings.patienceMs);
+          return result;
+        } finally {
+          if (turn !== undefined) one.breaker.leave(turn, verdict, request.tenant ?? "", clock(), random());
+          look(name, one);
+        }
+      },
+    }),
+    state(arm) {
+      const one = known.get(arm);
+      const mine = one && ownOf(arm, one);
+      const said = [...(mine === undefined ? [] : [mine]), ...others(arm).map(({ state }) => state)];
+      const isClosed = said.length === 0 || said.includes("closed");
+      if (isClosed || !said.includes("half-open")) {
+        probes.delete(arm);
+        return isClosed ? "closed" : "open";
+      }
+      const given = probes.get(arm);
+      if (given === undefined || clock() - given.since >= settings.openMs)
+        probes.set(arm, { left: settings.probes, since: clock() });
+      return probes.get(arm)!.left > 0 ? "half-open" : "open";
+    },
+    probed(arm) {
+      const given = probes.get(arm);
+      if (given !== undefined) given.left--;
+    },
+  };
+}
+
+/** ms: how long the call took. */
+export function verdictOf(result: ArmResult, ms: number, patienceMs: number): Verdict {
+  if (result.kind === "answer") return "well";
+  // Clients choose their deadlines: a short one must say nothing of the arm.
+  if (endedByDeadline(result)) return result.attempts > 0 && ms >= patienceMs ? "ill" : "neither";
+  return result.attempts > 0 && isArmsFault(result) ? "ill" : "neither";
+}
+
+const broken = (arm: string): ArmFailure => ({
+  ...{ kind: "failure", code: ARM_BROKEN, attempts: 0, retriable: true },
+  message: `Arm "${arm}" has failed too often lately and is not called for now.`,
+});
+
+export interface SharedBreakers extends Breakers {
+  stop(): Promise<void>;
+}
+
+/** Of a stage that calls arms, or chooses them. */
+export type BreakerSession = RowSession<"breakers"> & Pick<SessionOf<object>, "arms" | "config" | "log" | "metrics">;
+
+/** The breakers of this process, for a stage. */
+export type BreakersOf<B = Breakers> = (session: BreakerSession) => B;
+
+/** With one arm there is nothing to choose: nothing is read, and nothing sent. */
+export function shareBreakers(session: BreakerSession, instance: string): SharedBreakers {
+  const { log } = session;
+  const several = (): boolean => session.arms.configured().length > 1;
+  const breakers = createBreakers({
+    settings: session.config.routing.breaker,
+    clock: () => performance.now(),
+    random: Math.random,
+    others: (arm) => rows.others(arm),
+    ...{ metrics: createBreakerMetrics(session.metrics), log },
+  });
+  const rows = shareRows(session, {
+    topic: "breakers",
+    own: () => (several() ? breakers.own() : new Map()),
+    isIdle: () => false,
+    follows: several,
+    ...{ instance, log },
+  });
+  return { ...breakers, stop: rows.stop };
+}

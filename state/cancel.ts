@@ -1,0 +1,33 @@
+// What call is told of requests that their clients have taken back (topic cancels): a call under
+// way is ended, one that has not begun is not made, and the response is failed, cancelled. Best
+// effort: a cancel that comes after the answer changes nothing.
+import type { ArmFailure } from "../arms/arm.ts";
+import type { Ends } from "../runtime/lazy-abort.ts";
+
+/** A call that a cancel may be for. */
+export interface Cancellable {
+  tenant: string;
+  requestId: string;
+  /**
+   * When the request came to the broker, milliseconds since the epoch: what was taken back before
+   * that was another request.
+   */
+  arrivedAt: number;
+}
+
+/** One call, watched for cancels. */
+export interface CancelWatch {
+  /** Aborted by a cancel, and when the stage gives the call up. */
+  readonly signal: AbortSignal;
+  isCancelled(): boolean;
+  end(): void;
+}
+
+/** `ends`: the stage gives the call up. */
+export type WatchCancels = (call: Cancellable, ends: Ends) => CancelWatch;
+
+/** attempts: calls that were made of the model. */
+export const cancelledFailure = (attempts: number): ArmFailure => ({
+  ...{ kind: "failure", code: "cancelled", attempts, retriable: false },
+  message: "The client has cancelled the request, or closed its connection.",
+});

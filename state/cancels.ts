@@ -1,0 +1,113 @@
+// Which requests their clients have taken back (topic cancels), for the processes that call arms: a
+// call under way is ended, and one that begins later, because its work was queued, is not made. A
+// cancel is remembered for a while and only so many are. Best effort: one that is forgotten or
+// comes late changes nothing, and none is for a request that came after it.
+import { requestKey } from "../algorithms/identity/identity.ts";
+import type { WatchCancels } from "./cancel.ts";
+import { decodeWithRetries } from "../runtime/decode.ts";
+import type { Cancel } from "../schemas/types.ts";
+import type { SessionOf } from "./session.ts";
+
+export interface CancelsOptions {
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  /** Milliseconds for which a cancel is remembered. */
+  keepMs?: number;
+  /** Cancels that are remembered; the oldest go first. */
+  most?: number;
+}
+
+export interface Cancels {
+  /** at: when the broker had it, milliseconds since the epoch. */
+  apply(cancel: Pick<Cancel, "requestId" | "tenant">, at: number): void;
+  watch: WatchCancels;
+}
+
+const keepFor = 10 * 60_000;
+const mostKept = 65_536;
+
+const keyOf = ({ tenant, requestId }: Pick<Cancel, "requestId" | "tenant">): string => requestKey(tenant, requestId);
+
+export function createCancels({ clock, keepMs = keepFor, most = mostKept }: CancelsOptions): Cancels {
+  /** When each was last taken back, the oldest first. */
+  const known = new Map<string, number>();
+  const open = new Map<string, Set<(at: number) => void>>();
+
+  const forget = (): void => {
+    const old = clock() - keepMs;
+    for (const [key, at] of known) {
+      if (known.size <= most && at > old) return;
+      known.delete(key);
+    }
+  };
+
+  return {
+    apply(cancel, at) {
+      if (at <= clock() - keepMs) return;
+      const key = keyOf(cancel);
+      known.delete(key);
+      known.set(key, at);
+      forget();
+      for (const take of open.get(key) ?? []) take(at);
+    },
+    watch(call, ends) {
+      const key = keyOf(call);
+      const ending = new AbortController();
+      let cancelled = false;
+      const take = (at: number): void => {
+        if (at < call.arrivedAt) return;
+        cancelled = true;
+        ending.abort();
+      };
+      const stop = (): void => ending.abort(ends.reason);
+      ends.addEventListener("abort", stop, { once: true });
+      if (ends.aborted) stop();
+      const those = open.get(key) ?? new Set();
+      open.set(key, those.add(take));
+      const at = known.get(key);
+      if (at !== undefined) take(at);
+      return {
+        signal: ending.signal,
+        isCancelled: () => cancelled,
+        end() {
+          ends.removeEventListener("abort", stop);
+          those.delete(take);
+          if (those.size === 0 && open.get(key) === those) open.delete(key);
+        },
+      };
+    },
+  };
+}
+
+export interface SharedCancels extends Pick<Cancels, "watch"> {
+  stop(): Promise<void>;
+}
+
+/** Of a stage that calls arms. */
+export type CancelSession = Pick<SessionOf<{ tables: ["cancels"] }>, "kafka" | "codec" | "topic" | "log">;
+
+/** The cancels that this process knows of, for a stage. */
+export type CancelsOf = (session: CancelSession) => Pick<Cancels, "watch">;
+
+/** Reads what the topic holds, which is minutes, and follows it; nobody waits for that. */
+export function shareCancels({ kafka, codec, topic, log }: CancelSession): SharedCancels {
+  const cancels = createCancels({ clock: Date.now });
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const onWaiting = (cause: Error): void => log.warn({ err: cause }, "the registry is away: cancels wait");
+  const reader = kafka.readTopic(topic("cancels"), async (records, partition) => {
+    for (const { value, timestamp, offset } of records) {
+      if (value === null) continue;
+      const decoded = await decodeWithRetries(codec, "cancels", value, { signal, onWaiting });
+      if (decoded.ok) cancels.apply(decoded.value, timestamp);
+      else log.warn({ partition, offset, reason: decoded.reason }, "a cancel is unreadable");
+    }
+  });
+  return {
+    watch: cancels.watch,
+    async stop() {
+      stopping.abort();
+      await reader.stop();
+    },
+  };
+}

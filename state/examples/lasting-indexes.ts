@@ -1,0 +1,90 @@
+// The indexes of the domains for as long as the pool lives: opened until that works, opened anew
+// when their owner died, written to files now and then. Meanwhile searches reject with VectorError
+// index_unavailable and changes wait.
+import { setTimeout as sleep } from "node:timers/promises";
+import { backoff, type Waits } from "../../algorithms/queueing/backoff.ts";
+import { VectorError } from "../vectors/port.ts";
+import { createDomainIndexes, isLost, type DomainIndexesOptions } from "./domain-indexes.ts";
+import type { Touched } from "./store-state.ts";
+
+export interface LastingIndexesOptions extends DomainIndexesOptions {
+  /** Runs what it is given when all changes asked for before are done. */
+  inTurn: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Milliseconds between attempts to open them, doubling from first to last. */
+  pause: Waits;
+  /** Aborted when the pool closes: nothing is opened any more. */
+  closing: AbortSignal;
+}
+
+export function createLastingIndexes({ inTurn, pause, closing, ...options }: LastingIndexesOptions) {
+  const { ledger, log } = options;
+  const indexes = createDomainIndexes(options);
+  let rebuilding = false;
+  let rebuilds = 0;
+
+  async function open(): Promise<void> {
+    rebuilding = true;
+    const waits = backoff(pause);
+    while (!closing.aborted) {
+      try {
+        await indexes.open();
+        break;
+      } catch (error) {
+        const wait = waits.next();
+        log.error({ err: error, retryInMs: wait }, "vector indexes can't be opened");
+        await sleep(wait, undefined, { signal: closing }).catch(() => undefined);
+      }
+    }
+    rebuilding = false;
+  }
+  async function rebuild(): Promise<void> {
+    rebuilds++;
+    await open();
+    log.info({ examples: ledger.counts().held, domains: ledger.domains().size }, "vector indexes rebuilt");
+  }
+
+  return {
+    /** In turn, and before anything else. */
+    open,
+    /** In turn. The store is right already; only the indexes have to follow. */
+    async follow(touched: Touched): Promise<void> {
+      try {
+        await indexes.follow(touched);
+      } catch (error) {
+        if (!isLost(error) || closing.aborted) throw error;
+        await rebuild();
+      }
+    },
+    search: indexes.search,
+    /**
+     * Passes on what a search finds; one that meets a dead owner sets the rebuilding off, for
+     * nobody may have changed anything since.
+     */
+    async revive<T>(find: () => Promise<T>): Promise<T> {
+      if (rebuilding) throw new VectorError("index_unavailable", "the vector indexes are being rebuilt");
+      try {
+        return await find();
+      } catch (error) {
+        if (isLost(error) && !rebuilding && !closing.aborted) {
+          rebuilding = true;
+          void inTurn(rebuild);
+        }
+        throw error;
+      }
+    },
+    /** Takes its turns itself. */
+    async save(from: { examples: number; changes: number }): Promise<void> {
+      for (const domain of rebuilding ? [] : indexes.due(from))
+        try {
+          const begun = await inTurn(() => indexes.save(domain));
+          const trim = await begun?.written;
+          if (trim !== undefined) await inTurn(trim);
+        } catch (error) {
+          log.warn({ err: error, domain }, "a vector index can't be saved yet");
+        }
+    },
+    rebuilds: (): number => rebuilds,
+    figures: indexes.figures,
+    close: indexes.close,
+  };
+}

@@ -1,0 +1,76 @@
+// Examples as a search finds them: vector and text, straight from the mapped store. Those that are
+// found often are kept as they were read, because reading 32 of them (checksums, halves, JSON)
+// costs about as much as judging them, and with them what selection asks of each whoever the asker
+// is. What a change touches is dropped once it is committed, so nothing outlives it: an erased
+// example is gone when erasing it is done.
+import { LRUCache } from "lru-cache";
+import { bytesOfTraits, type ExampleTraits, traitsOf } from "../../algorithms/selection/example-traits.ts";
+import { toUnitLength } from "../../algorithms/selection/embedding.ts";
+import type { Layout } from "./layout.ts";
+import type { Ledger } from "./ledger.ts";
+import type { HeldExample } from "./port.ts";
+import { decodeExample, decodeVector, slotOf } from "./records.ts";
+import type { Damage } from "./upkeep.ts";
+
+export interface ReadExamplesDependencies {
+  layout: Pick<Layout, "vectors" | "examples">;
+  ledger: Pick<Ledger, "header" | "onTouched">;
+  onDamaged: (damage: Damage) => void;
+  /** Bytes of all that is kept, estimated. */
+  mostBytes?: number;
+}
+
+/** Shared by everyone who reads it: nobody may change it. */
+export interface ReadExample {
+  readonly example: HeldExample;
+  /** Of unit length. */
+  readonly vector: Float32Array;
+  readonly traits: ExampleTraits | null;
+  /** Milliseconds since the epoch; Infinity: never. */
+  readonly expiresAt: number;
+}
+
+/** Some 7,000 examples of 600 characters with vectors of 384 numbers. */
+const bytesKept = 32 * 1024 * 1024;
+/** Objects, map entries. */
+const overheadBytes = 512;
+
+/** Gives what stands at (domain, key), or undefined: not there, expired at `now`, or damaged. */
+export function createReadExamples(dependencies: ReadExamplesDependencies) {
+  const { layout, ledger, onDamaged, mostBytes = bytesKept } = dependencies;
+  const { vectors, examples } = layout;
+  const kept = new LRUCache<number, ReadExample>({
+    maxSize: mostBytes,
+    sizeCalculation: ({ example, vector, traits }) =>
+      2 * (example.request.length + example.response.length) +
+      vector.byteLength +
+      bytesOfTraits(traits) +
+      overheadBytes,
+  });
+  ledger.onTouched((touched) => {
+    for (const [domain, keys] of touched) for (const key of keys.keys()) kept.delete(slotOf(domain, key));
+  });
+
+  function read(slot: number, key: number, now: number): ReadExample | undefined {
+    const vector = new Float32Array(ledger.header.dimension);
+    const stored = vectors.getBinaryFast(slot);
+    const expiresAt = stored && decodeVector(slot, stored, vector);
+    if (expiresAt === null) onDamaged({ slot });
+    if (typeof expiresAt !== "number" || expiresAt <= now) return undefined;
+    const text = examples.getBinaryFast(key);
+    const example = text && decodeExample(key, text);
+    if (example === null) onDamaged({ key });
+    if (!example) return undefined;
+    toUnitLength(vector); // halves left it a little longer or shorter
+    return { example, vector, traits: traitsOf(example, vector), expiresAt };
+  }
+
+  return (domain: number, key: number, now: number): ReadExample | undefined => {
+    const slot = slotOf(domain, key);
+    const known = kept.get(slot);
+    if (known !== undefined) return known.expiresAt > now ? known : undefined;
+    const made = read(slot, key, now);
+    if (made !== undefined) kept.set(slot, made);
+    return made;
+  };
+}

@@ -1,0 +1,138 @@
+// The records of the pool's store as bytes. Each begins with a checksum that takes its own key
+// along, so that a flipped bit, in the record or in its key, is seen before anything is made of it:
+// decoding gives null then.
+import { crc32 } from "node:zlib";
+import { readHalves, writeHalves } from "../../algorithms/selection/half-precision.ts";
+import type { Example } from "../../schemas/types.ts";
+import type { HeldExample } from "./port.ts";
+
+/** Who holds an example: the partitions that brought it, and whoever wrote it ahead of them. */
+export interface Holding {
+  key: number;
+  /** Number of its domain. */
+  domain: number;
+  ahead: boolean;
+  partitions: number[];
+}
+
+const checksumBytes = 4;
+const holdingBytes = 16;
+const vectorHeader = 12;
+
+function seal(bytes: Buffer, seed: number): Buffer {
+  bytes.writeUInt32LE(crc32(bytes.subarray(checksumBytes), seed), 0);
+  return bytes;
+}
+const isWhole = (bytes: Buffer, seed: number, minimum: number): boolean =>
+  bytes.length >= minimum && crc32(bytes.subarray(checksumBytes, bytes.length), seed) === bytes.readUInt32LE(0);
+
+export function encodeHolding(id: string, { key, domain, ahead, partitions }: Holding): Buffer {
+  const bytes = Buffer.alloc(holdingBytes + 4 * partitions.length);
+  bytes.writeUInt32LE(key, 4);
+  bytes.writeUInt32LE(domain, 8);
+  bytes.writeUInt32LE(ahead ? 1 : 0, 12);
+  partitions.forEach((partition, i) => bytes.writeUInt32LE(partition, holdingBytes + 4 * i));
+  return seal(bytes, crc32(id));
+}
+
+export function decodeHolding(id: string, bytes: Buffer): Holding | null {
+  if (!isWhole(bytes, crc32(id), holdingBytes)) return null;
+  const partitions: number[] = [];
+  for (let at = holdingBytes; at < bytes.length; at += 4) partitions.push(bytes.readUInt32LE(at));
+  return { key: bytes.readUInt32LE(4), domain: bytes.readUInt32LE(8), ahead: bytes.readUInt32LE(12) === 1, partitions };
+}
+
+/**
+ * Everything but the vector; of that a checksum and its model, so that the same example brought
+ * again is the same bytes. An array: names would be half of the record, and most of the time to
+ * read it.
+ */
+export function encodeExample(key: number, example: Example): Buffer {
+  const { source } = example;
+  const row: Row = [
+    example.id,
+    example.tenant,
+    example.domain,
+    example.request,
+    example.response,
+    source.arm,
+    source.model,
+    source.requestId,
+    example.quality,
+    example.bytes,
+    example.expiresAt,
+    example.replays,
+    example.createdAt,
+    example.embeddingModel,
+    crc32(example.embedding),
+  ];
+  const text = JSON.stringify(row);
+  const bytes = Buffer.allocUnsafe(checksumBytes + Buffer.byteLength(text));
+  bytes.write(text, checksumBytes);
+  return seal(bytes, key);
+}
+type Row = [
+  id: string,
+  tenant: string,
+  domain: string,
+  request: string,
+  response: string,
+  arm: string,
+  model: string,
+  requestId: string | null,
+  quality: number,
+  bytes: number,
+  expiresAt: number | null,
+  replays: number,
+  createdAt: number,
+  embeddingModel: string,
+  embeddingChecksum: number,
+];
+
+export function decodeExample(key: number, bytes: Buffer): HeldExample | null {
+  if (!isWhole(bytes, key, checksumBytes + 2)) return null;
+  const [id, tenant, domain, request, response, arm, model, requestId, quality, size, expiresAt, replays, createdAt] =
+    // The checksum says that this is what encodeExample wrote.
+    JSON.parse(bytes.toString("utf8", checksumBytes, bytes.length)) as Row;
+  const source = { arm, model, requestId };
+  return { id, tenant, domain, request, response, source, quality, bytes: size, expiresAt, replays, createdAt };
+}
+
+/** The expiry stands here too: the expired are passed over without reading their texts. */
+export function encodeVector(slot: number, vector: Float32Array, expiresAt: number | null): Buffer {
+  const bytes = Buffer.allocUnsafe(vectorHeader + 2 * vector.length);
+  bytes.writeDoubleLE(expiresAt ?? Infinity, 4);
+  writeHalves(bytes, vectorHeader, vector);
+  return seal(bytes, slotSeed(slot));
+}
+
+/**
+ * Reads the vector into `into` and gives its expiry, milliseconds since the epoch or Infinity;
+ * null: damaged.
+ */
+export function decodeVector(slot: number, bytes: Buffer, into: Float32Array): number | null {
+  if (bytes.length !== vectorHeader + 2 * into.length || !isWhole(bytes, slotSeed(slot), vectorHeader)) return null;
+  readHalves(bytes, vectorHeader, into);
+  return bytes.readDoubleLE(4);
+}
+
+/**
+ * Vectors stand by domain, so that all of a domain are read in one go: its number in the upper
+ * half. At most 2^53.
+ */
+export const slotOf = (domain: number, key: number): number => domain * 2 ** 32 + key;
+export const keyOf = (slot: number): number => slot % 2 ** 32;
+export const domainOf = (slot: number): number => Math.floor(slot / 2 ** 32);
+const slotSeed = (slot: number): number => (keyOf(slot) ^ Math.imul(domainOf(slot), 0x9e3779b1)) >>> 0;
+
+/** Small records that are not read in a hurry. */
+export function encodeJson(name: string, value: object): Buffer {
+  return seal(Buffer.from(`    ${JSON.stringify(value)}`), crc32(name));
+}
+/**
+ * Typed by who reads: the checksum says that encodeJson wrote it under this name. null: damaged.
+ */
+export const decodeJson = <T>(name: string, bytes: Buffer): T | null =>
+  isWhole(bytes, crc32(name), checksumBytes)
+    ? (JSON.parse(bytes.toString("utf8", checksumBytes, bytes.length)) as T)
+    : null;

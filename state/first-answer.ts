@@ -1,0 +1,37 @@
+// The first words with the servers, when a process starts: one that is just being started again, or
+// busy, is no reason to end.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import { backoff } from "../algorithms/queueing/backoff.ts";
+import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";
+import { classifyKafkaError } from "../connections/kafka/errors.ts";
+import { remedyOf } from "../connections/security/errors.ts";
+import { RegistryUnavailable } from "../connections/registry/port.ts";
+
+/** Before the longest wait it is given up, after five attempts. */
+const answerMs = { first: 500, limit: 8_000 };
+
+/**
+ * Rejects, with what the server said last, after five attempts; at once when it is no server that
+ * is away.
+ */
+export async function untilAnswered(prepare: () => Promise<unknown>, log: Logger): Promise<void> {
+  const waits = backoff(answerMs);
+  for (;;) {
+    try {
+      await prepare();
+      return;
+    } catch (error) {
+      // A certificate or an ACL does not come right within seconds.
+      const passing =
+        remedyOf(error) === undefined &&
+        (error instanceof RegistryUnavailable ||
+          error instanceof ClickHouseUnavailable ||
+          classifyKafkaError(error) === "retriable");
+      const pause = waits.next();
+      if (!passing || pause >= answerMs.limit) throw error;
+      log.warn({ err: error, retryInMs: pause }, "a server does not answer yet");
+      await sleep(pause);
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// What plan knows of helpfulness: the helpfulness model and the threshold in force, followed on the
+// topic `policies`, and how each example did so far.
+import type { Logger } from "pino";
+import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
+import type { ExampleOutcome } from "./example-outcomes.ts";
+import { PROXY } from "../policies/helpfulness.ts";
+import { createThresholdTable, THRESHOLD } from "../policies/threshold.ts";
+import { createPolicyMetrics } from "../policies/metrics.ts";
+import type { TableChange } from "../../runtime/table.ts";
+import type { Policy } from "../../schemas/types.ts";
+import { followOutcomes, type ExampleOutcomes } from "./outcomes.ts";
+import { createProxyHolder, type ProxyHolderDependencies } from "./model.ts";
+import type { SessionOf } from "../session.ts";
+
+export interface Helpfulness {
+  /** Takes what is its own of the topic `policies`. */
+  apply(changes: readonly TableChange<Policy>[]): void;
+  /** The model in force; null: similarity stands in. */
+  proxy(): HelpfulnessModel | null;
+  /** tau in force where there is a helpfulness model. */
+  threshold(): number;
+  outcomes(id: string): ExampleOutcome | undefined;
+  /** Resolves when the helpfulness model that was published last is in force or refused. */
+  settled(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface HelpfulnessOptions {
+  /** As ProxyHolderDependencies has it. */
+  load: ProxyHolderDependencies["load"];
+  log: Logger;
+  /** Stopped with it; by default read again and again. */
+  outcomes?: ExampleOutcomes;
+}
+
+export function holdHelpfulness(
+  { clickhouse, metrics: registry }: SessionOf<{ tables: ["ClickHouse"] }>,
+  { load, log, outcomes = followOutcomes(clickhouse, log) }: HelpfulnessOptions,
+): Helpfulness {
+  const metrics = createPolicyMetrics(registry);
+  const proxy = createProxyHolder({ load, metrics, log });
+  const thresholds = createThresholdTable();
+  metrics.version(THRESHOLD, 0);
+
+  const applyThreshold = (value: Policy | null): void => {
+    const problem = value === null ? null : thresholds.apply(value);
+    if (value === null) thresholds.remove();
+    metrics.refused(THRESHOLD, problem !== null);
+    metrics.version(THRESHOLD, thresholds.version());
+    if (problem !== null) log.error({ policy: THRESHOLD, threshold: thresholds.current() }, problem);
+  };
+
+  return {
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (key === THRESHOLD) applyThreshold(value);
+        else if (key === PROXY && value === null) proxy.remove();
+        else if (key === PROXY && value !== null) proxy.apply(value);
+      }
+    },
+    proxy: proxy.current,
+    threshold: thresholds.current,
+    outcomes: outcomes.of,
+    settled: proxy.settled,
+    async stop() {
+      outcomes.stop();
+      await proxy.close();
+    },
+  };
+}

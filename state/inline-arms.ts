@@ -1,0 +1,145 @@
+// The arms that plan calls itself (dispatch: inline), as they are configured now: opened before a
+// configuration comes into force, closed when their last call has ended. What an arm does is
+// counted under the name of the stage that would call it otherwise (generate.<arm>), so that its
+// figures stand in the same place either way.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Arm, ArmResult } from "../arms/arm.ts";
+import type { ArmConfig } from "../config/schema.ts";
+import type { StageMetrics } from "../runtime/metrics/port.ts";
+import type { Breakers } from "./breakers/breakers.ts";
+
+export interface InlineArmsOptions {
+  /** The arms in force; asked at every call. */
+  configured: () => readonly ArmConfig[];
+  /** Rejects when the arm can't be made. */
+  open: (config: ArmConfig) => Promise<Arm>;
+  /** Puts an arm behind its breaker. */
+  guard?: Breakers["guard"];
+  metricsOf: (arm: string) => Pick<StageMetrics, "received" | "inFlight" | "observe" | "dropped">;
+}
+
+export interface InlineArm extends Pick<Arm, "answer"> {
+  /** A request for it was refused, with that code. */
+  refused(code: string): void;
+}
+
+export interface InlineArms {
+  /** The arm of that name, if it is an inline one. */
+  of(name: string): InlineArm | undefined;
+  /** Calls under way or waiting for their turn, of every inline arm. */
+  calls(): ReadonlyMap<string, number>;
+  /**
+   * Opens what the next arms need, and then lets them come into force; rejects, with nothing
+   * changed, when an arm can't be opened or they don't come into force.
+   */
+  replace(next: readonly ArmConfig[], bringIntoForce: () => Promise<void>): Promise<void>;
+  close(): Promise<void>;
+}
+
+const unguarded: Breakers["guard"] = (_name, arm) => arm;
+
+/** A request may have been given to the arm just before it was taken out of force. */
+const graceMs = 5_000;
+
+export async function createInlineArms(options: InlineArmsOptions): Promise<InlineArms> {
+  const { configured, open, guard = unguarded, metricsOf } = options;
+  /** By the configuration itself: what is in force is another object afterwards. */
+  const opened = new Map<ArmConfig, Counted>();
+  /** Out of force, with calls that may be under way. */
+  const retiring = new Map<string, Counted>();
+  let closing = false;
+
+  const openAll = async (arms: readonly ArmConfig[]): Promise<Map<ArmConfig, Counted>> => {
+    const known = new Map([...opened].map(([config, arm]) => [JSON.stringify(config), arm]));
+    const fresh = new Map<ArmConfig, Counted>();
+    const results = await Promise.allSettled(
+      arms.map(async (config) => {
+        if (config.dispatch !== "inline") return;
+        const same = known.get(JSON.stringify(config));
+        fresh.set(config, same ?? counted(await open(config), guard, metricsOf(config.name)));
+      }),
+    );
+    const failed = results.find((result) => result.status === "rejected");
+    if (failed === undefined) return fresh;
+    await closeUnknown(fresh);
+    throw failed.reason;
+  };
+  const closeUnknown = async (arms: ReadonlyMap<ArmConfig, Counted>): Promise<void> => {
+    const inUse = new Set(opened.values());
+    await Promise.all([...arms.values()].filter((arm) => !inUse.has(arm)).map((arm) => arm.close()));
+  };
+
+  const retire = async (name: string, arm: Counted): Promise<void> => {
+    retiring.set(name, arm);
+    const end = Date.now() + graceMs;
+    // A call ends by its deadline at the latest.
+    while (!closing && (Date.now() < end || arm.calls() > 0)) await sleep(500, undefined, { ref: false });
+    if (retiring.get(name) === arm) retiring.delete(name);
+    await arm.close();
+  };
+
+  const first = await openAll(configured());
+  for (const [config, arm] of first) opened.set(config, arm);
+
+  return {
+    of(name) {
+      const config = configured().find((arm) => arm.name === name);
+      return config === undefined ? retiring.get(name) : opened.get(config);
+    },
+    calls: () =>
+      new Map(
+        configured().flatMap((config) => {
+          const arm = opened.get(config);
+          return arm === undefined ? [] : [[config.name, arm.calls()] as const];
+        }),
+      ),
+    async replace(next, bringIntoForce) {
+      const before = new Map(opened);
+      const after = await openAll(next);
+      for (const [config, arm] of after) opened.set(config, arm);
+      try {
+        await bringIntoForce();
+      } catch (error) {
+        for (const config of after.keys()) if (!before.has(config)) opened.delete(config);
+        await closeUnknown(after);
+        throw error;
+      }
+      for (const config of before.keys()) if (!after.has(config)) opened.delete(config);
+      const kept = new Set(opened.values());
+      for (const [{ name }, arm] of before) if (!kept.has(arm)) void retire(name, arm);
+    },
+    async close() {
+      closing = true;
+      await Promise.all([...opened.values(), ...retiring.values()].map((arm) => arm.close()));
+    },
+  };
+}
+
+interface Counted extends InlineArm, Pick<Arm, "close"> {
+  calls(): number;
+}
+
+function counted(arm: Arm, guard: Breakers["guard"], metrics: ReturnType<InlineArmsOptions["metricsOf"]>): Counted {
+  const guarded = guard(arm.name, arm);
+  let calls = 0;
+  const count = (change: 1 | -1): void => {
+    calls += change;
+    metrics.inFlight(calls);
+  };
+  return {
+    calls: () => calls,
+    async answer(request, signal, onText): Promise<ArmResult> {
+      const began = performance.now();
+      metrics.received(1);
+      count(1);
+      try {
+        return await guarded.answer(request, signal, onText);
+      } finally {
+        count(-1);
+        metrics.observe("call", performance.now() - began);
+      }
+    },
+    refused: (code) => metrics.dropped(code),
+    close: () => arm.close(),
+  };
+}

@@ -1,0 +1,76 @@
+// Caches of examples that are gone: an arm keeps keys and values of the examples that it was shown,
+// in memory and on disk, and knows nothing of the pool. What was evicted, replaced, withdrawn or
+// erased since leaves them here, some time after: now and then the arm is asked what it holds, and
+// ClickHouse which of that is still an example. Best effort: a cache removed too much is made
+// again, and what fails is tried again.
+import type { Logger } from "pino";
+import type { Arm } from "../../arms/arm.ts";
+import type { ClickHouse } from "../../connections/clickhouse/port.ts";
+import { repeat } from "../../runtime/repeat.ts";
+
+export interface ExampleCachesOptions {
+  arm: Pick<Arm, "name" | "caches">;
+  clickhouse: Pick<ClickHouse, "query">;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  log: Logger;
+}
+
+const everyMs = 15_000;
+/** Parameters go into a URL. */
+const atOnce = 500;
+/**
+ * A new example is shown before ClickHouse has it, and an erased one leaves no row: one without is
+ * gone after so many milliseconds.
+ */
+const unknownMs = 600_000;
+
+const KNOWN = `
+  SELECT example_id AS id, min(deleted) AS gone FROM examples FINAL
+  WHERE example_id IN {ids:Array(String)} GROUP BY example_id`;
+
+/** A pass; resolves to how many caches were removed. */
+export function createForgetGone({ arm, clickhouse, clock, log }: ExampleCachesOptions): () => Promise<number> {
+  /** Since when ClickHouse has nothing of them. */
+  const unknown = new Map<string, number>();
+  return async function forgetGone() {
+    const ids = (await arm.caches?.examples()) ?? [];
+    const now = clock();
+    const gone: string[] = [];
+    const held = new Set(ids);
+    for (const id of unknown.keys()) if (!held.has(id)) unknown.delete(id);
+    for (let i = 0; i < ids.length; i += atOnce) {
+      const some = ids.slice(i, i + atOnce);
+      const rows = await clickhouse.query<{ id: string; gone: boolean | number }>(KNOWN, { ids: some });
+      const known = new Map(rows.map((row) => [row.id, Boolean(row.gone)]));
+      for (const id of some) {
+        const isGone = known.get(id);
+        if (isGone !== undefined) unknown.delete(id);
+        else if (!unknown.has(id)) unknown.set(id, now);
+        if (isGone ?? now - unknown.get(id)! >= unknownMs) gone.push(id);
+      }
+    }
+    if (gone.length === 0) return 0;
+    const caches = (await arm.caches?.forget(gone)) ?? 0;
+    log.info({ arm: arm.name, examples: gone.length, caches }, "caches of examples that are gone were removed");
+    return caches;
+  };
+}
+
+/** Until it is stopped; nothing where the arm keeps no caches. */
+export function forgetGoneExamples(options: ExampleCachesOptions): { stop(): Promise<void> } {
+  if (options.arm.caches === undefined) return { stop: () => Promise.resolve() };
+  const stopping = new AbortController();
+  const pass = createForgetGone(options);
+  const again = async (): Promise<boolean> => {
+    await pass();
+    return false;
+  };
+  const ended = repeat(again, { everyMs, signal: stopping.signal, log: options.log });
+  return {
+    async stop() {
+      stopping.abort();
+      await ended;
+    },
+  };
+}

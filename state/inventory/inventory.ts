@@ -1,0 +1,114 @@
+// What arms have in their caches, on its way from generate to plan (topic kv-inventory): published
+// when it has changed and now and then, for it is void when it is not renewed; followed as a table.
+// Best effort on both sides: without it an example is only not preferred.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Arm, ArmInventory } from "../../arms/arm.ts";
+import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";
+import { createKvMetrics } from "./metrics.ts";
+import { repeat } from "../../runtime/repeat.ts";
+import { followTable } from "../../runtime/table.ts";
+import type { KvInventory } from "../../schemas/types.ts";
+import type { Session, SessionOf } from "../session.ts";
+
+/** How often an arm is asked, in milliseconds. */
+const everyMs = 5_000;
+/** A broker that is away must not hold up the end of the stage. */
+const goodbyeMs = 1_000;
+
+export interface InventoryPublisher {
+  /** Takes back what was said: nobody serves these caches any more. */
+  stop(): Promise<void>;
+}
+
+export interface PublisherOptions {
+  arm: Pick<Arm, "name" | "inventory">;
+  instance: string;
+  log: Session["log"];
+}
+
+export function publishInventory(
+  {
+    kafka,
+    codec,
+    topic,
+    metrics,
+  }: Pick<SessionOf<{ outputs: ["kv-inventory"] }>, "kafka" | "codec" | "topic" | "metrics">,
+  { arm, instance, log }: PublisherOptions,
+): InventoryPublisher {
+  if (arm.inventory === undefined) return { stop: () => Promise.resolve() };
+  const figures = createKvMetrics(metrics);
+  const stopping = new AbortController();
+  const key = `${arm.name}/${instance}`;
+  let producer: ReturnType<typeof kafka.plainProducer> | undefined;
+  let last: { inventory: ArmInventory; at: number } | null = null;
+  const send = (value: Buffer | null): Promise<void> => {
+    producer ??= kafka.plainProducer();
+    return producer.send([{ topic: topic("kv-inventory"), key, value }]);
+  };
+
+  async function pass(): Promise<boolean> {
+    const inventory = (await arm.inventory?.()) ?? null;
+    if (inventory === null) return false;
+    figures.set(arm.name, inventory);
+    const now = Date.now();
+    // Nothing was said yet, and there is nothing to say.
+    if (last === null && inventory.chunks === 0) return false;
+    if (last !== null && same(last.inventory, inventory) && now - last.at < renewMs) return false;
+    const { bloom, hashes, chunks, bytes, margin } = inventory;
+    await send(
+      codec.encode("kv-inventory", {
+        ...{ arm: arm.name, tenant: "default", instance, bloom: Buffer.from(bloom), hashes, chunks, bytes },
+        ...{ gainTokens: margin?.gainTokens ?? 0, lossTokens: margin?.lossTokens ?? 0 },
+        ...{ measuredMs: margin?.measuredMs ?? 0, createdAt: now },
+      }),
+    );
+    last = { inventory, at: now };
+    return false;
+  }
+  const ended = repeat(pass, { everyMs, signal: stopping.signal, log });
+
+  return {
+    async stop() {
+      stopping.abort();
+      const goodbye = ended.then(() => (last === null ? undefined : send(null)));
+      await Promise.race([goodbye.catch(() => undefined), sleep(goodbyeMs)]);
+      await producer?.close();
+    },
+  };
+}
+
+const same = (a: ArmInventory, b: ArmInventory): boolean =>
+  a.chunks === b.chunks && a.hashes === b.hashes && Buffer.compare(a.bloom, b.bloom) === 0;
+
+export interface FollowedInventories {
+  table: InventoryTable;
+  /** Resolves when everything that was on the topic is in the table. */
+  caughtUp: Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function followInventories(session: Inventoried, log: Session["log"]): FollowedInventories {
+  const table = createInventoryTable(Date.now);
+  const { caughtUp, stop } = followInventoryTopic(session, table, log);
+  return { table, caughtUp, stop };
+}
+
+export type Inventoried = Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">;
+
+/** Keeps a table of what the arms' processes say of their caches, by arm/instance. */
+export function followInventoryTopic(
+  { kafka, codec, topic }: Inventoried,
+  table: { apply(key: string, inventory: KvInventory): void; remove(key: string): void },
+  log: Session["log"],
+): Omit<FollowedInventories, "table"> {
+  const reader = followTable({
+    ...{ kafka, codec, log, topic: topic("kv-inventory"), record: "kv-inventory" as const },
+    apply(changes) {
+      for (const { key, value } of changes) {
+        if (value === null) table.remove(key);
+        else table.apply(key, value);
+      }
+    },
+  });
+  return { caughtUp: reader.caughtUp, stop: () => reader.stop() };
+}

@@ -1,0 +1,37 @@
+// What an arm's caches hold and where they were read from.
+import { gaugesOf } from "../../runtime/metrics/instruments.ts";
+import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
+
+/**
+ * The figures of an arm, as far as they are told. Reads count from the start of the arm's process,
+ * so they are gauges.
+ */
+export interface KvFigures {
+  chunks: number;
+  bytes: number;
+  reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
+}
+
+export interface KvMetrics {
+  set(arm: string, figures: KvFigures): void;
+}
+
+export function createKvMetrics(registry: MetricsRegistry): KvMetrics {
+  const gauge = gaugesOf(registry);
+  const chunks = gauge("precedent_kv_chunks", "Examples and document pieces whose caches an arm has.", ["arm"]);
+  const bytes = gauge("precedent_kv_bytes", "Bytes of those caches.", ["arm"]);
+  const reads = gauge(
+    "precedent_kv_reads",
+    "Caches read since the arm's process was started, by where they were; prefetched: loaded before they were asked for.",
+    ["arm", "from"],
+  );
+  return {
+    set(arm, figures) {
+      chunks.set({ arm }, figures.chunks);
+      bytes.set({ arm }, figures.bytes);
+      const { memoryHits, diskHits, misses, prefetched } = figures.reads;
+      for (const [from, count] of Object.entries({ memory: memoryHits, disk: diskHits, nowhere: misses, prefetched }))
+        reads.set({ arm, from }, count);
+    },
+  };
+}

@@ -1,0 +1,121 @@
+// How busy the arms are, for routing (docs/design/routing.md, Load): what stands unfinished in an
+// arm's work topic (end offset minus finished ones), or the calls of an inline arm that all plan
+// processes have under way, over what its processes take at a time, read every second, as a moving
+// average with a half-life of 10 s. L is the mean of the arms more
+// expensive than the cheapest. Estimates alone: an arm that can't be read keeps its last average,
+// and routing goes on.
+import type { Logger } from "pino";
+import type { Load } from "../../algorithms/routing/load-bias.ts";
+import type { Kafka } from "../../connections/kafka/port.ts";
+import { decodeFinished } from "../../runtime/finished-offsets.ts";
+
+export interface MonitoredArm {
+  name: string;
+  /** What its processes read, as which group: its work; of an inline arm plan's requests. */
+  topic: string;
+  group: string;
+  /** Of an inline arm: calls that all processes have under way. */
+  calls?: (() => number) | undefined;
+  /** Calls that one of its processes takes at a time. */
+  concurrency: number;
+  /** More expensive than the cheapest arm: it counts in L. */
+  costlier: boolean;
+}
+
+export interface LoadMonitor {
+  /** Idle until something was read. */
+  load(): Load;
+  stop(): void;
+}
+
+export interface LoadMonitorOptions {
+  kafka: Pick<Kafka, "lag" | "members">;
+  /** Those in force; asked at every reading. */
+  arms: () => readonly MonitoredArm[];
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  /** After every reading. */
+  onRead: (load: Load) => void;
+  /** The first reading stands as it is, for who begins now; else an arm begins idle. */
+  fromFirst?: boolean;
+  log: Logger;
+}
+
+const pollMs = 1_000;
+const halfLifeMs = 10_000;
+/** Processes come and go rarely, and asking for them takes two requests. */
+const countEveryMs = 10_000;
+
+export function createLoadMonitor({
+  kafka,
+  arms,
+  now,
+  onRead,
+  fromFirst = false,
+  log,
+}: LoadMonitorOptions): LoadMonitor {
+  const averages = new Map<string, { value: number; at: number }>();
+  const counts = new Map<string, { members: number; at: number }>();
+  let load: Load = { costlier: 0, byArm: new Map() };
+  let polling = false;
+
+  const membersOf = async (group: string): Promise<number> => {
+    const known = counts.get(group);
+    if (known !== undefined && now() - known.at < countEveryMs) return known.members;
+    const members = await kafka.members(group);
+    counts.set(group, { members, at: now() });
+    return members;
+  };
+
+  const utilisation = async (arm: MonitoredArm): Promise<number> => {
+    const [partitions, members] = await Promise.all([kafka.lag(arm.group, arm.topic), membersOf(arm.group)]);
+    const unfinished = arm.calls?.() ?? unfinishedOf(partitions);
+    // A member without a partition does no work; one that is down is expected back.
+    const atWork = Math.max(1, Math.min(members, partitions.length));
+    return unfinished / (arm.concurrency * atWork);
+  };
+
+  const read = async (arm: MonitoredArm): Promise<void> => {
+    if (!averages.has(arm.name) && !fromFirst) averages.set(arm.name, { value: 0, at: now() });
+    try {
+      const current = await utilisation(arm);
+      const { value, at } = averages.get(arm.name) ?? { value: current, at: now() };
+      averages.set(arm.name, { value: current + (value - current) * 2 ** (-(now() - at) / halfLifeMs), at: now() });
+    } catch (error) {
+      log.debug({ err: error, arm: arm.name }, "the load could not be read; the last average stands");
+    }
+  };
+
+  const poll = async (): Promise<void> => {
+    if (polling) return;
+    polling = true;
+    const monitored = arms();
+    await Promise.all(monitored.map(read));
+    const names = new Set(monitored.map(({ name }) => name));
+    for (const name of averages.keys()) if (!names.has(name)) averages.delete(name);
+    const groups = new Set(monitored.map(({ group }) => group));
+    for (const group of counts.keys()) if (!groups.has(group)) counts.delete(group);
+    const costlier = monitored.flatMap((arm) => (arm.costlier ? [averages.get(arm.name)?.value ?? 0] : []));
+    load = {
+      costlier: costlier.reduce((sum, value) => sum + value, 0) / Math.max(1, costlier.length),
+      byArm: new Map([...averages].map(([name, { value }]) => [name, value])),
+    };
+    onRead(load);
+    polling = false;
+  };
+
+  const timer = setInterval(() => void poll(), pollMs);
+  timer.unref();
+  return {
+    load: () => load,
+    stop: () => {
+      clearInterval(timer);
+    },
+  };
+}
+
+const unfinishedOf = (partitions: Awaited<ReturnType<Kafka["lag"]>>): number =>
+  partitions.reduce((sum, { end, committed, metadata }) => {
+    if (committed === undefined) return sum + end;
+    return sum + Math.max(0, end - committed - decodeFinished(metadata).length);
+  }, 0);

@@ -1,0 +1,34 @@
+// The policies `link/<arm>`: which policy of linked prefill an arm's process chose, with what it
+// measured. Nobody but people reads them on the topic, so no writer needs to fence another.
+import type { Policy } from "../../schemas/types.ts";
+import { policyRecord } from "./record.ts";
+
+/** One for each arm. */
+export const linkPolicyName = (arm: string): string => `link/${arm}`;
+export const isLinkPolicy = (name: string): boolean => name.startsWith("link/");
+
+export interface LinkBody {
+  policy: string;
+  model: string;
+  convention: string;
+  /** auto's, nats. */
+  bound: number;
+}
+
+/**
+ * Versions ascend over all processes of the arm, which know nothing of each other: they are times.
+ */
+export const encodeLinkPolicy = (
+  arm: string,
+  body: LinkBody,
+  metrics: Record<string, number>,
+  createdAt: number,
+): Policy =>
+  policyRecord({
+    name: linkPolicyName(arm),
+    version: createdAt,
+    kind: "link/1",
+    body: JSON.stringify(body),
+    metrics,
+    createdAt,
+  });

@@ -1,0 +1,149 @@
+// The versions of policies on the compacted topic `policies`: who is newest, and how the next one
+// is added. Versions of a name ascend and are never given twice: a writer first fences all others
+// (they share a transactional id), then reads the topic to its end, and only then appends; whoever
+// was fenced meanwhile has published nothing and starts over. One writer may keep several names;
+// their appends stand in line.
+import pLimit from "p-limit";
+import type { Logger } from "pino";
+import type { Kafka, OutgoingMessage, TopicReader } from "../../connections/kafka/port.ts";
+import type { Codec } from "../../connections/registry/port.ts";
+import { followTable } from "../../runtime/table.ts";
+import type { Policy } from "../../schemas/types.ts";
+
+/** T: the type of the name of the topic. */
+export interface PolicyLogsDependencies<T extends string = string> {
+  producer: {
+    /** Fences all other writers. */
+    initialise(): Promise<void>;
+    publish: (messages: readonly OutgoingMessage<T>[]) => Promise<void>;
+  };
+  kafka: Pick<Kafka<never, T, never>, "readTopic">;
+  codec: Codec;
+  /** Full name of the topic. */
+  topic: T;
+  /** Names of the policies that are written: their keys. */
+  names: readonly string[];
+  /** Highest version of a name in the table `policies`: the topic may have been made anew. */
+  highestRecorded(name: string): Promise<number>;
+  log: Logger;
+}
+
+export interface PolicyLog {
+  /** Becomes the writer and reads what there is; done by append where needed. */
+  open(): Promise<void>;
+  /** The newest version seen; before open() that of the last time. */
+  newest(): Policy | null;
+  /**
+   * Publishes what is made of the next version number; null: nothing. It is made when this is the
+   * writer and has read all versions. When it rejects nothing is certain; the next call starts with
+   * open().
+   */
+  append<P extends Policy | null>(make: (version: number) => P): Promise<P>;
+  close(): Promise<void>;
+}
+
+export interface PolicyLogs {
+  /** As PolicyLog.open, once for all names. */
+  open(): Promise<void>;
+  /** One of `names`; its close() leaves the others open. */
+  of(name: string): PolicyLog;
+  close(): Promise<void>;
+}
+
+/** The transactional id that all writers of policies share. */
+export const policyWriterId = (prefix: string): string => `${prefix}policies.writer`;
+
+/**
+ * Whether the newest version is a revert: somebody chose it on purpose, and nothing that is learnt
+ * replaces it.
+ */
+export const isPaused = (policies: Pick<PolicyLog, "newest">): boolean =>
+  (policies.newest()?.revertOf ?? null) !== null;
+
+interface Line {
+  newest: Policy | null;
+  highest: number;
+}
+
+export function createPolicyLogs<T extends string>(dependencies: PolicyLogsDependencies<T>): PolicyLogs {
+  const { producer, kafka, codec, topic, names, highestRecorded, log } = dependencies;
+  const lines = new Map<string, Line>(names.map((name) => [name, { newest: null, highest: 0 }]));
+  let reader: TopicReader | undefined;
+  let isWriter = false;
+  // One at a time: an append that opens anew must not cross another's.
+  const inTurn = pLimit(1);
+
+  const take = (policy: Policy): void => {
+    const line = lines.get(policy.name);
+    if (line === undefined) return;
+    line.highest = Math.max(line.highest, policy.version);
+    if (line.newest === null || policy.version > line.newest.version) line.newest = policy;
+  };
+
+  const open = async (): Promise<void> => {
+    isWriter = false;
+    await producer.initialise();
+    await reader?.stop();
+    // From the beginning again: a reader that was there before may still lag behind what others
+    // published.
+    reader = followTable({
+      kafka,
+      codec,
+      log,
+      topic,
+      record: "policies",
+      apply(changes) {
+        for (const { key, value } of changes) {
+          const line = lines.get(key);
+          if (value !== null) take(value);
+          else if (line !== undefined) line.newest = null;
+        }
+      },
+    });
+    await reader.caughtUp;
+    for (const [name, line] of lines) line.highest = Math.max(line.highest, await highestRecorded(name));
+    isWriter = true;
+  };
+
+  const append = async <P extends Policy | null>(
+    name: string,
+    line: Line,
+    make: (version: number) => P,
+  ): Promise<P> => {
+    if (!isWriter) await open();
+    const policy = make(line.highest + 1);
+    if (policy === null) return policy;
+    try {
+      await producer.publish([{ topic, key: name, value: codec.encode("policies", policy) }]);
+    } catch (error) {
+      isWriter = false;
+      throw error;
+    }
+    take(policy);
+    return policy;
+  };
+
+  return {
+    open: () => inTurn(open),
+    of(name) {
+      const line = lines.get(name);
+      if (line === undefined) throw new Error(`this writer keeps ${names.join(", ")}, not ${name}`);
+      return {
+        open: () => inTurn(open),
+        newest: () => line.newest,
+        append: (make) => inTurn(() => append(name, line, make)),
+        close: () => Promise.resolve(),
+      };
+    },
+    close: () => inTurn(async () => reader?.stop()),
+  };
+}
+
+/** The log of one name with a writer of its own. */
+export function createPolicyLog<T extends string>({
+  name,
+  ...rest
+}: Omit<PolicyLogsDependencies<T>, "names"> & { name: string }): PolicyLog {
+  const logs = createPolicyLogs({ ...rest, names: [name] });
+  return { ...logs.of(name), close: logs.close };
+}

@@ -1,0 +1,28 @@
+// Which version of each policy a process goes by, and whether a newer one could not be used: one
+// dashboard for the router, the threshold, the helpfulness model.
+import { gaugesOf } from "../../runtime/metrics/instruments.ts";
+import type { MetricsRegistry } from "../../runtime/metrics/stage.ts";
+
+export interface PolicyMetrics {
+  /** The version in force; 0: none. */
+  version(policy: string, version: number): void;
+  /** Whether a newer version than the one in force is there and can't be used. */
+  refused(policy: string, refused: boolean): void;
+}
+
+/** Once a process. */
+export function createPolicyMetrics(registry: MetricsRegistry): PolicyMetrics {
+  const gauge = gaugesOf(registry);
+  const version = gauge("precedent_policy_version", "Version of the policy in force; 0: none.", ["policy"]);
+  const refused = gauge("precedent_policy_refused", "1 while a newer version than the one in force can't be used.", [
+    "policy",
+  ]);
+  return {
+    version: (policy, value) => {
+      version.set({ policy }, value);
+    },
+    refused: (policy, value) => {
+      refused.set({ policy }, value ? 1 : 0);
+    },
+  };
+}

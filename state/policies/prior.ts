@@ -1,0 +1,42 @@
+// What is believed of arms before anything is known of them, as plan and learn both need it: made
+// from the configuration (docs/design/routing.md, Prior).
+import { constantPrior, priorPosterior, type Posterior, type Prior } from "../../algorithms/routing/bandit.ts";
+import { FEATURE_COUNT, FEATURE_GROUP_OF, FEATURE_GROUPS } from "../../algorithms/routing/features.ts";
+import { solveHierarchy, type Hierarchy } from "../../algorithms/routing/hierarchy.ts";
+
+export interface PriorConfig {
+  priorMean: number;
+  priorVariance: number;
+  /** 0.1 by default. */
+  noiseVariance?: number;
+  /** estimated: these are first guesses, and arms share what they have in common. Else fixed. */
+  variances?: "estimated" | "fixed";
+}
+
+export interface RouterPrior {
+  /** Of each arm alone. */
+  each: Prior;
+  /** What arms share, where variances are estimated. */
+  hierarchy?: Hierarchy;
+  /** Of an arm of which nothing is known. */
+  unknown: Posterior;
+}
+
+/**
+ * First guess of the variance of a weight other than the constant's, shared and own each. A reward
+ * in [0, 1] hardly moves by more than a third when one feature goes from 0 to 1.
+ */
+const slopeVariance = 0.02;
+
+export function routerPrior({ priorMean, priorVariance, noiseVariance = 0.1, variances }: PriorConfig): RouterPrior {
+  const each = constantPrior(FEATURE_COUNT, priorMean, priorVariance, noiseVariance);
+  if (variances !== "estimated") return { each, unknown: priorPosterior(each) };
+  // Half of what an arm's mean may differ from the prior's is common to all arms.
+  const half = FEATURE_GROUPS.map((group) => (group === "constant" ? priorVariance / 2 : slopeVariance));
+  const hierarchy = {
+    mean: each.mean,
+    groups: FEATURE_GROUP_OF,
+    variances: { shared: half, own: half, noise: noiseVariance },
+  };
+  return { each, hierarchy, unknown: solveHierarchy([], hierarchy).unknown };
+}

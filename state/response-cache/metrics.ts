@@ -1,0 +1,50 @@
+// What the response cache does: requests by how they fared, what is held, why answers left, and the
+// model cost that was not spent.
+import { Counter } from "prom-client";
+import { gaugesOf, oncePerRegistry } from "../../runtime/metrics/instruments.ts";
+
+/** What is held, as far as it is told. */
+export interface CacheFigures {
+  entries: number;
+  bytes: number;
+  /** Since the process began, by why. */
+  left: Readonly<Record<string, number>>;
+}
+
+export interface CacheMetrics {
+  /** One request. */
+  count(result: string, savedCost: number): void;
+  set(figures: CacheFigures): void;
+}
+
+/** The same for the same registry. */
+export const createCacheMetrics = oncePerRegistry((registry): CacheMetrics => {
+  const registers = [registry];
+  const requests = new Counter({
+    name: "precedent_cache_requests_total",
+    help: "Requests by how they fared in the response cache: hit, followed (the answer to the same request under way), miss, excluded (they may not be kept, or want a fresh answer).",
+    labelNames: ["result"],
+    registers,
+  });
+  const saved = new Counter({
+    name: "precedent_cache_saved_cost_total",
+    help: "What the answers given from the response cache had cost when they were made, in the currency of the prices.",
+    registers,
+  });
+  const gauge = gaugesOf(registry);
+  const entries = gauge("precedent_cache_entries", "Answers in the response cache of this process.");
+  const bytes = gauge("precedent_cache_bytes", "Their bytes, with those of their requests and keys.");
+  const gone = gauge("precedent_cache_left", "Answers that have left since the process was started, by why.", ["why"]);
+  for (const result of ["hit", "followed", "miss", "excluded"]) requests.inc({ result }, 0);
+  return {
+    count(result, savedCost) {
+      requests.inc({ result });
+      if (savedCost > 0) saved.inc(savedCost);
+    },
+    set(figures) {
+      entries.set(figures.entries);
+      bytes.set(figures.bytes);
+      for (const [why, count] of Object.entries(figures.left)) gone.set({ why }, count);
+    },
+  };
+});

@@ -1,0 +1,174 @@
+// Requests under way whose answer others wait for. The first of several identical requests leads:
+// it is answered as any other. The rest follow: they wait for its answer, which comes by the topic
+// `answers`, or, where it may not be kept, from ClickHouse. Where the leader ends without an answer
+// the follower that has waited longest leads. A follower waits for half of the time that it has
+// left at most, and then leads: nothing rests on an answer that never comes. In memory alone: what
+// a killed process had waiting is delivered again to whoever takes its partitions. Everything is
+// bounded; a request that finds no room is answered as if nobody had asked the same.
+import type { Logger } from "pino";
+import { requestKey } from "../../algorithms/identity/identity.ts";
+import type { LeaderOutcome, LeaderOutcomes } from "./leader-outcomes.ts";
+import type { GivenAnswer } from "./entries.ts";
+
+/** What became of a follower: it has an answer, or it leads; gone: its signal was aborted. */
+export type Released = { kind: "answer"; answer: GivenAnswer } | { kind: "leads" } | { kind: "gone" };
+
+/** Milliseconds since the epoch. */
+export interface Asking {
+  tenant: string;
+  id: string;
+  /** When it came to the broker. */
+  arrivedAt: number;
+  deadline: number;
+}
+
+export interface UnderWay {
+  /**
+   * Whether to follow; false: nobody else asks the same, and this request leads if there is room.
+   */
+  follows(key: string, asking: Asking): boolean;
+  /** Waits. */
+  follow(key: string, asking: Asking, signal: AbortSignal): Promise<Released>;
+  /** An answer came under that key. */
+  answered(key: string, answer: GivenAnswer): void;
+  /** Forgets leaders whose time is over. */
+  sweep(): void;
+  /** Followers that wait. */
+  waiting(): number;
+}
+
+export interface UnderWayOptions {
+  outcomes: LeaderOutcomes;
+  /** Followers of one request at most. */
+  followers: number;
+  /** Leaders that are known at most. */
+  leaders?: number;
+  /** Milliseconds between two looks for the outcomes of leaders. */
+  everyMs?: number;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  log: Logger;
+}
+
+interface Flight {
+  leader: Asking;
+  /** In order of their coming. */
+  waiting: Set<Waiter>;
+}
+interface Waiter {
+  asking: Asking;
+  release(released: Released): void;
+}
+
+export function createUnderWay(options: UnderWayOptions): UnderWay {
+  const { outcomes, followers, leaders = 16_384, everyMs = 1_000, clock, log } = options;
+  const flights = new Map<string, Flight>();
+  let waiters = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const isOver = ({ leader, waiting }: Flight): boolean => waiting.size === 0 && leader.deadline <= clock();
+
+  /** The one that has waited longest. */
+  const nextLeads = (flight: Flight): void => {
+    const [next] = flight.waiting;
+    if (next === undefined) return;
+    flight.leader = next.asking;
+    next.release({ kind: "leads" });
+  };
+
+  const giveAnswer = (flight: Flight, answer: GivenAnswer, until = Infinity): void => {
+    for (const { asking, release } of [...flight.waiting])
+      // A request that came later was never under way at the same time.
+      if (asking.arrivedAt <= until) release({ kind: "answer", answer });
+  };
+
+  const conclude = (key: string, flight: Flight, outcome: LeaderOutcome): void => {
+    if (outcome.answer !== null) giveAnswer(flight, outcome.answer, outcome.createdAt);
+    if (flight.waiting.size > 0) nextLeads(flight);
+    else flights.delete(key);
+  };
+
+  async function look(): Promise<void> {
+    const open = [...flights].filter(([, { waiting }]) => waiting.size > 0);
+    if (open.length === 0) return;
+    try {
+      const found = await outcomes.find(
+        open.map(([, { leader }]) => leader),
+        clock(),
+      );
+      for (const [key, flight] of open) {
+        const outcome = found.get(requestKey(flight.leader.tenant, flight.leader.id));
+        if (outcome !== undefined) conclude(key, flight, outcome);
+      }
+    } catch (error) {
+      log.debug({ err: error }, "what became of requests under way is not known: those that wait for them go on");
+    }
+  }
+
+  const watch = (): void => {
+    if (timer !== undefined || waiters === 0) return;
+    timer = setTimeout(() => {
+      void look().finally(() => {
+        timer = undefined;
+        watch();
+      });
+    }, everyMs);
+    timer.unref();
+  };
+
+  return {
+    follows(key, asking) {
+      const flight = flights.get(key);
+      if (flight !== undefined && isOver(flight)) flights.delete(key);
+      else if (flight !== undefined)
+        // The same record, taken up again.
+        return flight.leader.id !== asking.id && flight.waiting.size < followers;
+      if (followers > 0 && flights.size < leaders) flights.set(key, { leader: asking, waiting: new Set() });
+      return false;
+    },
+
+    follow(key, asking, signal) {
+      const flight = flights.get(key);
+      if (flight === undefined) {
+        // Its leader has ended since.
+        if (flights.size < leaders) flights.set(key, { leader: asking, waiting: new Set() });
+        return Promise.resolve({ kind: "leads" });
+      }
+      if (signal.aborted) return Promise.resolve({ kind: "gone" });
+      return new Promise((resolve) => {
+        const release = (released: Released): void => {
+          if (!flight.waiting.delete(waiter)) return;
+          waiters--;
+          clearTimeout(patience);
+          signal.removeEventListener("abort", abort);
+          resolve(released);
+        };
+        const waiter: Waiter = { asking, release };
+        const abort = (): void => release({ kind: "gone" });
+        const patience = setTimeout(
+          () => {
+            flight.leader = asking;
+            release({ kind: "leads" });
+          },
+          Math.max(0, (asking.deadline - clock()) / 2),
+        );
+        signal.addEventListener("abort", abort, { once: true });
+        flight.waiting.add(waiter);
+        waiters++;
+        watch();
+      });
+    },
+
+    answered(key, answer) {
+      const flight = flights.get(key);
+      if (flight === undefined) return;
+      flights.delete(key);
+      giveAnswer(flight, answer);
+    },
+
+    sweep() {
+      for (const [key, flight] of flights) if (isOver(flight)) flights.delete(key);
+    },
+    waiting: () => waiters,
+  };
+}

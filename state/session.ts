@@ -1,0 +1,52 @@
+// What a process has open, as its stages and what runs beside them see it. pipelines/session.ts
+// opens it.
+import type { Logger } from "pino";
+import type { Config } from "../config/schema.ts";
+import type { ClickHouse } from "../connections/clickhouse/port.ts";
+import type { Kafka } from "../connections/kafka/port.ts";
+import type { Codec, TenantOf } from "../connections/registry/port.ts";
+import type { TextWork } from "../connections/text/port.ts";
+import type { Tracing } from "../connections/tracing/port.ts";
+import type { MetricsRegistry } from "../runtime/metrics/stage.ts";
+import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
+import type { Topic, TopicName } from "../schemas/records.ts";
+import type { ArmsInForce } from "./arms.ts";
+import type { ReplayedWorld } from "./replayed-world.ts";
+import type { ConfiguredTenants, TenantsInForce } from "./tenants.ts";
+
+export interface Session {
+  config: Config;
+  /** config.arms at first; may be replaced while the process runs. */
+  arms: ArmsInForce;
+  /** config.tenants at first; likewise. */
+  tenants: TenantsInForce;
+  log: Logger;
+  /** Prometheus registry of this process. */
+  metrics: MetricsRegistry;
+  kafka: Kafka;
+  codec: Codec & TenantOf;
+  /** Bound to the configured database. */
+  clickhouse: ClickHouse;
+  /** One for all stages of the process; starts its worker when it is first needed. */
+  text: TextWork;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
+  /** Topics and subjects of arms that were not configured at the start. */
+  prepareArms(names: readonly string[]): Promise<void>;
+  /** The same of tenants. */
+  prepareTenants(tenants: ConfiguredTenants): Promise<void>;
+  /** A replay of a log: time, chance, load and answers are the log's; absent: they are real. */
+  replay?: ReplayedWorld | undefined;
+  /** Full name of a topic; work with its arm, those of tenants with their tenant. */
+  topic<N extends TopicName | "locks">(name: N, owner?: string): Topic<N>;
+}
+
+/**
+ * A session as a stage is handed it, by its declaration: it consumes, holds and writes what it
+ * declares; anything else does not compile. Every session will do for it, and one of more for one
+ * of less.
+ */
+export type SessionOf<D extends Reached> = Omit<Session, "kafka" | "clickhouse"> & {
+  kafka: Kafka<Consumed<D>, Held<D>, Sent<D>>;
+  clickhouse: Pick<ClickHouse, ClickHouseUse<D>>;
+};

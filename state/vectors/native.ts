@@ -1,0 +1,63 @@
+// Our FAISS addon (native/faiss), typed. Built by tools/setup/build-native.ts; loaded by worker.ts
+// alone.
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+
+export interface NativeFound {
+  /**
+   * For each query k places, of which counts[query] are filled; nearest first. k is never more than
+   * the index holds.
+   */
+  keys: Uint32Array;
+  similarities: Float32Array;
+  counts: Uint32Array;
+}
+
+/**
+ * Every method throws or rejects with an Error when its arguments are wrong or FAISS fails.
+ * Promises settle off the event loop.
+ */
+export interface NativeIndex {
+  readonly size: number;
+  /** 0: exact. */
+  readonly lists: number;
+  readonly bytes: number;
+  /** Adds or replaces; searches made after it has resolved find them. */
+  add(keys: Uint32Array, vectors: Float32Array): Promise<void>;
+  remove(keys: Uint32Array): Promise<void>;
+  /** At once, in this thread; queries one after the other. probes: lists that each looks into. */
+  search(queries: Float32Array, k: number, probes: number): NativeFound;
+  /**
+   * The true nearest ones and for each how many lists are nearer to the query than its own, which
+   * is how many probes miss it. Empty when the index was rebuilt meanwhile.
+   */
+  probe(query: Float32Array, k: number): Promise<{ keys: Uint32Array; ranks: Uint32Array }>;
+  /** Up to n stored vectors, spread evenly. */
+  sample(n: number): Promise<Float32Array>;
+  /**
+   * Another content of so many lists (0: exact), built beside this one and put in its place;
+   * changes meanwhile are in it.
+   */
+  rebuild(lists: number, pointsPerList: number, iterations: number, seed: number): Promise<void>;
+  save(file: string, note: string): Promise<void>;
+  /** Resolves with the note; the old content stays when it rejects. */
+  restore(file: string): Promise<string>;
+  /** Frees the content. Every later call throws. */
+  drop(): void;
+}
+
+export interface Native {
+  Index: new (dimension: number) => NativeIndex;
+  /** Lets builds under way end with an error: for the end of the process. */
+  stopTraining(): void;
+  /** false: portable loops, as where the processor has no AVX2. */
+  useFastProducts(use: boolean): void;
+  productsInUse(): "avx2" | "portable";
+}
+
+/** Throws when it was not built. */
+export function loadNative(): Native {
+  const file = fileURLToPath(new URL("../../native/build/precedent-faiss.node", import.meta.url));
+  // The addon is what the interface above says; nothing can check that but its tests.
+  return createRequire(import.meta.url)(file) as Native;
+}

@@ -1,0 +1,140 @@
+// The circuit breaker of an arm on the real stack: its endpoint fails, the breaker opens, requests
+// go to the other arm with the probability that this leaves, probes are let through, and it closes
+// when they are answered. Between processes, too: generate is one of its own, and plan hears of its
+// breaker by the topic. Judged by what is answered and logged, never by the clock.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Request, Response } from "../../schemas/types.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+import { startUpstream, type Upstream } from "../support/upstream.ts";
+import { createWorkers, type Workers } from "../support/workers.ts";
+
+const minimum = 5;
+let folder: string;
+let upstream: Upstream;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "precedent-breaker-"));
+  await writeFile(join(folder, "log.jsonl"), JSON.stringify({ request: "hello", response: "steady: hello" }));
+  upstream = await startUpstream("flaky");
+});
+afterAll(async () => {
+  upstream.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const configured = (dispatch: string) => ({
+  // flaky is far more likely to be chosen, and no learning changes that.
+  routing: { costWeight: 2, breaker: { minimum, openMs: 1_000, mostOpenMs: 2_000 }, ...noFallback },
+  arms: [
+    {
+      name: "flaky",
+      type: "openai",
+      baseUrl: upstream.baseUrl,
+      model: "m",
+      stream: false,
+      retries: 0,
+      cost: 0,
+      dispatch,
+    },
+    { name: "steady", type: "recorded", file: join(folder, "log.jsonl"), cost: 1, dispatch },
+  ],
+});
+const noFallback = {};
+const only = (...arms: string[]): Partial<Request> => ({
+  allow: { arms, maxCost: null, deadlineMs: null, costWeight: null },
+});
+const states = async ({ session }: TestSystem, id: string): Promise<Record<string, unknown> | undefined> => {
+  const [row] = await session.clickhouse.query<Record<string, unknown>>(
+    `SELECT arm, probability, breakers, degraded, arms.arm AS among FROM decisions FINAL WHERE request_id = {id:String}`,
+    { id },
+  );
+  return row;
+};
+
+async function opensProbesAndCloses(system: TestSystem): Promise<void> {
+  upstream.behave(500);
+  for (let i = 0; i < minimum; i++)
+    expect(await system.ask("hello", only("flaky"))).toMatchObject({ status: "failed", arm: "flaky" });
+  const instead = await system.eventually("an answer of the other arm", async () => {
+    const answer = await system.ask("hello", only("flaky", "steady"));
+    return (await decisionOf(system, answer)).breakers["flaky"] === "open" ? answer : undefined;
+  });
+  expect(instead).toMatchObject({ status: "ok", arm: "steady" });
+  expect(await states(system, instead.requestId)).toMatchObject({
+    ...{ arm: "steady", probability: 1, breakers: { flaky: "open" }, degraded: ["breaker"], among: ["steady"] },
+  });
+  // Who allows no other arm is still served by it, if it can.
+  expect(await system.ask("hello", only("flaky"))).toMatchObject({ status: "failed", arm: "flaky" });
+
+  // Probes fail, and it opens again.
+  await system.eventually("a probe", async () => {
+    const { breakers, arm } = await decisionOf(system, await system.ask("hello", only("flaky", "steady")));
+    return breakers["flaky"] === "half-open" && arm === "flaky" ? true : undefined;
+  });
+  upstream.behave("well");
+  await system.eventually("the breaker to close", async () => {
+    const answer = await system.ask("hello", only("flaky", "steady"));
+    const { breakers } = await decisionOf(system, answer);
+    return answer.arm === "flaky" && !("flaky" in breakers) ? true : undefined;
+  });
+}
+async function decisionOf(
+  system: TestSystem,
+  { requestId }: Response,
+): Promise<{ breakers: Record<string, string>; arm: string }> {
+  return system.eventually("the decision", async () => {
+    const row = await states(system, requestId);
+    return row === undefined
+      ? undefined
+      : { breakers: row["breakers"] as Record<string, string>, arm: String(row["arm"]) };
+  });
+}
+
+describe.each(["queued", "inline"])("in one process, %s", (dispatch) => {
+  let system: TestSystem;
+  beforeAll(async () => {
+    system = await startSystem(configured(dispatch), { stages: ["plan", "generate", "record"] });
+  });
+  afterAll(() => system.stop());
+
+  test("it opens, probes and closes", async () => {
+    await opensProbesAndCloses(system);
+    const metrics = await system.session.metrics.metrics();
+    expect(metrics).toContain('precedent_arm_breaker{arm="flaky"} 0');
+    for (const to of ["open", "half-open", "closed"])
+      expect(
+        Number(metrics.split(`precedent_arm_breaker_transitions_total{arm="flaky",to="${to}"} `)[1]?.split("\n")[0]),
+      ).toBeGreaterThan(0);
+  });
+
+  test("one tenant's failures do not open it for two others that are answered", async () => {
+    upstream.behave("well");
+    for (const tenant of ["b", "c"]) await system.ask("hello", { tenant, ...only("flaky") });
+    upstream.behave(500);
+    for (let i = 0; i < 2 * minimum; i++) await system.ask("hello", { tenant: "hostile", ...only("flaky") });
+    upstream.behave("well");
+    const answer = await system.ask("hello", { tenant: "b", ...only("flaky", "steady") });
+    expect((await decisionOf(system, answer)).breakers).toEqual({});
+  });
+});
+
+describe("with generate as a process of its own", () => {
+  let system: TestSystem;
+  let workers: Workers;
+  beforeAll(async () => {
+    system = await startSystem(configured("queued"), { stages: ["plan", "record"] });
+    workers = createWorkers({ ...system.config, log: { level: "warn" } }, system.config.stack.folder);
+    await workers.start("generate", "generate-a");
+  });
+  afterAll(async () => {
+    await workers.stop();
+    await system.stop();
+  });
+
+  test("plan hears of its breaker", async () => {
+    await opensProbesAndCloses(system);
+  });
+});

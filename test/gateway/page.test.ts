@@ -1,0 +1,513 @@
+// The page on the real stack: what the gateway answers it, who may ask, that nothing of what users
+// write becomes part of it, and, in headless Chromium, what a person sees and does. Screenshots are
+// kept in .precedent/screenshots; PRECEDENT_PAGE_PICTURE=1 makes docs/page.png anew.
+import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { stageNames } from "../../pipelines/up.ts";
+import { runCommand } from "../../cli/run.testing.ts";
+import type {
+  ExampleRow,
+  Health,
+  LiveBatch,
+  LiveEvent,
+  Overview,
+  PolicyVersion,
+  RequestRow,
+} from "../../gateway/page/data/port.ts";
+import type { Conversation } from "../../gateway/conversation.ts";
+import { buildPage } from "../../tools/setup/build-page.ts";
+import { startBrowser } from "../support/browser.ts";
+import { domain, hostile, linesOf, traffic } from "../support/page-traffic.ts";
+import { startSystem, type TestSystem } from "../support/system.ts";
+
+const browser = await startBrowser();
+const screenshots = fileURLToPath(new URL("../.precedent/screenshots", import.meta.url));
+let folder: string;
+let system: TestSystem;
+let origin: string;
+
+beforeAll(async () => {
+  await buildPage();
+  folder = await mkdtemp(join(tmpdir(), "precedent-page-"));
+  const arm = { type: "recorded", latencySpreadMs: 40 };
+  for (const name of ["small", "large"] as const) await writeFile(join(folder, `${name}.jsonl`), linesOf(name));
+  system = await startSystem(
+    {
+      learn: { everyMs: 300, settleMs: 0 },
+      selection: { examples: 3 },
+      cache: { enabled: true },
+      arms: [
+        {
+          ...arm,
+          name: "small",
+          model: "small-0.5b",
+          file: join(folder, "small.jsonl"),
+          examples: true,
+          cost: 0.1,
+          prices: { prompt: 0.1, completion: 0.3 },
+        },
+        {
+          ...arm,
+          name: "large",
+          model: "large-32b",
+          file: join(folder, "large.jsonl"),
+          cost: 1,
+          prices: { prompt: 2.5, completion: 10 },
+        },
+      ],
+    },
+    { stages: stageNames },
+  );
+  await writeFile(join(folder, "precedent.yaml"), JSON.stringify(system.config));
+  origin = new URL(system.stages.baseUrl ?? "").origin;
+  const examples = traffic.map(({ question, large }) => ({
+    request: question.replace("How do I", "How can I"),
+    response: large,
+    tenant: "default",
+    domain,
+    quality: 0.8,
+  }));
+  await writeFile(join(folder, "examples.jsonl"), examples.map((one) => JSON.stringify(one)).join("\n"));
+  expect((await runCommand(folder, ["examples", "import", join(folder, "examples.jsonl")])).code).toBe(0);
+  // Two rounds, so that there is something to learn from, and something in the cache.
+  for (const fresh of [true, false])
+    await Promise.all(
+      traffic.map(async (asked, i) => {
+        const answer = await ask(asked.question, { model: i % 5 === 0 ? "large" : "auto", fresh });
+        const value = answer.arm === "large" || asked.good ? 1 : 0;
+        if (i % 4 !== 3) await post("/v1/feedback", { request_id: answer.id, kind: "thumbs", value });
+      }),
+    );
+  for (const text of hostile) await ask(text);
+  await post("/v1/chat/completions", chat("Do you sell tripods?", {}));
+  const all = 2 * traffic.length + hostile.length + 1;
+  await system.eventually("everything is recorded", async () => {
+    const rows = await get<RequestRow[]>("requests");
+    return rows.length === all && rows.every(({ state }) => state !== "open") ? true : undefined;
+  });
+});
+afterAll(async () => {
+  if (typeof browser !== "string") await browser.close();
+  await system.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Choice {
+  model?: string;
+  fresh?: boolean;
+}
+const chat = (content: string, { model = "auto", fresh = false }: Choice) => ({
+  model,
+  messages: [{ role: "user", content }],
+  precedent: { domain, privacy: { fresh } },
+});
+const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${origin}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+async function ask(content: string, choice: Choice = {}): Promise<{ id: string; arm: string }> {
+  const answer = await post("/v1/chat/completions", chat(content, choice));
+  const body = (await answer.json()) as { id: string; precedent: { arm: string } };
+  expect(answer.status, JSON.stringify(body)).toBe(200);
+  return { id: body.id, arm: body.precedent.arm };
+}
+const api = (path: string, query: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${origin}/page/api/${path}?${new URLSearchParams(query).toString()}`);
+async function get<T>(path: string, query: Record<string, string> = {}): Promise<T> {
+  const answer = await api(path, query);
+  const body = (await answer.json()) as T;
+  expect(answer.status, JSON.stringify(body)).toBe(200);
+  return body;
+}
+
+const questions = [
+  "requests",
+  "request?id=x&tenant=y",
+  "overview",
+  "policies",
+  "examples",
+  "example-uses?id=x",
+  "values",
+  "health",
+  "names",
+  "live",
+];
+const changes = ["revert", "resume"];
+
+/** fetch sets Host by itself. */
+function statusOf(path: string, headers: Record<string, string>, method = "GET"): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = httpRequest(`${origin}${path}`, { method, headers }, (answer) => {
+      resolve(answer.statusCode ?? 0);
+      answer.destroy();
+    });
+    asked.on("error", reject);
+    asked.end(method === "POST" ? "{}" : undefined);
+  });
+}
+
+describe("files", () => {
+  test("load nothing from elsewhere, run nothing inline, and are kept by their names", async () => {
+    const page = await fetch(`${origin}/`);
+    const text = await page.text();
+    const policy = page.headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    expect(page.headers.get("x-frame-options")).toBe("DENY");
+    expect(text).not.toMatch(/<script(?![^>]*src=)|\sstyle=|\son\w+=/);
+    const names = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name = ""]) => name);
+    expect(names.length).toBe(3);
+    for (const name of names) {
+      expect(name).toMatch(/^\/page\/files\//);
+      const file = await fetch(`${origin}${name}`);
+      expect([file.status, file.headers.get("cache-control")]).toEqual([200, "public, max-age=31536000, immutable"]);
+      const etag = file.headers.get("etag") ?? "";
+      expect((await fetch(`${origin}${name}`, { headers: { "if-none-match": etag } })).status).toBe(304);
+    }
+    expect((await fetch(`${origin}/page/files/..%2F..%2Fpackage.json`)).status).toBe(404);
+    expect((await fetch(`${origin}/page/files/built.txt`)).status).toBe(404);
+  });
+});
+
+describe("who may ask", () => {
+  const host = () => new URL(origin).host;
+  test.each(questions)("%s: this machine, under its own name, not at another site's wish", async (path) => {
+    const url = `/page/api/${path}`;
+    expect(await statusOf(url, { host: "evil.example" })).toBe(401);
+    expect(await statusOf(url, { host: host(), "x-forwarded-for": "10.0.0.1" })).toBe(401);
+    expect(await statusOf(url, { host: host(), "sec-fetch-site": "cross-site" })).toBe(403);
+    expect(await statusOf(url, { host: host(), origin: "http://evil.example" })).toBe(403);
+    expect([200, 404]).toContain(await statusOf(url, { host: host(), "sec-fetch-site": "same-origin" }));
+  });
+  test.each(changes)("%s: by the page alone", async (path) => {
+    const url = `/page/api/${path}`;
+    const json = { "content-type": "application/json", host: host() };
+    expect(await statusOf(url, json, "POST")).toBe(403);
+    expect(await statusOf(url, { ...json, origin: "http://evil.example" }, "POST")).toBe(403);
+    expect(await statusOf(url, { ...json, origin: "null" }, "POST")).toBe(403);
+    expect(await statusOf(url, { ...json, host: "evil.example", origin: "http://evil.example" }, "POST")).toBe(401);
+    expect(await statusOf(url, { ...json, "content-type": "text/plain", origin }, "POST")).toBe(415);
+    expect(await statusOf(url, { ...json, origin }, "POST")).toBe(400);
+  });
+});
+
+describe("requests", () => {
+  test("are found by words, arm, state, domain, source and time", async () => {
+    const [row] = await get<RequestRow[]>("requests", { search: "FACTORY settings" });
+    expect(row).toMatchObject({
+      question: traffic[0]?.question,
+      tenant: "default",
+      domain: `default/${domain}`,
+      state: "ok",
+    });
+    expect(row?.totalMs).toBeGreaterThan(0);
+    const count = async (query: Record<string, string>): Promise<number> =>
+      (await get<RequestRow[]>("requests", query)).length;
+    const all = 2 * traffic.length + hostile.length + 1;
+    expect((await count({ arm: "small" })) + (await count({ arm: "large" }))).toBe(all);
+    expect(await count({ state: "failed" })).toBe(1);
+    expect(await count({ state: "open" })).toBe(0);
+    expect(await count({ source: "cache" })).toBeGreaterThan(0);
+    expect(await count({ domain: `default/${domain}`, tenant: "default", limit: "5" })).toBe(5);
+    expect(await count({ tenant: "another" })).toBe(0);
+    expect(await count({ before: "1000", from: "0" })).toBe(0);
+    expect(await count({ search: row?.id.slice(0, 30) ?? "" })).toBeGreaterThan(0);
+  });
+  test("show the chosen arm's score, examples, cost and reward", async () => {
+    const rows = await get<RequestRow[]>("requests", { source: "generated", arm: "small" });
+    const shown = rows.find(({ examples, reward }) => examples > 0 && reward !== null);
+    expect(shown?.probability).toBeGreaterThan(0);
+    expect(shown?.score).toBeTypeOf("number");
+    expect(shown?.cost).toBeGreaterThan(0);
+  });
+  test("what was asked for wrongly, or as SQL, is refused or finds nothing", async () => {
+    for (const wrong of [{ state: "x" }, { limit: "0" }, { from: "yesterday" }, { sql: "SELECT 1" }])
+      expect((await api("requests", wrong as Record<string, string>)).status, JSON.stringify(wrong)).toBe(400);
+    const quoted = "' OR 1 = 1) UNION ALL SELECT * FROM requests --";
+    for (const name of ["search", "arm", "domain", "tenant", "source"])
+      expect(await get<RequestRow[]>("requests", { [name]: quoted })).toEqual([]);
+    expect(await get<ExampleRow[]>("examples", { search: quoted })).toEqual([]);
+    expect((await api("request", { id: quoted, tenant: quoted })).status).toBe(404);
+  });
+  test("come as they happen", async () => {
+    const stopping = new AbortController();
+    const stream = await fetch(`${origin}/page/api/live`, { signal: stopping.signal });
+    const seen: LiveEvent[] = [];
+    const reading = (async () => {
+      const decoder = new TextDecoder();
+      let rest = "";
+      for await (const chunk of stream.body ?? []) {
+        const events = (rest + decoder.decode(chunk as Uint8Array, { stream: true })).split("\n\n");
+        rest = events.pop() ?? "";
+        for (const event of events)
+          if (event.startsWith("data: ")) seen.push(...(JSON.parse(event.slice(6)) as LiveBatch).events);
+      }
+    })().catch(() => undefined);
+    // The tails begin when somebody looks.
+    await system.eventually("decided and answered", async () => {
+      await ask("Can I pay by invoice?", { fresh: true });
+      return new Set(seen.map(({ kind }) => kind)).size === 2 ? true : undefined;
+    });
+    expect(seen.find(({ kind }) => kind === "answered")).toMatchObject({ tenant: "default", state: "ok" });
+    stopping.abort();
+    await reading;
+  });
+});
+
+describe("explain and figures", () => {
+  test("one request: arms, examples, tokens and times", async () => {
+    const rows = await get<RequestRow[]>("requests", { source: "generated", arm: "small" });
+    const shown = rows.filter(({ examples }) => examples > 0);
+    expect(shown.length).toBeGreaterThan(0);
+    const all = await Promise.all(
+      shown.slice(0, 6).map(({ id, tenant }) => get<Conversation>("request", { id, tenant })),
+    );
+    for (const { decision } of all) expect(decision?.arms.map(({ arm }) => arm).toSorted()).toEqual(["large", "small"]);
+    // Of some the examples were replaced by better ones meanwhile.
+    const found = all.find(({ examples }) => examples.length > 0) ?? all[0]!;
+    const { id } = found.request;
+    expect(found.response).toMatchObject({ status: "ok", linkedTokens: 0, recomputedTokens: 0 });
+    expect(found.response?.planMs).toBeGreaterThanOrEqual(0);
+    expect((await api("request", { id, tenant: "another" })).status).toBe(404);
+  });
+  test("arms over time, savings, examples with their uses, health", async () => {
+    const overview = await get<Overview>("overview");
+    const sum = (source?: string): number =>
+      overview.arms
+        .filter((step) => source === undefined || step.source === source)
+        .reduce((all, step) => all + step.requests, 0);
+    expect(sum()).toBeGreaterThan(2 * traffic.length);
+    expect(sum("cache")).toBeGreaterThan(0);
+    expect(overview.savings.reduce((all, step) => all + (step.saved ?? 0), 0)).toBeGreaterThan(0);
+    const [example] = await get<ExampleRow[]>("examples");
+    expect(example?.uses).toBeGreaterThan(0);
+    expect((await get<unknown[]>("example-uses", { id: example?.id ?? "" })).length).toBeGreaterThan(0);
+    const health = await get<Health>("health");
+    expect(health.problems).toEqual([]);
+    expect(health.stages.find(({ stage }) => stage === "plan")).toMatchObject({ members: 1 });
+    expect(health.tables.find(({ table }) => table === "responses")?.lastHour).toBeGreaterThan(0);
+  });
+  test("a policy goes back, and on again", async () => {
+    const versions = await twoVersions();
+    const oldest = versions.at(-1)?.version ?? 0;
+    const made = await post("/page/api/revert", { name: "router", version: oldest }, { origin });
+    expect(await made.json()).toMatchObject({ name: "router", revertOf: oldest });
+    await system.eventually("the revert is recorded", async () => {
+      const [newest] = await get<PolicyVersion[]>("policies", { name: "router" });
+      return newest?.revertOf === oldest ? true : undefined;
+    });
+    expect((await post("/page/api/resume", { name: "router" }, { origin })).status).toBe(200);
+    expect((await post("/page/api/revert", { name: "router", version: 1e6 }, { origin })).status).toBe(409);
+    expect((await post("/page/api/resume", { name: "nothing" }, { origin })).status).toBe(409);
+  });
+});
+
+const twoVersions = (): Promise<PolicyVersion[]> =>
+  system.eventually("two versions of the router", async () => {
+    const found = await get<PolicyVersion[]>("policies", { name: "router" });
+    if (found.length > 1) return found;
+    // What was said at once became one version: more is said for another.
+    const { id } = await ask("Where is my order?", { fresh: true });
+    await post("/v1/feedback", { request_id: id, kind: "thumbs", value: 1 });
+    return undefined;
+  });
+
+describe.skipIf(typeof browser === "string")(`in a browser${typeof browser === "string" ? `: ${browser}` : ""}`, () => {
+  const views = ["requests", "arms", "policies", "examples", "comparison", "health"];
+  const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+  const problems: string[] = [];
+  let context: BrowserContext;
+  let page: Page;
+  beforeAll(async () => {
+    await mkdir(screenshots, { recursive: true });
+    context = await (browser as Browser).newContext({ locale: "en-US", viewport: { width: 1440, height: 860 } });
+    page = await context.newPage();
+    page.on("console", (message) => {
+      if (message.type() === "error") problems.push(message.text());
+    });
+    page.on("pageerror", (error) => problems.push(error.message));
+    page.on("request", (asked) => {
+      if (new URL(asked.url()).origin !== origin) problems.push(`it asked ${asked.url()}`);
+    });
+    await page.goto(`${origin}/`);
+    await page.waitForSelector("tbody tr");
+  });
+  afterAll(() => context.close());
+  // By the debugger: the page's policy allows no eval, by which Playwright would wait in the page.
+  const until = (what: string, expression: string): Promise<true> =>
+    system.eventually(what, async () => ((await page.evaluate(expression)) === true ? true : undefined));
+  const textsOf = (selector: string): Promise<string[]> => page.locator(selector).allTextContents();
+  const shoot = (name: string): Promise<Buffer> => page.screenshot({ path: join(screenshots, `${name}.png`) });
+  const show = async (hash: string, selector = ".panel, tbody tr"): Promise<void> => {
+    await page.goto(`${origin}/#/${hash}`);
+    await page.waitForSelector(selector);
+  };
+
+  test("texts of users stay texts", async () => {
+    const texts = await textsOf("tbody td.text");
+    for (const text of hostile) expect(texts.some((one) => one.includes(text.slice(0, 30)))).toBe(true);
+    for (const text of hostile) {
+      const [row] = await get<RequestRow[]>("requests", { search: text.slice(0, 30) });
+      await show(`request?tenant=default&id=${row?.id ?? ""}`, ".turn pre");
+      expect(await textsOf(".turn pre")).toContain(text);
+    }
+    expect(await page.evaluate("window.broken")).toBeUndefined();
+    expect(await page.$$eval("script, svg, img[onerror]", (found) => found.length)).toBe(1);
+  });
+
+  test("by the keyboard alone: search, rows, open, back, views, theme", async () => {
+    await show("requests");
+    await page.keyboard.press("/");
+    await page.keyboard.type("firmware");
+    await until(
+      "every row fits",
+      "[...document.querySelectorAll('tbody td.text')].every((cell) => cell.textContent.includes('firmware'))",
+    );
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.keyboard.press("j");
+    await page.keyboard.press("k");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".explain .chosen, .explain .note");
+    expect(await page.textContent(".turn pre")).toContain("firmware");
+    await page.keyboard.press("Backspace");
+    await page.waitForSelector("#search");
+    await page.keyboard.press("6");
+    await page.waitForSelector("text=Stages without a process");
+    const theme = "document.documentElement.dataset.theme";
+    const before = JSON.stringify(await page.evaluate(theme));
+    await page.keyboard.press("t");
+    await until("the other theme", `${theme} !== ${before}`);
+    await page.keyboard.press("t");
+    await until("the theme as it was", `${theme} === ${before}`);
+    await page.keyboard.press("?");
+    await page.waitForSelector("dialog[open]");
+    await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog", { state: "detached" });
+  });
+
+  test("a new request shows by itself", async () => {
+    await show("requests");
+    await page.waitForSelector(".live i.on");
+    const before = await page.$$eval("tbody tr", (rows) => rows.length);
+    await ask("Is the body weather sealed?", { fresh: true });
+    await until("a row more", `document.querySelectorAll("tbody tr").length > ${before}`);
+    await until("with its question", "document.querySelector('tbody td.text').textContent.includes('weather')");
+  });
+
+  test("a policy goes back by two clicks", async () => {
+    await twoVersions();
+    await show("policies", "text=Revert to it");
+    await page.click("text=Revert to it >> nth=0");
+    await shoot("revert");
+    await page.click("dialog .primary");
+    await page.waitForSelector("text=learning is paused.");
+    await page.click("text=Resume learning");
+    await page.click("dialog .primary");
+    await page.waitForSelector("text=learning goes on.");
+  });
+
+  test.each(["light", "dark"] as const)("%s: no serious violation of accessibility, on no view", async (theme) => {
+    await page.evaluate(`localStorage.setItem("precedent.theme", "${theme}")`);
+    await page.goto("about:blank");
+    await page.goto(`${origin}/`);
+    const rows = await get<RequestRow[]>("requests", { source: "generated", arm: "small" });
+    // The one with the most to show: how many examples a request had is a matter of chance.
+    const [fullest] = rows.filter(({ reward }) => reward !== null).sort((one, other) => other.examples - one.examples);
+    const id = fullest!.id;
+    const found: string[] = [];
+    for (const view of [...views, `request?tenant=default&id=${id}`]) {
+      await show(view);
+      await page.waitForLoadState("networkidle").catch(() => undefined);
+      const name = view.split("?")[0] ?? "";
+      await shoot(`${name}-${theme}`);
+      if (name === "requests" && theme === "light" && process.env["PRECEDENT_PAGE_PICTURE"] !== undefined)
+        await copyFile(
+          join(screenshots, "requests-light.png"),
+          fileURLToPath(new URL("../../docs/page.png", import.meta.url)),
+        );
+      found.push(...(await violations(page, axe)).map((one) => `${name}: ${one}`));
+    }
+    expect(found).toEqual([]);
+  });
+
+  test("nothing failed, nothing was asked of anybody else", () => {
+    expect(problems).toEqual([]);
+  });
+});
+
+interface Found {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[];
+}
+
+/** Serious and critical ones, by axe. */
+async function violations(page: Page, axe: string): Promise<string[]> {
+  // Evaluated by the debugger, which no policy of the page concerns.
+  await page.evaluate(await readFile(axe, "utf8"));
+  const result = await page.evaluate<Found>("axe.run(document, { resultTypes: ['violations'] })");
+  return result.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id} ${nodes[0]?.html.slice(0, 160) ?? ""}`);
+}
+
+describe("with keys", () => {
+  const host = (): string => new URL(origin).host;
+  const create = async (...argv: string[]): Promise<string> => {
+    const { code, out, note } = await runCommand(folder, ["keys", "create", ...argv]);
+    expect(code, note).toBe(0);
+    return out.trim();
+  };
+  let admin: string;
+  beforeAll(async () => {
+    admin = await create("--admin");
+  });
+
+  test("those of tenants open nothing of it", async () => {
+    const key = await create("--tenant", "default");
+    await system.eventually("the key is known", async () => {
+      const answer = await fetch(`${origin}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+      return answer.status === 200 ? true : undefined;
+    });
+    for (const authorization of ["", `Bearer ${key}`, "Bearer prk-000000000000.00000000000000000000000000000000"]) {
+      for (const path of questions)
+        expect([401, 403], path).toContain(await statusOf(`/page/api/${path}`, { host: host(), authorization }));
+      for (const path of changes) {
+        const headers = { host: host(), authorization, origin, "content-type": "application/json" };
+        expect([401, 403], path).toContain(await statusOf(`/page/api/${path}`, headers, "POST"));
+      }
+    }
+  });
+
+  test("an admin key opens all of it, from anywhere, but not at another site's wish", async () => {
+    const authorization = `Bearer ${admin}`;
+    for (const path of questions)
+      expect([200, 404], path).toContain(
+        await statusOf(`/page/api/${path}`, { host: "gateway.example", authorization }),
+      );
+    expect(await statusOf("/page/api/names", { host: host(), authorization, "sec-fetch-site": "cross-site" })).toBe(
+      403,
+    );
+  });
+
+  test.skipIf(typeof browser === "string")("a person types the key, and it is in no address", async () => {
+    const context = await (browser as Browser).newContext({ locale: "en-US" });
+    const page = await context.newPage();
+    await page.goto(`${origin}/`);
+    await page.fill("input[type=password]", "prk-000000000000.00000000000000000000000000000000");
+    await page.click("form .primary");
+    await page.waitForSelector("text=This API key is not valid");
+    await page.fill("input[type=password]", admin);
+    await page.click("form .primary");
+    await page.waitForSelector("tbody tr");
+    expect(page.url()).not.toContain("prk-");
+    await context.close();
+  });
+});

@@ -1,0 +1,81 @@
+// The codec on the real registry: ids, evolution, and what the registry refuses.
+import avro from "avsc";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createRegistry, type Registry } from "../../connections/registry/client.ts";
+import { createCodec, readSchema, subjectOf } from "../../connections/registry/codec.ts";
+import { CodecError, RegistryUnavailable } from "../../connections/registry/port.ts";
+import { replay, wire } from "../../connections/registry/replay.testing.ts";
+import type { Request } from "../../schemas/types.ts";
+import { testStack, uniquePrefix } from "../support/stack.ts";
+
+interface RecordSchema {
+  type: "record";
+  name: string;
+  namespace: string;
+  fields: { name: string; type: unknown; default?: unknown }[];
+}
+const schemaOf = (name: string): RecordSchema => readSchema(name) as unknown as RecordSchema;
+const typeOf = (schema: object) => avro.Type.forSchema(schema as Parameters<typeof avro.Type.forSchema>[0]);
+
+const prefix = uniquePrefix();
+let registry: Registry;
+beforeAll(() => {
+  registry = createRegistry({ url: testStack().registryUrl });
+});
+
+describe("codec on the registry", () => {
+  it("registers every subject, finds them again, and reads what another process wrote", async () => {
+    const writer = createCodec({ prefix, registry });
+    await writer.register({ arms: ["small", "large"] });
+    const reader = createCodec({ prefix, registry: createRegistry({ url: testStack().registryUrl }) });
+    await reader.register({ arms: ["small", "large"] });
+    const bytes = writer.encode("replays", replay);
+    expect(reader.encode("replays", replay)).toEqual(bytes);
+    expect(await reader.decode("replays", bytes)).toEqual({ ok: true, value: replay });
+  });
+
+  it("sets BACKWARD on every subject", async () => {
+    await createCodec({ prefix, registry }).register({ arms: ["small"] });
+    for (const topic of ["requests", "work.small", "dead-letters"]) {
+      const response = await fetch(`${testStack().registryUrl}/config/${subjectOf(prefix, topic)}`);
+      expect(await response.json()).toMatchObject({ compatibilityLevel: "BACKWARD" });
+    }
+  });
+
+  it("reads an older writer that lacks a field with a default", async () => {
+    const codec = createCodec({ prefix, registry });
+    await codec.register({ arms: [] });
+    const current = schemaOf("request");
+    const older = { ...current, fields: current.fields.filter(({ name }) => name !== "mayAsk" && name !== "privacy") };
+    const id = await registry.register(subjectOf(`${prefix}older.`, "requests"), older);
+    const payload = typeOf(older).toBuffer({ messages: [{ role: "user", content: "hello" }] });
+    const decoded = await codec.decode("requests", wire(id, payload));
+    expect(decoded).toMatchObject({ ok: true });
+    const value = decoded.ok ? decoded.value : ({} as Partial<Request>);
+    expect(value.messages).toEqual([{ role: "user", content: "hello" }]);
+    expect(typeof value.mayAsk).toBe("boolean");
+    expect(value.privacy).toHaveProperty("cache");
+  });
+
+  it("accepts a new field with a default and refuses one without", async () => {
+    const current = schemaOf("replay");
+    const subject = subjectOf(`${prefix}evolving.`, "replays");
+    await registry.register(subject, current);
+    const grown = { ...current, fields: [...current.fields, { name: "colour", type: "string", default: "none" }] };
+    expect(await registry.register(subject, grown)).toBeGreaterThan(0);
+    const demanding = { ...current, fields: [...current.fields, { name: "colour2", type: "string" }] };
+    const refused = registry.register(subject, demanding);
+    await expect(refused).rejects.toBeInstanceOf(CodecError);
+    await expect(refused).rejects.toThrow(/refuses the schema of .*replays-value/);
+  });
+
+  it("tells an unknown id from a registry that is away", async () => {
+    const codec = createCodec({ prefix, registry });
+    expect(await codec.decode("requests", wire(2_000_000_000, Buffer.alloc(1)))).toMatchObject({
+      ok: false,
+      code: "unknown_schema",
+    });
+    const away = createCodec({ prefix, registry: createRegistry({ url: "http://127.0.0.1:1", retries: 0 }) });
+    await expect(away.decode("requests", wire(1, Buffer.alloc(1)))).rejects.toBeInstanceOf(RegistryUnavailable);
+  });
+});

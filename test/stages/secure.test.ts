@@ -1,0 +1,295 @@
+// Every connection with TLS and credentials, on a broker that allows nothing by itself: the whole
+// loop with a principal a stage and no more ACLs than the stages' declarations ask for, and what a
+// wrong password, an unknown or expired certificate and a missing ACL look like. Nothing is lost.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Admin } from "kafkajs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openSession, type Session } from "../../pipelines/session.ts";
+import { startStages, type RunningStages, type StageName } from "../../pipelines/up.ts";
+import { principalOf } from "../../cli/topology.ts";
+import { configSchema, type Config } from "../../config/schema.ts";
+import { createKafkaClient } from "../../connections/kafka/client.ts";
+import { topicName } from "../../connections/kafka/topics.ts";
+import { remedyOf } from "../../connections/security/errors.ts";
+import { aclsOf, type Acl } from "../../pipelines/acls.ts";
+import { topology } from "../../pipelines/topology.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { TopicName } from "../../schemas/records.ts";
+import type { Response } from "../../schemas/types.ts";
+import { groupName } from "../../runtime/running-stage.ts";
+import { entries, numbers } from "../support/acls.ts";
+import { makeAuthority, makeCertificate } from "../support/certificates.ts";
+import { follow } from "../support/follow.ts";
+import { answersAs, startSecureBroker, type SecureBroker } from "../support/secure-broker.ts";
+import { databaseName, testStack, uniquePrefix } from "../support/stack.ts";
+import { eventually, requestOf } from "../support/system.ts";
+import { startTlsFront, type TlsFront } from "../support/tls-front.ts";
+import { startIdentityProvider, type IdentityProvider } from "../support/tokens.ts";
+
+type Sasl = Record<string, unknown>;
+
+const stages = ["plan", "generate", "record", "learn", "curate", "gateway"] as const;
+const names = ["admin", principalOf("operator"), ...stages.map((stage) => principalOf(stage)), "client"];
+const users = Object.fromEntries(names.map((name) => [name, `secret-of-${name}`]));
+const passwordOf = (name: string): string => users[name] ?? "";
+const prefix = uniquePrefix();
+const database = databaseName();
+/** Connections authenticate again within it, with another token. */
+const tokenSeconds = 30;
+
+let folder: string;
+let provider: IdentityProvider;
+let secure: SecureBroker;
+let fronts: { registry: TlsFront; clickhouse: TlsFront };
+let admin: Admin;
+let operator: Session;
+const running: { session: Session; stages: RunningStages }[] = [];
+const responses = new Map<string, Response[]>();
+
+const scram = (name: string): Sasl => ({ mechanism: "scram-sha-512", username: name, password: passwordOf(name) });
+const oauth = (name: string): Sasl => ({
+  mechanism: "oauthbearer",
+  oauth: { endpoint: provider.endpoint, clientId: name, clientSecret: passwordOf(name) },
+});
+const saslOf: Partial<Record<StageName, (name: string) => Sasl>> = {
+  generate: oauth,
+  record: (name) => ({ mechanism: "plain", username: name, passwordFile: join(folder, name) }),
+  learn: (name) => ({ ...scram(name), mechanism: "scram-sha-256" }),
+};
+
+function configOf(sasl: Sasl, more: { brokers?: string[]; ca?: string } = {}): Config {
+  const { brokers = [secure.broker], ca = secure.ca } = more;
+  const { username, password } = testStack().clickhouse;
+  return configSchema.parse({
+    arms: [{ name: "small", type: "recorded", dispatch: "queued", file: join(folder, "log.jsonl"), cost: 0.1 }],
+    selection: { explore: { trials: 0, thresholds: 0 } },
+    kafka: { brokers, prefix, partitions: 2, sessionTimeoutMs: 6_000, tls: { ca }, sasl },
+    registry: {
+      ...{ url: fronts.registry.url, tls: { ca: secure.ca } },
+      ...{ username: "registrar", passwordFile: join(folder, "registrar") },
+    },
+    clickhouse: { url: fronts.clickhouse.url, tls: { ca: secure.ca }, username, password, database },
+    stack: { folder: join(folder, "stack") },
+    gateway: { port: 0 },
+    log: { level: process.env["PRECEDENT_TEST_LOG"] ?? "silent" },
+  });
+}
+
+const clientOf = (sasl: Sasl, more: { broker?: string; ca?: string } = {}) =>
+  createKafkaClient({
+    brokers: [more.broker ?? secure.broker],
+    clientId: "test",
+    config: configOf(sasl, more).kafka,
+    log: createLog({ level: "silent" }),
+  });
+
+const openAs = (config: Config): Promise<Session> =>
+  openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });
+
+const acls = (): Acl[] =>
+  aclsOf(topology, {
+    ...{ prefix, arms: ["small"], tenants: [], principal: principalOf },
+    topic: (name, arm) => topicName(prefix, name, arm),
+    group: (stage, arm) => groupName(prefix, stage, arm),
+  });
+
+async function startAs(stage: StageName): Promise<void> {
+  const name = principalOf(stage);
+  const session = await openAs(configOf((saslOf[stage] ?? scram)(name)));
+  running.push({ session, stages: await startStages(session, { stages: [stage] }) });
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "precedent-secure-test-"));
+  const lines = ["question", "another question"].map((request) => JSON.stringify({ request, response: "answer" }));
+  await writeFile(join(folder, "log.jsonl"), lines.join("\n"));
+  for (const name of [...names, "registrar"]) await writeFile(join(folder, name), `${users[name] ?? "filed"}\n`);
+  provider = await startIdentityProvider(users, tokenSeconds);
+  secure = await startSecureBroker({ users, jwks: provider.jwks, answers: answersAs(scram("admin")) });
+  const certificate = await makeCertificate(secure.folder, secure.ca, "front");
+  const basic = `Basic ${Buffer.from("registrar:filed").toString("base64")}`;
+  fronts = {
+    registry: await startTlsFront(testStack().registryUrl, certificate, (given) => given === basic),
+    clickhouse: await startTlsFront(testStack().clickhouse.url, certificate),
+  };
+  admin = clientOf(scram("admin")).admin();
+  await admin.connect();
+  await admin.createAcls({ acl: entries(acls()) });
+  // Whoever makes the topics comes first.
+  operator = await openAs(configOf(scram(principalOf("operator"))));
+  await follow(operator, "responses", (response) => {
+    responses.set(response.requestId, [...(responses.get(response.requestId) ?? []), response]);
+  });
+  for (const stage of stages) await startAs(stage);
+});
+
+afterAll(async () => {
+  await Promise.all(running.map(({ stages: started }) => started.stop()));
+  await operator?.clickhouse.command(`DROP DATABASE IF EXISTS ${database}`);
+  await Promise.all([...running.map(({ session }) => session.close()), operator?.close(), admin.disconnect()]);
+  await Promise.all([fronts.registry.close(), fronts.clickhouse.close(), provider.close(), secure.stop()]);
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function ask(question: string): Promise<string> {
+  const request = requestOf(question);
+  const producer = operator.kafka.plainProducer();
+  await producer.send([
+    {
+      topic: operator.topic("requests"),
+      key: request.id,
+      value: operator.codec.encode("requests", request),
+    },
+  ]);
+  await producer.close();
+  return request.id;
+}
+
+const answered = (id: string): Promise<Response> =>
+  eventually(`the response to ${id}`, () => Promise.resolve(responses.get(id)?.[0]));
+
+test("a request is planned, answered and recorded, each stage as a principal of its own", async () => {
+  const ids = await Promise.all(Array.from({ length: 20 }, () => ask("question")));
+  const found = await Promise.all(ids.map(answered));
+  expect(found.map(({ status, text }) => [status, text])).toEqual(ids.map(() => ["ok", "answer"]));
+  const rows = await eventually("all rows", async () => {
+    const [row] = await operator.clickhouse.query<{ n: number }>("SELECT count() AS n FROM responses FINAL");
+    return row?.n === ids.length ? row.n : undefined;
+  });
+  expect(rows).toBe(ids.length);
+  expect([...responses.values()].every((all) => all.length === 1)).toBe(true);
+});
+
+test("the gateway answers", async () => {
+  const baseUrl = running.find(({ stages: { baseUrl: url } }) => url !== undefined)?.stages.baseUrl ?? "";
+  const response = await fetch(`${baseUrl}/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: "precedent", messages: [{ role: "user", content: "question" }] }),
+  });
+  expect(await response.json()).toMatchObject({ choices: [{ message: { content: "answer" } }] });
+});
+
+test("tokens are fetched anew, and what is under way goes on", async () => {
+  const before = provider.given();
+  await eventually("another token", () => Promise.resolve(provider.given() > before ? true : undefined));
+  const found = await answered(await ask("question"));
+  expect(found).toMatchObject({ status: "ok", text: "answer" });
+});
+
+const resources = { topic: "Topic", group: "Group", "transactional-id": "TransactionalId" } as const;
+
+/** learn and curate find nothing to do in so short a time. */
+const working: readonly StageName[] = ["plan", "generate", "record", "gateway"];
+/**
+ * What only cancels, feedback, the page, inline and second arms, pairs, failures and KV caches use.
+ */
+const idle = [
+  ...["gateway Write cancels", "gateway Write feedback"],
+  // The page, while somebody looks, or takes a policy back.
+  ...[
+    "gateway Read decisions",
+    "gateway Read reader.decisions.",
+    "gateway Read policies",
+    "gateway Read reader.policies.",
+  ],
+  ...["gateway Write policies", "gateway Write policies."],
+  ...["plan Write answers", "plan Write dead-letters", "plan Write deltas"],
+  // Repeats of what is recorded with placeholders (privacy.redact).
+  ...["plan Read responses", "plan Read reader.responses."],
+  ...["inline-calls", "breakers"].flatMap((topic) => [
+    ...[`plan Read ${topic}`, `plan Write ${topic}`, `plan Read reader.${topic}.`],
+    ...[`generate Read ${topic}`, `generate Write ${topic}`, `generate Read reader.${topic}.`],
+  ]),
+  ...["work.small", "alternatives", "dead-letters", "kv-inventory", "prefill-samples", "policies", "deltas"].map(
+    (topic) => `generate Write ${topic}`,
+  ),
+  "record Write dead-letters",
+];
+
+test("no stage was denied what it needs, and its ACLs were of use", async () => {
+  const outputsOf = new Map(topology.map(({ name, outputs }) => [name, outputs]));
+  for (const stage of stages) {
+    // A producer looks whether a former one has left a transaction open in its outputs.
+    const mayLook = ["DESCRIBE Topic:LITERAL:__consumer_offsets"].concat(
+      (outputsOf.get(stage) ?? []).map(
+        (output) => `READ Topic:LITERAL:${topicName(prefix, output as TopicName, "small")}`,
+      ),
+    );
+    const denied = [...(await secure.said(principalOf(stage), "Denied"))];
+    expect([stage, denied.filter((line) => !mayLook.includes(line))]).toEqual([stage, []]);
+  }
+  const unused: string[] = [];
+  for (const { principal, resource, name, operations } of acls()) {
+    if (!working.some((stage) => principalOf(stage) === principal)) continue;
+    const allowed = await secure.said(principal, "Allowed");
+    for (const operation of operations) {
+      const line = `${operation.toUpperCase()} ${resources[resource]}:LITERAL:${name}`;
+      if (![...allowed].some((said) => said.startsWith(line)))
+        unused.push(`${principal.replace(/^.*-/, "")} ${operation} ${name.replace(prefix, "")}`);
+    }
+  }
+  expect(unused.filter((acl) => !idle.includes(acl))).toEqual([]);
+});
+
+const refusalOf = async (config: Config): Promise<string> => {
+  const error: unknown = await openAs(config).then(
+    async (session) => {
+      await session.close();
+      return new Error("it was let in");
+    },
+    (refused: unknown) => refused,
+  );
+  expect(String(error)).not.toMatch(/secret-of|wrong/);
+  return `${String(error)}; ${remedyOf(error) ?? "no remedy"}`;
+};
+
+test("what refuses us says why, and what to do", async () => {
+  const plan = principalOf("plan");
+  const stranger = await makeAuthority(secure.folder, "stranger");
+  const { clickhouse, registry, ...others } = configOf(scram(plan));
+  const [password, token, unknown, expired, mechanism, ofRegistry, unknownToUs] = await Promise.all([
+    refusalOf(configOf({ ...scram(plan), password: "wrong" })),
+    refusalOf(
+      configOf({
+        mechanism: "oauthbearer",
+        oauth: { endpoint: provider.endpoint, clientId: plan, clientSecret: "wrong" },
+      }),
+    ),
+    refusalOf(configOf(scram(plan), { ca: stranger })),
+    refusalOf(configOf(scram(plan), { brokers: [secure.expired] })),
+    refusalOf(configOf({ mechanism: "oauthbearer", tokenFile: join(folder, "none") })),
+    refusalOf({ ...others, clickhouse, registry: { ...registry, passwordFile: undefined, password: "wrong" } }),
+    refusalOf({ ...others, registry, clickhouse: { ...clickhouse, tls: { ca: stranger } } }),
+  ]);
+  expect(password).toMatch(/authentication failed.*kafka\.sasl has the name and password/);
+  expect(token).toMatch(/token endpoint .* refuses client .*invalid_client; see that oauth\.clientId/);
+  expect(unknown).toMatch(/name its PEM file in tls\.ca/);
+  expect(expired).toMatch(/certificate has expired.*renew/);
+  expect(mechanism).toMatch(/none can't be read/);
+  expect(ofRegistry).toMatch(/refuses our credentials/);
+  expect(unknownToUs).toMatch(/ClickHouse could not.*name its PEM file in tls\.ca/);
+});
+
+test("a stage whose ACL is taken away waits, and goes on when it is back", async () => {
+  const [write] = entries(acls()).filter(
+    ({ principal, resourceName, operation }) =>
+      principal === `User:${principalOf("generate")}` &&
+      resourceName === `${prefix}responses` &&
+      Number(operation) === numbers.Write,
+  );
+  if (write === undefined) throw new Error("generate may not write responses");
+  await admin.deleteAcls({ filters: [write] });
+  // One that no kept answer repeats: the stage itself has to write.
+  const id = await ask("another question");
+  const denied = `WRITE Topic:LITERAL:${prefix}responses`;
+  await eventually("the denial", async () =>
+    (await secure.said(principalOf("generate"), "Denied")).has(denied) ? true : undefined,
+  );
+  expect(responses.get(id)).toBeUndefined();
+  await admin.createAcls({ acl: [write] });
+  expect(await answered(id)).toMatchObject({ status: "ok", text: "answer" });
+  expect(responses.get(id)).toHaveLength(1);
+});

@@ -1,0 +1,21 @@
+// npm run demo: installs what a fresh clone lacks, then runs the demonstration (tools/demo/main.ts).
+import { ensurePackages, environment, run } from "./bootstrap.mjs";
+
+const started = Date.now();
+// Ctrl-C reaches the demonstration as well, from the terminal: it stops what it started, and we
+// wait for that.
+process.on("SIGINT", () => {});
+
+try {
+  await ensurePackages();
+  process.exitCode = await run(
+    process.execPath,
+    ["tools/bin/run.mjs", "tools/demo/main.ts", ...process.argv.slice(2)],
+    {
+      env: { ...environment, PRECEDENT_DEMO_STARTED: String(started) },
+    },
+  );
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,108 @@
+// npm run demo: a system of its own in this process, and scenes that show what it does. Exit codes:
+// 0 done, 1 failed, 130 interrupted. What it started is stopped in any case; the data stay for the
+// next run.
+import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import pc from "picocolors";
+import { messageOf } from "../../connections/errors.ts";
+import { loadConfig } from "../../config/load.ts";
+import { namedByArms } from "../../config/models.ts";
+import { createLog } from "../../runtime/log.ts";
+import type { Progress } from "../setup/progress.ts";
+import { beginSetUp } from "../setup/setup.ts";
+import { openClient } from "./client.ts";
+import { readSampleData } from "./sample-data.ts";
+import type { Scene } from "./scene.ts";
+import { examples } from "./scenes/examples.ts";
+import { learning } from "./scenes/learning.ts";
+import { linked } from "./scenes/linked.ts";
+import { next } from "./scenes/next.ts";
+import { queries } from "./scenes/queries.ts";
+import { questions } from "./scenes/questions.ts";
+import { replay } from "./scenes/replay.ts";
+import { createScreen, type Screen, seconds } from "./screen.ts";
+import { startSystem } from "./start.ts";
+
+const scenes: readonly Scene[] = [questions, learning, linked, examples, replay, queries, next];
+
+/** When the command was given: tools/demo.mjs hands it over. */
+const commandedAt = Number(process.env["PRECEDENT_DEMO_STARTED"] ?? Date.now());
+
+const stopping = new AbortController();
+let signals = 0;
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.on(name, () => {
+    // The second one means it.
+    if (++signals > 1) process.exit(130);
+    stopping.abort(new Error("stopped"));
+  });
+}
+
+// `npm run demo | head` closes our output early: we end as after Ctrl-C, and leave nothing running.
+process.stdout.on("error", () => stopping.abort(new Error("nobody reads on")));
+
+const screen = createScreen();
+const { signal } = stopping;
+
+async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["config"]): Promise<void> {
+  const data = readSampleData();
+  screen.heading(
+    "Precedent",
+    "Answers LLM requests with the help of everything answered before: Kafka carries every request, ClickHouse keeps every decision.",
+  );
+  const { folder: stackFolder } = config.stack;
+  const models = namedByArms(config.arms);
+  const ready = beginSetUp({ progress: progressOn(screen), stackFolder, models, flat: false });
+  const logger = createLog({ level: "warn", pretty: false, destination: log });
+  const system = await startSystem({ config, data, screen, log: logger, signal, ready });
+  try {
+    const client = await openClient(system.session, signal);
+    try {
+      const { session, stages } = system;
+      for (const scene of scenes) {
+        signal.throwIfAborted();
+        await scene({ screen, session, stages, client, data, signal, commandedAt });
+      }
+    } finally {
+      await client.close();
+    }
+  } finally {
+    if (signal.aborted) screen.line(pc.dim("\nstopping"));
+    await system.stop();
+  }
+}
+
+/** What was there already is no news; what a task does meanwhile stands in its title. */
+const progressOn = ({ task, line }: Screen): Progress => ({
+  task: (title, work, outcome) =>
+    task(
+      title,
+      work(() => undefined),
+      outcome,
+    ),
+  line: (text) => {
+    if (!text.endsWith(": there")) line(pc.dim(text));
+  },
+});
+
+const endpoint = process.env["OPENAI_BASE_URL"] && process.env["OPENAI_API_KEY"];
+const configFile = fileURLToPath(new URL(`../../deploy/demo${endpoint ? "-openai" : ""}.yaml`, import.meta.url));
+let logFile = "";
+let code = 0;
+try {
+  const { config } = loadConfig({ file: configFile });
+  const logs = join(config.stack.folder, "logs");
+  mkdirSync(logs, { recursive: true });
+  logFile = relative(process.cwd(), join(logs, "demo.log"));
+  await demo(createWriteStream(logFile), config);
+  screen.line(pc.dim(`done in ${seconds(Date.now() - commandedAt)}`));
+} catch (error) {
+  code = signal.aborted ? 130 : 1;
+  if (!signal.aborted) {
+    const words = messageOf(error);
+    screen.line(`\n${pc.red("The demo failed:")} ${words}${logFile === "" ? "" : `\nMore may stand in ${logFile}`}`);
+  }
+}
+if (process.stdout.writable) process.stdout.write("", () => process.exit(code));
+else process.exit(code);

@@ -1,0 +1,20 @@
+// One scene of the demo: it shows something that happens, and says so where a part of the system is
+// not there.
+import type { Session } from "../../pipelines/session.ts";
+import type { Client } from "./client.ts";
+import type { SampleData } from "./sample-data.ts";
+import type { Screen } from "./screen.ts";
+
+export interface SceneContext {
+  screen: Screen;
+  session: Session;
+  /** Names of the stages that run: plan, generate.small, ... */
+  stages: ReadonlySet<string>;
+  client: Client;
+  data: SampleData;
+  signal: AbortSignal;
+  /** When the command was given, ms since the epoch. */
+  commandedAt: number;
+}
+
+export type Scene = (context: SceneContext) => Promise<void>;

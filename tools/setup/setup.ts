@@ -1,0 +1,158 @@
+// Set-up: everything that a package manager does not bring. `npm run setup`; the demo and the tests
+// call it themselves. Idempotent, quick when all is there, safe to run twice at once (one waits for
+// the other), and what is made appears whole or not at all. Its parts run side by side.
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import pLimit from "p-limit";
+import { messageOf } from "../../connections/errors.ts";
+import { loadConfig } from "../../config/load.ts";
+import { defaultModel, namedByArms, namedModel, type NamedModel } from "../../config/models.ts";
+import { ensureServers, hasServers } from "../../stack/install.ts";
+import { buildLlama } from "./build-llama.ts";
+import { buildFaissNode, buildNative } from "./build-native.ts";
+import { buildPage } from "./build-page.ts";
+import { hasEmbeddingModel, makeEmbeddingModel } from "./embedding-model.ts";
+import { withLock } from "../../connections/models/lock.ts";
+import { fetchModel, megabytes, modelState, requantiseModel } from "../../connections/models/models.ts";
+import { createProgress, type Progress } from "./progress.ts";
+
+export interface SetUpOptions {
+  progress?: Progress;
+  /** false leaves the language models and llama.cpp out. Default true. */
+  llama?: boolean;
+  /** Models of the registry that are fetched besides the default one. Default none. */
+  models?: readonly NamedModel[];
+  /**
+   * true builds the llama addon that computes scattered tokens in one batch as well
+   * (docs/linked-prefill.md). Default false.
+   */
+  scattered?: boolean;
+  /** false leaves the embedded servers out. Default true. */
+  servers?: boolean;
+  /** false leaves faiss-node out, which `selection.index: flat` needs. Default true. */
+  flat?: boolean;
+  /** Stack folder that the servers are linked into. Default .precedent. */
+  stackFolder?: string;
+}
+
+/** What begins at once, in this order; each resolves when it is there. */
+export type SetUpParts = Readonly<Record<"servers" | "embedding" | "indexes" | "llama" | "page", Promise<void>>>;
+
+/**
+ * Rejects when something that can't be done without is missing; FAISS can be (the exact index takes
+ * its place).
+ */
+export async function setUp(options: SetUpOptions = {}): Promise<void> {
+  await Promise.all(Object.values(beginSetUp(options)));
+}
+
+/** For a caller that can begin its own work with a part. */
+export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
+  const { progress = createProgress(), llama = true, scattered = false, servers = true, flat = true } = options;
+  const { models = [], stackFolder = ".precedent" } = options;
+  // Much of it compiles: more at a time than there are cores would only take longer each.
+  const turns = pLimit(Math.max(2, availableParallelism()));
+  const part = (name: string, work: () => Promise<void>): Promise<void> => {
+    const done = withLock(name, progress.line, () => turns(work));
+    // Whoever waits for it hears of a failure; one part may fail while another is waited for.
+    done.catch(() => undefined);
+    return done;
+  };
+  return {
+    servers: servers ? part("servers", () => ensureEmbeddedServers(stackFolder, progress)) : Promise.resolve(),
+    embedding: part("embedding", () => ensureEmbeddingModel(progress)),
+    indexes: part("indexes", () => ensureIndexes(flat, progress)),
+    page: part("page", () => ensurePage(progress)),
+    llama: llama ? part("llama", () => ensureLlama(progress, scattered, models)) : Promise.resolve(),
+  };
+}
+
+const there = (name: string, progress: Progress): void => progress.line(`✓ ${name}: there`);
+
+async function ensureEmbeddedServers(folder: string, progress: Progress): Promise<void> {
+  const before = await hasServers(folder);
+  // Java is asked for even when they are there.
+  if (before) await ensureServers(folder);
+  else await progress.task("servers", (say) => ensureServers(folder, say));
+  if (before) there("servers", progress);
+}
+
+async function ensureEmbeddingModel(progress: Progress): Promise<void> {
+  if (hasEmbeddingModel()) return there("embedding model", progress);
+  await progress.task("embedding model", makeEmbeddingModel);
+}
+
+async function ensurePage(progress: Progress): Promise<void> {
+  const { fresh } = await buildPage();
+  if (fresh) progress.line("✓ page: built");
+  else there("page", progress);
+}
+
+/** One after the other: each may have to install libfaiss, and apt-get runs once at a time. */
+async function ensureIndexes(flat: boolean, progress: Progress): Promise<void> {
+  const builds = [["faiss", buildNative] as const, ...(flat ? [["faiss-node", buildFaissNode] as const] : [])];
+  for (const [name, build] of builds) {
+    const native = await build((line) => progress.line(`  ${name}: ${line}`));
+    progress.line(
+      native.built
+        ? `✓ ${name}: ${native.fresh ? "built" : "there"}`
+        : `! ${name}: ${native.reason}\n  Going on with the exact index: right, and quick enough up to some ten thousand examples.`,
+    );
+  }
+}
+
+/** The models are fetched while the addon is compiled; the headers are fetched once for both. */
+async function ensureLlama(progress: Progress, scattered: boolean, more: readonly NamedModel[]): Promise<void> {
+  const models = [...new Set([namedModel(defaultModel)!, ...more])];
+  const fetched = async (): Promise<void> => {
+    for (const model of models) await ensureModel(model, progress);
+  };
+  await Promise.all([fetched(), ensureLlamaAddon(progress, scattered)]);
+  for (const model of models) {
+    const title = `${model.name} as Q8_0`;
+    const made = await requantiseModel(model, (line) => progress.line(`  ${title}: ${line}`));
+    if (made === null) {
+      if (model.requantised !== undefined) there(title, progress);
+    } else
+      progress.line(
+        made.made
+          ? `✓ ${title}: made`
+          : `! ${title}: ${made.reason}\n  Going on with the model as fetched: as good, and slower.`,
+      );
+  }
+}
+
+async function ensureModel(model: NamedModel, progress: Progress): Promise<void> {
+  if ((await modelState(model)) === "there") return there(model.name, progress);
+  await progress.task(`${model.name} (${megabytes(model.bytes)} MB)`, (say) => fetchModel(model, say));
+}
+
+async function ensureLlamaAddon(progress: Progress, scattered: boolean): Promise<void> {
+  const built = await buildLlama((line) => progress.line(`  llama.cpp: ${line}`), { scattered });
+  progress.line(
+    built.built
+      ? `✓ llama.cpp: ${built.fresh ? "built" : "there"}`
+      : `! llama.cpp: ${built.reason}\n  Going on without it: arms of type llama can't start.`,
+  );
+}
+
+/**
+ * Those of the registry that the arms of the configuration in this folder name. What is wrong with
+ * it is no reason not to set up.
+ */
+function modelsOfConfiguration(): NamedModel[] {
+  try {
+    return namedByArms(loadConfig().config.arms);
+  } catch (error) {
+    process.stderr.write(`! ${messageOf(error)}\n  Going on with the default model.\n`);
+    return [];
+  }
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const scattered = process.argv.includes("--scattered");
+  await setUp({ scattered, models: modelsOfConfiguration() }).catch((error: unknown) => {
+    process.stderr.write(`set-up failed: ${messageOf(error)}\n`);
+    process.exitCode = 1;
+  });
+}
