@@ -15,6 +15,7 @@ export default defineConfig(
       "build/",
       "**/*.mjs",
       "schemas/types.ts",
+      "tools/stand-ins/",
     ],
   },
   {

@@ -45,7 +45,7 @@ function importRules(): string {
     row("---", "---", "---"),
     ...modules.map((module) => row(`\`${module.name}/\``, module.about, mayImport(module))),
     "",
-    `Ports (${list(ports)}) own their types: they import other ports alone. Compositions (`${compositions.files}`) import ${list(compositions.imports)} alone. None of this holds for tests (${list(tests)}).`,
+    `Ports (${list(ports)}) own their types: they import other ports alone. Compositions (${list([compositions.files])}) import ${list(compositions.imports)} alone. None of this holds for tests (${list(tests)}).`,
     "",
     row("packages, files", "only in", "others use"),
     row("---", "---", "---"),

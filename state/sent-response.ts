@@ -1,0 +1,12 @@
+// Where a response was published, and how it is read again from there.
+import type { Response } from "../schemas/types.ts";
+
+/** Where a response stands on its topic. */
+export interface SentPlace {
+  topic: string;
+  partition: number;
+  offset: number;
+}
+
+/** A response as it was sent; null: the topic has it no more. Rejects while brokers are away. */
+export type SentResponse = (place: SentPlace, tenant: string, requestId: string) => Promise<Response | null>;
