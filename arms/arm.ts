@@ -17,13 +17,13 @@ export interface ArmRequest {
    */
   caching?: Caching;
   /**
-   * JSON of what goes to the endpoint as it is (algorithms/routing/passthrough.ts); only arms that declare
-   * what it requires are given any.
+   * JSON of what goes to the endpoint as it is (algorithms/routing/passthrough.ts); only arms that
+   * declare what it requires are given any.
    */
   passthrough?: string | undefined;
   /**
-   * Name of the policy of linked prefill that the request asks for (algorithms/linked-prefill/link-policy.ts);
-   * arms that don't link ignore it.
+   * Name of the policy of linked prefill that the request asks for
+   * (algorithms/linked-prefill/link-policy.ts); arms that don't link ignore it.
    */
   linkPolicy?: string | undefined;
   /**

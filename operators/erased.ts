@@ -1,5 +1,5 @@
-// Which of some hashes (algorithms/privacy/erasure.ts) belong to what was erased: record leaves their rows
-// out, curate makes no examples of them. Rejects as the ClickHouse port does.
+// Which of some hashes (algorithms/privacy/erasure.ts) belong to what was erased: record leaves
+// their rows out, curate makes no examples of them. Rejects as the ClickHouse port does.
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 
 /** Until when what bears a hash is erased, milliseconds since the epoch; Infinity: for good. */

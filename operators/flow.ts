@@ -18,20 +18,20 @@ export interface Validated extends Received<Request> {
   /** What was missing so far; ends in Decision.degraded. */
   degraded: string[];
 }
-/** After recall: not answered before. */
-export interface Recalled extends Validated {
-  /** Absent: its answer may not be kept. */
-  keptUnder?: KeptUnder | undefined;
+/** After lookup: not in the response cache. */
+export interface LookedUp extends Validated {
+  /** Absent: its response may not be cached. */
+  cacheKey?: CacheKey | undefined;
 }
-/** What an answer is kept under, in its sharing domain. */
-export interface KeptUnder {
+/** Key of an entry of the response cache, in its sharing domain. */
+export interface CacheKey {
   /** algorithms/response-cache/answer-key.ts. */
   hash: string;
-  /** Of the texts of its documents when the hash was made: with others the answer is another. */
+  /** Digest of the texts of the request's documents; the key holds for these texts only. */
   documents: string;
 }
 /** After embed. */
-export interface Embedded extends Recalled {
+export interface Embedded extends LookedUp {
   /** Unit length; null when the embedder is missing (degraded says so). */
   embedding: Float32Array | null;
 }

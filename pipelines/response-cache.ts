@@ -8,7 +8,7 @@ import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { TextError } from "../connections/text/port.ts";
 import { createCacheMetrics } from "../state/response-cache/metrics.ts";
 import { createKeep, type Keep } from "../operators/call/keep.ts";
-import type { RecallAnswerDependencies } from "../operators/lookup/lookup.ts";
+import type { CacheLookup } from "../operators/lookup/lookup.ts";
 import { createKeptAnswers, type KeptAnswers } from "../state/response-cache/entries.ts";
 import type { SentResponse } from "../state/sent-response.ts";
 import { createLeaderOutcomes } from "../state/response-cache/leader-outcomes.ts";
@@ -24,7 +24,7 @@ const sweepMs = 30_000;
 const cleanMs = 250;
 
 export interface HeldAnswers {
-  recall: Pick<RecallAnswerDependencies, "kept" | "underWay" | "ttlMs" | "sampled" | "onResult">;
+  lookup: CacheLookup;
   /** Another share of the bytes is in force. */
   resize(bytes: number): void;
   stop(): Promise<void>;
@@ -63,7 +63,7 @@ export async function holdAnswers(
   }, sweepMs);
   sweep.unref();
   return {
-    recall: { kept, underWay, ttlMs: ttlOf(cache), sampled: cache.sampled, onResult: metrics.count },
+    lookup: { kept, underWay, ttlMs: ttlOf(cache), sampled: cache.sampled, onResult: metrics.count },
     resize: kept.resize,
     async stop() {
       clearInterval(sweep);

@@ -1,8 +1,8 @@
 // The places of a stage: how much it has under way, whose turn is next, and what waits outside of
 // them. Places are shared between flows (the tenants, as assembly says) by
-// algorithms/queueing/fair-queue.ts; a record that only waits gives its place back meanwhile (it is parked):
-// for another one that is under way, or for something slow elsewhere, each in a pool of its own
-// with bounds of its own (pool.ts). Knows no operator and no clock.
+// algorithms/queueing/fair-queue.ts; a record that only waits gives its place back meanwhile (it is
+// parked): for another one that is under way, or for something slow elsewhere, each in a pool of
+// its own with bounds of its own (pool.ts). Knows no operator and no clock.
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { RawRecord } from "../connections/kafka/port.ts";
 import { partitionKey, type PartitionState, type Task, type TaskEntry } from "./partition.ts";

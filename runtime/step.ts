@@ -18,8 +18,8 @@ export interface Received<T> {
   record: T;
   position: Position;
   /**
-   * When it came to the broker (algorithms/identity/identity.ts), never after receivedAt; milliseconds since
-   * the epoch.
+   * When it came to the broker (algorithms/identity/identity.ts), never after receivedAt;
+   * milliseconds since the epoch.
    */
   timestamp: number;
   /** When this process took it up, milliseconds since the epoch. */

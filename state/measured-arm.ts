@@ -1,4 +1,5 @@
-// An arm whose answers are counted: tokens, cost, time to the first token (runtime/metrics/calls.ts).
+// An arm whose answers are counted: tokens, cost, time to the first token
+// (runtime/metrics/calls.ts).
 import type { Arm } from "../arms/arm.ts";
 import type { CallMetrics } from "../runtime/metrics/calls.ts";
 

@@ -1,6 +1,6 @@
 // The exact 0/1 knapsack by dynamic programming, for whole weights: what the greedy choice of
-// algorithms/selection/knapsack.ts is measured against. Time and memory grow with items times capacity, so it
-// is for tests, benchmarks and a few large items.
+// algorithms/selection/knapsack.ts is measured against. Time and memory grow with items times
+// capacity, so it is for tests, benchmarks and a few large items.
 import type { KnapsackItem } from "../selection/knapsack.ts";
 
 /**

@@ -1,4 +1,5 @@
-// How onnx.ts lives with its worker, without a model; test/stages/embedding.test.ts has the real one.
+// How onnx.ts lives with its worker, without a model; test/stages/embedding.test.ts has the real
+// one.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";

@@ -1,5 +1,5 @@
-// The second version of transactions on brokers that are played; test/faults/transactions-two.test.ts has
-// a real one.
+// The second version of transactions on brokers that are played;
+// test/faults/transactions-two.test.ts has a real one.
 import { describe, expect, test } from "vitest";
 import { patchErrors } from "./kafkajs-errors.ts";
 import { withTransactionsTwo } from "./kafkajs-transactions.ts";

@@ -1,5 +1,5 @@
-// Where our addon and the prebuilt libraries of llama.cpp lie; tools/setup/build-llama.ts makes what is
-// ours.
+// Where our addon and the prebuilt libraries of llama.cpp lie; tools/setup/build-llama.ts makes
+// what is ours.
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";

@@ -11,7 +11,8 @@ const row: ProxyRow = {
   weight: 1,
 };
 
-// Refused before Python is looked for; the training itself is tested in test/stages/train-proxy.test.ts.
+// Refused before Python is looked for; the training itself is tested in
+// test/stages/train-proxy.test.ts.
 it.each([
   ["of another width", { ...row, features: [1] }, /1 features/],
   ["that are not finite", { ...row, effect: NaN }, /not finite/],

@@ -9,12 +9,12 @@ import { cancelledFailure, type CancelWatch } from "../../state/cancel.ts";
 import { createKeep } from "../../operators/call/keep.ts";
 import { answeredResponse, failedResponse } from "../../operators/call/response.ts";
 import { createCompose } from "../../operators/compose/compose.ts";
-import type { Recalled, Validated } from "../../operators/flow.ts";
-import { createRecallAnswer } from "../../operators/lookup/lookup.ts";
+import type { LookedUp, Validated } from "../../operators/flow.ts";
+import { createLookup } from "../../operators/lookup/lookup.ts";
 import { createFirstResponses } from "../../operators/deduplicate/first-responses.ts";
 import { createKeptAnswers } from "../../state/response-cache/entries.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
-import { createRecall } from "../../operators/deduplicate/deduplicate.ts";
+import { createDeduplicate } from "../../operators/deduplicate/deduplicate.ts";
 import { createSeenIds } from "../../operators/deduplicate/seen.ts";
 import { createSharedResponses } from "../../operators/deduplicate/shared-responses.ts";
 import { createUnderWay } from "../../state/response-cache/under-way.ts";
@@ -68,11 +68,10 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   const partitions = () => 1;
   const validate = createValidate({ limits, arms: () => arms, partitions });
   const firstResponses = createSharedResponses(createFirstResponses(tables, () => Promise.resolve(null)));
-  const recall = createRecall({
-    ...{ seen: createSeenIds(), firstResponses, clock: now, partitions },
-    answers: createRecallAnswer({
-      ...{ kept, underWay, arms: () => arms, documents, ttlMs, sampled: true, clock: now, partitions },
-    }),
+  const deduplicate = createDeduplicate({ seen: createSeenIds(), firstResponses, clock: now, partitions });
+  const lookup = createLookup({
+    responseCache: { kept, underWay, ttlMs, sampled: true },
+    ...{ arms: () => arms, documents, clock: now, partitions },
   });
   const compose = createCompose({ arms: () => arms, documents, limits, clock: now });
   const keep = createKeep({ ttlMs, maxBytes: 65_536, isClean: () => Promise.resolve(true) });
@@ -112,8 +111,8 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
     }
   }
 
-  async function call(recalled: Recalled): Promise<void> {
-    const { request, domain, position } = recalled;
+  async function call(lookedUp: LookedUp): Promise<void> {
+    const { request, domain, position } = lookedUp;
     const decision = aDecision({
       ...position,
       requestId: request.id,
@@ -121,12 +120,12 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
       domain,
       createdAt: now(),
     });
-    const composed = await compose({ ...recalled, examplesByArm: new Map(), decision }, context);
+    const composed = await compose({ ...lookedUp, examplesByArm: new Map(), decision }, context);
     if (composed.kind !== "ok") throw new Error(`compose: ${composed.kind}`);
     decide(composed.value.decision);
     checkChunks(domain, composed.value.work);
     const watch = cancels.watch(
-      { tenant: request.tenant, requestId: request.id, arrivedAt: recalled.timestamp },
+      { tenant: request.tenant, requestId: request.id, arrivedAt: lookedUp.timestamp },
       context.signal,
     );
     of(called, askerOf(request)).push({ work: { ...composed.value.work, request }, watch, sent: 0 });
@@ -148,7 +147,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
 
   async function settle(
     received: Received<Request>,
-    outcome: Outcome<Validated | Recalled, "responses" | "decisions">,
+    outcome: Outcome<Validated | LookedUp, "responses" | "decisions">,
   ): Promise<void> {
     if (outcome.kind === "ok") await call(outcome.value);
     else if (outcome.kind === "finish") publish(outcome.emits);
@@ -188,7 +187,8 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         await settle(received, validated);
         return;
       }
-      const outcome = await recall(validated.value, context);
+      const first = await deduplicate(validated.value, context);
+      const outcome = first.kind === "ok" ? await lookup(first.value, context) : first;
       if (outcome.kind === "finish") figures.cached++;
       await settle(received, outcome);
     },

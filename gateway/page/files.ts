@@ -1,5 +1,6 @@
-// The built files of the page (tools/setup/build-page.ts), read once into memory: index.html at /, the
-// others by names that hold a hash of their contents. They hold no data, so everybody gets them.
+// The built files of the page (tools/setup/build-page.ts), read once into memory: index.html at /,
+// the others by names that hold a hash of their contents. They hold no data, so everybody gets
+// them.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";

@@ -11,8 +11,9 @@
 // those that were evicted nothing is known, so a full pool gains by a step what it would lose by
 // one.
 //
-// Chunk caches: tokens that the arm's processes counted (algorithms/linked-prefill/cache-margin.ts), at what the
-// prefill of a token takes of the time of an answer.
+// Chunk caches: tokens that the arm's processes counted
+// (algorithms/linked-prefill/cache-margin.ts), at what the prefill of a token takes of the time of
+// an answer.
 import { creditRetention } from "../../algorithms/routing/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { BudgetBody } from "../../state/policies/budget.ts";

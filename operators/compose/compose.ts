@@ -11,7 +11,7 @@ import { templates, type TemplateName } from "../../arms/templates.ts";
 import { asRecord } from "../work-record.ts";
 
 /** What it reads of a request. */
-type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision" | "keptUnder">;
+type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision" | "cacheKey">;
 
 interface ComposedArm {
   name: string;
@@ -51,12 +51,11 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const rough = found.rough.length > 0 ? ["documents_split"] : [];
     const template = templates[arm?.template ?? "chat-turns"];
     const degraded = [...routed.decision.degraded, ...missing, ...rough];
-    const { keptUnder } = routed;
-    // Not what was made of less than there is, nor of documents put anew since it was recalled.
+    const { cacheKey: key } = routed;
+    // Not what was made of less than there is, nor of documents put anew since the lookup.
     const isOwn = arm?.reuse === undefined;
-    const isKept =
-      isOwn && degraded.length === 0 && keptUnder?.documents === digestOf(found.pieces.map(({ text }) => text));
-    const cacheKey = isKept ? keptUnder.hash : null;
+    const isKept = isOwn && degraded.length === 0 && key?.documents === digestOf(found.pieces.map(({ text }) => text));
+    const cacheKey = isKept ? key.hash : null;
     const decision: Decision = {
       ...routed.decision,
       template: template.id,

@@ -1,6 +1,7 @@
 // What of a client's record is too large to be kept, or no value of its kind: such feedback or
 // observation goes to dead-letters with the reason, for nobody can be answered. A request is not
-// among them: plan refuses it, and its row stands under short names (algorithms/identity/identity.ts).
+// among them: plan refuses it, and its row stands under short names
+// (algorithms/identity/identity.ts).
 import { bytesOf, metadataBytes, mostMetadataBytes, nameProblem } from "../../algorithms/identity/names.ts";
 import type { RecordOf } from "../../schemas/records.ts";
 import type { RecordedTopic } from "./rows.ts";

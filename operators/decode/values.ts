@@ -9,8 +9,8 @@ export interface Place {
   offset: number;
   timestamp: number;
   /**
-   * When it came to the broker (algorithms/identity/identity.ts). Absent: the records are history, dated by
-   * what they say themselves.
+   * When it came to the broker (algorithms/identity/identity.ts). Absent: the records are history,
+   * dated by what they say themselves.
    */
   arrivedAt?: number;
   /** What the offset belongs to (algorithms/identity/origin.ts). Absent: not known. */

@@ -6,7 +6,7 @@ import { aContext, NOW, validated } from "../values.testing.ts";
 import type { Response } from "../../schemas/types.ts";
 import { createFirstResponses, type FirstResponse, type FirstResponses } from "./first-responses.ts";
 import { createLeaderOutcomes } from "../../state/response-cache/leader-outcomes.ts";
-import { createRecall } from "./deduplicate.ts";
+import { createDeduplicate } from "./deduplicate.ts";
 import { restoreSeen } from "./restore.ts";
 import { createSeenIds } from "./seen.ts";
 
@@ -23,29 +23,33 @@ const first: FirstResponse = {
   error: null,
   degraded: [],
 };
-const recallWith = (find: FirstResponses["find"]) =>
-  createRecall({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: () => 8 });
+const deduplicateWith = (find: FirstResponses["find"]) =>
+  createDeduplicate({ seen: createSeenIds(), firstResponses: { find }, clock: () => NOW + 20, partitions: () => 8 });
 const notSent = () => Promise.resolve(null);
 const never: FirstResponses["find"] = () => Promise.reject(new Error("must not be asked"));
 
 describe("recall", () => {
   it("lets new requests pass as they are", async () => {
-    const recall = recallWith(never);
-    expect(await recall(validated(), aContext())).toEqual({ kind: "ok", value: validated() });
+    const deduplicate = deduplicateWith(never);
+    expect(await deduplicate(validated(), aContext())).toEqual({ kind: "ok", value: validated() });
   });
 
   it("refuses a repeat whose first response nobody has any more as it was sent", async () => {
-    const recall = recallWith(() => Promise.resolve("gone"));
-    await recall(validated(), aContext());
+    const deduplicate = deduplicateWith(() => Promise.resolve("gone"));
+    await deduplicate(validated(), aContext());
     const again = validated({}, 9);
-    expect(await recall(again, aContext())).toMatchObject({ kind: "refuse", code: "first_answer_gone", repeat: true });
+    expect(await deduplicate(again, aContext())).toMatchObject({
+      kind: "refuse",
+      code: "first_answer_gone",
+      repeat: true,
+    });
   });
 
   it("gives a repeat the copy of the first response, free and marked", async () => {
     const asked: unknown[] = [];
-    const recall = recallWith((...question) => (asked.push(question), Promise.resolve(first)));
-    await recall(validated(), aContext());
-    const result = await recall(validated({ replyPartition: 4 }, 8), aContext());
+    const deduplicate = deduplicateWith((...question) => (asked.push(question), Promise.resolve(first)));
+    await deduplicate(validated(), aContext());
+    const result = await deduplicate(validated({ replyPartition: 4 }, 8), aContext());
     expect(asked).toEqual([["acme", "r1", NOW + 20]]);
     expect(result).toMatchObject({
       kind: "finish",
@@ -62,9 +66,9 @@ describe("recall", () => {
 
   it("waits while the first response is not there, or ClickHouse is down; then answers", async () => {
     let answer: () => Promise<FirstResponse | null> = () => Promise.resolve(null);
-    const recall = recallWith(() => answer());
-    await recall(validated(), aContext());
-    const repeat = () => recall(validated({}, 8), aContext());
+    const deduplicate = deduplicateWith(() => answer());
+    await deduplicate(validated(), aContext());
+    const repeat = () => deduplicate(validated({}, 8), aContext());
     expect(await repeat()).toMatchObject({
       kind: "retryLater",
       cause: { message: expect.stringContaining("offset 7") },
@@ -77,9 +81,9 @@ describe("recall", () => {
 
   it("refuses an id that comes again with another text, marked as a repeat; restored ids tell as well", async () => {
     const other = { messages: [{ role: "user" as const, content: "delete all files" }] };
-    const recall = recallWith(never);
-    await recall(validated(), aContext());
-    const refused = await recall(validated(other, 8), aContext());
+    const deduplicate = deduplicateWith(never);
+    await deduplicate(validated(), aContext());
+    const refused = await deduplicate(validated(other, 8), aContext());
     expect(refused).toMatchObject({ kind: "refuse", code: "id_reused", repeat: true });
     // An offset would tell its tenant how much all the others send.
     expect(refused).toMatchObject({ message: expect.not.stringMatching(/offset|partition/) });
@@ -87,7 +91,7 @@ describe("recall", () => {
     const position = { topic: "precedent.requests", partition: 2, offset: 1 };
     const known = { tenant: "acme", id: "r1", position, seenAt: NOW - 1 };
     seen.restore([{ ...known, hash: requestHash(validated().record) }]);
-    const restored = createRecall({
+    const restored = createDeduplicate({
       ...{ seen, clock: () => NOW + 20, partitions: () => 8 },
       firstResponses: { find: () => Promise.resolve(first) },
     });
@@ -96,12 +100,12 @@ describe("recall", () => {
   });
 
   it("does not take for a repeat: the same record again, another tenant's id, or a record without id", async () => {
-    const recall = recallWith(never);
+    const deduplicate = deduplicateWith(never);
     for (const input of [validated(), validated(), validated({ tenant: "other" }, 9)])
-      expect(await recall(input, aContext())).toMatchObject({ kind: "ok" });
+      expect(await deduplicate(input, aContext())).toMatchObject({ kind: "ok" });
     for (const id of [null, ""]) {
-      expect(await recall(validated({ id }, 10), aContext())).toMatchObject({ kind: "ok" });
-      expect(await recall(validated({ id }, 11), aContext())).toMatchObject({ kind: "ok" });
+      expect(await deduplicate(validated({ id }, 10), aContext())).toMatchObject({ kind: "ok" });
+      expect(await deduplicate(validated({ id }, 11), aContext())).toMatchObject({ kind: "ok" });
     }
   });
 });

@@ -1,28 +1,23 @@
-// Answers from memory what was answered before. First by id: an id seen again within 24 hours gets
-// a copy of its first response, marked duplicate and free of cost. Then by what is asked: an exact
-// repeat gets the kept answer (answers.ts). Needs validate before it and the partition's ids
-// restored. While the first response is not recorded yet, or ClickHouse is down, the record waits
-// (retryLater), without a place among those under way, until its deadline; it is never answered by
-// a second model call. An id that comes with another text is refused.
+// Answers a request id that was seen within 24 hours with a copy of its first response, marked
+// duplicate and free of cost. Needs validate before it and the partition's ids restored. While the
+// first response is not recorded yet, or ClickHouse is down, the record waits (retryLater), without
+// taking a slot, until its deadline; a model is never called twice for one id. An id that comes
+// with another text is refused.
 import { errorOf } from "../../connections/errors.ts";
 import { requestHash } from "../../algorithms/text/canonical.ts";
 import { finish, ok, refuse, retryLater, type Refuse, type Step } from "../../runtime/step.ts";
 import type { Response } from "../../schemas/types.ts";
-import type { Recalled, Validated } from "../flow.ts";
+import type { Validated } from "../flow.ts";
 import { NO_USAGE, replyPartition } from "../refusal.ts";
-import type { RecallAnswer } from "../lookup/lookup.ts";
 import type { FirstResponse, FirstResponses, FoundResponse } from "./first-responses.ts";
 import type { SeenIds } from "./seen.ts";
 
-/** What it reads of a request, and what it adds. */
+/** What it reads of a request. */
 type Needs = Omit<Validated, "question" | "degraded">;
-type Adds = Pick<Recalled, "keptUnder">;
 
-export interface RecallDependencies {
+export interface DeduplicateDependencies {
   seen: SeenIds;
   firstResponses: FirstResponses;
-  /** Absent: there is no response cache. */
-  answers?: RecallAnswer | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Partitions of the responses topic. */
@@ -50,21 +45,20 @@ const gone: Refuse = {
   repeat: true,
 };
 
-export function createRecall({
+export function createDeduplicate({
   seen,
   firstResponses,
-  answers,
   clock,
   partitions,
-}: RecallDependencies): Step<Needs, Adds, "responses" | "decisions"> {
-  return async function recall(validated, context) {
+}: DeduplicateDependencies): Step<Needs, object, "responses"> {
+  return async function deduplicate(validated) {
     const { record, request, position } = validated;
     // An id of ours comes from the position: nobody else has it.
     const named = record.id !== null && record.id !== "";
     // Of the record as it came, which is what record stores of it.
     const hash = named ? requestHash(record) : "";
     const first = named ? seen.firstSeen(request.tenant, request.id, position, validated.timestamp, hash) : null;
-    if (first === null) return answers === undefined ? ok(validated) : answers(validated, context);
+    if (first === null) return ok(validated);
     if ((seen.hashOf(request.tenant, request.id) ?? hash) !== hash)
       return {
         ...refuse(

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createHashEmbedder } from "../../connections/embedder/hash.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
-import { arm, recalled } from "../select/fixtures.testing.ts";
+import { arm, lookedUp } from "../select/fixtures.testing.ts";
 import { createEmbed as createWhole, type EmbedDependencies } from "./embed.ts";
 import type { NeededDependencies } from "./needed.ts";
 
@@ -33,7 +33,7 @@ const degradedBy = (reason: string) => ({ kind: "ok", value: { embedding: null, 
 
 test("adds the vector of the question and keeps everything else", async () => {
   const embedder = createHashEmbedder();
-  const input = recalled({ question: "how big is this folder" });
+  const input = lookedUp({ question: "how big is this folder" });
   expect(await createEmbed({ embedder })(input, context())).toEqual({
     kind: "ok",
     value: { ...input, embedding: await embedder.embed("how big is this folder") },
@@ -45,14 +45,14 @@ test.each([
   ["not_finite", "embedder"],
   ["embedder_busy", "embedder_busy"],
 ] as const)("%s: goes on without a vector, and says so", async (code, reason) => {
-  const input = recalled({ degraded: ["cache"] });
+  const input = lookedUp({ degraded: ["cache"] });
   const outcome = await createEmbed({ embedder: failing(new EmbedderError(code, "x")) })(input, context());
   expect(outcome).toMatchObject(degradedBy(reason));
   expect(input.degraded).toEqual(["cache"]);
 });
 
 test("waits no longer than it may, nor than half of the time left", async () => {
-  const input = recalled({ degraded: ["cache"] });
+  const input = lookedUp({ degraded: ["cache"] });
   expect(await createEmbed({ embedder: hanging, waitMs: 5 })(input, context())).toMatchObject(
     degradedBy("embedder_slow"),
   );
@@ -67,15 +67,15 @@ test("waits no longer than it may, nor than half of the time left", async () => 
 
 test("when the record is taken away it gives up at once", async () => {
   const controller = new AbortController();
-  const outcome = createEmbed({ embedder: hanging })(recalled(), context({ signal: controller.signal }));
+  const outcome = createEmbed({ embedder: hanging })(lookedUp(), context({ signal: controller.signal }));
   controller.abort(new Error("partition lost"));
   expect(await outcome).toMatchObject({ kind: "retryLater", cause: { message: "partition lost" } });
   const aborted = context({ signal: AbortSignal.abort(new Error("shutting down")) });
-  expect(await createEmbed({ embedder: hanging })(recalled(), aborted)).toMatchObject({ kind: "retryLater" });
+  expect(await createEmbed({ embedder: hanging })(lookedUp(), aborted)).toMatchObject({ kind: "retryLater" });
 });
 
 test("a bug is thrown, not hidden", async () => {
-  await expect(createEmbed({ embedder: failing(new TypeError("bug")) })(recalled(), context())).rejects.toThrow("bug");
+  await expect(createEmbed({ embedder: failing(new TypeError("bug")) })(lookedUp(), context())).rejects.toThrow("bug");
 });
 
 test("what nothing would read is not made, and nothing is degraded by it", async () => {
@@ -84,6 +84,6 @@ test("what nothing would read is not made, and nothing is degraded by it", async
     arms: () => [arm("small")],
     embedder: failing(new EmbedderError("embedder_unavailable", "x")),
   });
-  const input = recalled();
+  const input = lookedUp();
   expect(await embed(input, context())).toEqual({ kind: "ok", value: { ...input, embedding: null } });
 });

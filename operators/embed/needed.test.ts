@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { recalled, arm } from "../select/fixtures.testing.ts";
+import { lookedUp, arm } from "../select/fixtures.testing.ts";
 import { createNeeded, type NeededDependencies } from "./needed.ts";
 
 const small = arm("small");
 const large = arm("large");
-const plain = recalled();
+const plain = lookedUp();
 const { request } = plain;
 const isNeeded = (over: Partial<NeededDependencies>, input = plain): boolean =>
   createNeeded({ arms: () => [small], pool: { holds: () => true }, selection: { examples: 3 }, ...over })(input);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Request } from "../../schemas/types.ts";
 import { aContext, NOW, validated } from "../values.testing.ts";
-import { createRecallAnswer, type CacheResult, type RecallAnswerDependencies } from "./lookup.ts";
+import { createLookup, type CacheLookup, type CacheResult, type LookupDependencies } from "./lookup.ts";
 import type { GivenAnswer } from "../../state/response-cache/entries.ts";
 
 const answer: GivenAnswer = {
@@ -9,22 +9,25 @@ const answer: GivenAnswer = {
 };
 const arm = { name: "small", model: "m", template: "chat-turns" as const };
 
-function recallWith(change: Partial<RecallAnswerDependencies> = {}) {
+function lookupWith(change: Partial<CacheLookup> = {}, dependencies: Partial<LookupDependencies> = {}) {
   const asked: string[] = [];
   const results: [CacheResult, number][] = [];
-  const recall = createRecallAnswer({
-    kept: { find: (key) => (asked.push(key), undefined), peek: () => undefined },
-    underWay: { follows: () => false, follow: () => Promise.resolve({ kind: "leads" }) },
+  const lookup = createLookup({
+    responseCache: {
+      kept: { find: (key) => (asked.push(key), undefined), peek: () => undefined },
+      underWay: { follows: () => false, follow: () => Promise.resolve({ kind: "leads" }) },
+      ttlMs: () => 1_000,
+      sampled: false,
+      onResult: (...one) => results.push(one),
+      ...change,
+    },
     arms: () => [arm],
     documents: { get: () => undefined },
-    ttlMs: () => 1_000,
-    sampled: false,
-    onResult: (...one) => results.push(one),
     clock: () => NOW + 20,
     partitions: () => 8,
-    ...change,
+    ...dependencies,
   });
-  return { recall, asked, results };
+  return { lookup, asked, results };
 }
 const privacy = (change: Partial<Request["privacy"]>): Partial<Request> => ({
   privacy: { cache: true, share: true, fresh: false, ...change },
@@ -35,8 +38,8 @@ const params = (change: Partial<Request["params"]>): Partial<Request> => ({
 
 describe("an exact repeat", () => {
   it("gets the kept answer: a decision of the cache, and a response that cost nothing", () => {
-    const { recall, results } = recallWith({ kept: { find: () => answer, peek: () => answer } });
-    const outcome = recall(validated({ id: "second", replyPartition: 3 }), aContext());
+    const { lookup, results } = lookupWith({ kept: { find: () => answer, peek: () => answer } });
+    const outcome = lookup(validated({ id: "second", replyPartition: 3 }), aContext());
     expect(outcome).toMatchObject({
       kind: "finish",
       emits: [
@@ -58,15 +61,15 @@ describe("an exact repeat", () => {
 
   it("waits for the answer to the same request under way, and goes on when it is to lead", async () => {
     const follows = { follows: () => true, follow: () => Promise.resolve({ kind: "answer" as const, answer }) };
-    const { recall } = recallWith({ underWay: follows });
-    const outcome = recall(validated(), aContext());
+    const { lookup } = lookupWith({ underWay: follows });
+    const outcome = lookup(validated(), aContext());
     if (outcome.kind !== "elsewhere") throw new Error(outcome.kind);
     expect(await outcome.go()).toMatchObject({ kind: "finish" });
-    expect(outcome.full()).toMatchObject({ kind: "ok", value: { keptUnder: { documents: "" } } });
-    const leads = recallWith({ underWay: { ...follows, follow: () => Promise.resolve({ kind: "leads" }) } });
-    const other = leads.recall(validated(), aContext());
+    expect(outcome.full()).toMatchObject({ kind: "ok", value: { cacheKey: { documents: "" } } });
+    const leads = lookupWith({ underWay: { ...follows, follow: () => Promise.resolve({ kind: "leads" }) } });
+    const other = leads.lookup(validated(), aContext());
     if (other.kind !== "elsewhere") throw new Error(other.kind);
-    expect(await other.go()).toMatchObject({ kind: "ok", value: { keptUnder: {} } });
+    expect(await other.go()).toMatchObject({ kind: "ok", value: { cacheKey: {} } });
   });
 });
 
@@ -78,41 +81,41 @@ describe("what is neither kept nor given", () => {
     ["a document that is not there", { documents: ["d1"] }],
     ["what is passed on as it is", { passthrough: "{}", requires: ["parameters"] }],
   ])("%s", (_what, request) => {
-    const { recall, asked, results } = recallWith();
-    expect(recall(validated(request), aContext())).toMatchObject({ kind: "ok", value: { keptUnder: undefined } });
+    const { lookup, asked, results } = lookupWith();
+    expect(lookup(validated(request), aContext())).toMatchObject({ kind: "ok", value: { cacheKey: undefined } });
     expect(asked).toEqual([]);
     expect(results).toEqual([["excluded", 0]]);
   });
 
   it("a domain without a time to keep answers", () => {
-    const { recall, asked } = recallWith({ ttlMs: () => 0 });
-    expect(recall(validated(), aContext())).toMatchObject({ kind: "ok", value: { keptUnder: undefined } });
+    const { lookup, asked } = lookupWith({ ttlMs: () => 0 });
+    expect(lookup(validated(), aContext())).toMatchObject({ kind: "ok", value: { cacheKey: undefined } });
     expect(asked).toEqual([]);
   });
 
   it("a request that wants a fresh answer is given none, and its own is kept", () => {
-    const { recall, asked } = recallWith();
-    expect(recall(validated(privacy({ fresh: true })), aContext())).toMatchObject({
+    const { lookup, asked } = lookupWith();
+    expect(lookup(validated(privacy({ fresh: true })), aContext())).toMatchObject({
       kind: "ok",
-      value: { keptUnder: {} },
+      value: { cacheKey: {} },
     });
     expect(asked).toEqual([]);
   });
 
   it("with a seed, at temperature 0, or where the configuration says so, a temperature is no hindrance", () => {
-    const { recall, asked } = recallWith();
-    recall(validated(params({ temperature: 0.7, seed: 1 })), aContext());
-    recall(validated(params({ temperature: 0 })), aContext());
-    const sampled = recallWith({ sampled: true });
-    sampled.recall(validated(params({ temperature: 0.7 })), aContext());
+    const { lookup, asked } = lookupWith();
+    lookup(validated(params({ temperature: 0.7, seed: 1 })), aContext());
+    lookup(validated(params({ temperature: 0 })), aContext());
+    const sampled = lookupWith({ sampled: true });
+    sampled.lookup(validated(params({ temperature: 0.7 })), aContext());
     expect([asked.length, sampled.asked.length]).toEqual([2, 1]);
   });
 
   it("a document put again makes another question of it", () => {
     const texts = ["one", "one", "two"];
     const get = () => ({ tenant: "acme", id: "d1", title: null, pieces: [texts.shift() ?? ""] });
-    const { recall, asked } = recallWith({ documents: { get } });
-    for (let i = 0; i < 3; i++) recall(validated({ documents: ["d1"] }), aContext());
+    const { lookup, asked } = lookupWith({}, { documents: { get } });
+    for (let i = 0; i < 3; i++) lookup(validated({ documents: ["d1"] }), aContext());
     expect(asked[0]).toBe(asked[1]);
     expect(asked[2]).not.toBe(asked[0]);
   });

@@ -1,8 +1,8 @@
-// The second half of recall: an exact repeat of a request is answered by the kept answer, without a
-// model call; one whose like is under way waits for that answer, outside of the places of the stage
-// (under-way.ts). Only within a sharing domain, only under the same key (algorithms/response-cache/answer-key.ts),
-// and only where the request allows it. Delivery: decision and response of a hit are committed with
-// the request's position.
+// Looks a request up in the response cache: an exact repeat gets the cached response without a model
+// call; one whose like is under way waits for that response without taking a slot
+// (state/response-cache/under-way.ts). Only within a sharing domain, only under the same key
+// (algorithms/response-cache/answer-key.ts), and only where the request allows it. Delivery:
+// decision and response of a hit are committed with the request's position.
 import { answerKey, digestOf, type AnsweringArm } from "../../algorithms/response-cache/answer-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "../../runtime/step.ts";
 import type { Request } from "../../schemas/types.ts";
 import { findDocuments } from "../documents.ts";
-import type { KeptUnder, Recalled, Validated } from "../flow.ts";
+import type { CacheKey, LookedUp, Validated } from "../flow.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
 import { hitDecision, hitResponse } from "./hit.ts";
 import { answerKeyOf, type GivenAnswer, type KeptAnswers } from "../../state/response-cache/entries.ts";
@@ -26,24 +26,28 @@ import type { UnderWay } from "../../state/response-cache/under-way.ts";
 type Needs = Omit<Validated, "question" | "degraded">;
 type Outputs = "responses" | "decisions";
 
-export type RecallAnswer = <T extends Needs>(
-  validated: T,
-  context: StepContext,
-) => Outcome<T & Pick<Recalled, "keptUnder">, Outputs>;
+type Adds = Pick<LookedUp, "cacheKey">;
 
-/** How requests fared; "excluded": nothing may be kept of them, or they want a fresh answer. */
+/** Outcome of a lookup; "excluded": the request forbids caching, or wants a fresh answer. */
 export type CacheResult = "hit" | "followed" | "miss" | "excluded";
 
-export interface RecallAnswerDependencies {
+/** The response cache as lookup uses it. */
+export interface CacheLookup {
   kept: Pick<KeptAnswers, "find" | "peek">;
   underWay: Pick<UnderWay, "follows" | "follow">;
-  arms: () => readonly CachedArm[];
-  documents: Documents;
-  /** Milliseconds that an answer of a sharing domain is kept; 0: none is. */
+  /** Milliseconds that a response of a sharing domain is cached; 0: none is. */
   ttlMs: (domain: string) => number;
-  /** Requests that state a temperature above 0 and no seed, too. */
+  /** Whether requests with a temperature above 0 and no seed are cached, too. */
   sampled: boolean;
   onResult?: (result: CacheResult, savedCost: number) => void;
+}
+
+export interface LookupDependencies {
+  /** Absent: there is no response cache. */
+  responseCache?: CacheLookup | undefined;
+  arms: () => readonly CachedArm[];
+  documents: Documents;
+  /** Milliseconds since the epoch. */
   clock: () => number;
   /** Partitions of the responses topic. */
   partitions: () => number;
@@ -57,8 +61,13 @@ interface CachedArm extends Omit<AnsweringArm, "template" | "settings"> {
 /** Not among the names of arms, whose pools are beside it. */
 const pool = "the same under way";
 
-export function createRecallAnswer(dependencies: RecallAnswerDependencies): RecallAnswer {
-  const { kept, underWay, arms, documents, ttlMs, sampled, onResult, clock } = dependencies;
+/** Its outcome is synchronous; what waits for another request is left to `elsewhere`. */
+export function createLookup(
+  dependencies: LookupDependencies,
+): <T extends Needs>(validated: T, context: StepContext) => Outcome<T & Adds, Outputs> {
+  const { responseCache, arms, documents, clock } = dependencies;
+  if (responseCache === undefined) return ok;
+  const { kept, underWay, ttlMs, sampled, onResult } = responseCache;
 
   const answering = (): AnsweringArm[] =>
     arms().map(({ name, model, template, settings = "" }) => ({
@@ -68,7 +77,7 @@ export function createRecallAnswer(dependencies: RecallAnswerDependencies): Reca
       template: templates[template].id,
     }));
 
-  function keyOf({ request, domain }: Needs): KeptUnder | undefined {
+  function keyOf({ request, domain }: Needs): CacheKey | undefined {
     if (ttlMs(domain) <= 0 || !mayBeKept(request, sampled)) return undefined;
     const found = findDocuments(documents, request.tenant, request.documents);
     if (found.missing.length > 0) return undefined;
@@ -76,29 +85,29 @@ export function createRecallAnswer(dependencies: RecallAnswerDependencies): Reca
     return { hash: answerKey({ request, domain, arms: answering(), documents: digest }), documents: digest };
   }
 
-  return function recallAnswer<T extends Needs>(validated: T, context: StepContext) {
+  return function lookup<T extends Needs>(validated: T, context: StepContext) {
     const began = performance.now();
     const { request, domain, deadline, timestamp } = validated;
-    const keptUnder = keyOf(validated);
-    const goesOn = (result: CacheResult): Outcome<T & Pick<Recalled, "keptUnder">, Outputs> => {
+    const cacheKey = keyOf(validated);
+    const goesOn = (result: CacheResult): Outcome<T & Adds, Outputs> => {
       onResult?.(result, 0);
-      return ok({ ...validated, keptUnder });
+      return ok({ ...validated, cacheKey });
     };
-    if (keptUnder === undefined || request.privacy.fresh) return goesOn("excluded");
+    if (cacheKey === undefined || request.privacy.fresh) return goesOn("excluded");
 
     const give = (answer: GivenAnswer, result: "hit" | "followed"): Finish<Outputs> => {
       onResult?.(result, answer.cost);
-      const timings = [...context.timings, { operator: "recall", ms: performance.now() - began }];
-      const hit = { ...validated, hash: keptUnder.hash, answer, now: clock(), timings };
+      const timings = [...context.timings, { operator: "lookup", ms: performance.now() - began }];
+      const hit = { ...validated, hash: cacheKey.hash, answer, now: clock(), timings };
       return finish<Emit<Outputs>>(hitDecision(hit), hitResponse(hit, dependencies.partitions()));
     };
-    const key = answerKeyOf(domain, keptUnder.hash);
+    const key = answerKeyOf(domain, cacheKey.hash);
     const found = kept.find(key);
     if (found !== undefined) return give(found, "hit");
 
     const asking = { tenant: request.tenant, id: request.id, arrivedAt: timestamp, deadline };
     if (!underWay.follows(key, asking)) return goesOn("miss");
-    return elsewhere<T & Pick<Recalled, "keptUnder">, Outputs>({
+    return elsewhere<T & Adds, Outputs>({
       pool,
       bytes: 0,
       async go() {
@@ -109,8 +118,8 @@ export function createRecallAnswer(dependencies: RecallAnswerDependencies): Reca
         if (released.kind === "gone") return retryLater(new Error("the same request under way was not answered yet"));
         return goesOn("miss");
       },
-      // Too many wait already: it is answered as if nobody else had asked.
-      full: () => ok({ ...validated, keptUnder }),
+      // Too many wait already: a model is called as if there was no other request.
+      full: () => ok({ ...validated, cacheKey }),
     });
   };
 }

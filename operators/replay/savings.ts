@@ -1,6 +1,6 @@
 // What past replays saved and cost, from ClickHouse: the curve from which a run's cut-off follows
-// (algorithms/routing/replay-cut-off.ts), and what the next replay will cost. Rejects as the ClickHouse
-// port does.
+// (algorithms/routing/replay-cut-off.ts), and what the next replay will cost. Rejects as the
+// ClickHouse port does.
 import { enoughReplays, savingCurve, savingHours, type SavingCurve } from "../../algorithms/routing/replay-cut-off.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Example } from "../../schemas/types.ts";

@@ -4,10 +4,10 @@ import type { Candidate } from "../../state/examples/port.ts";
 import { plainExample } from "../../schemas/example.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Example } from "../../schemas/types.ts";
-import type { Embedded, Recalled } from "../flow.ts";
+import type { Embedded, LookedUp } from "../flow.ts";
 import type { SelectArm } from "./selection.ts";
 
-export function recalled(over: Partial<Recalled> = {}): Recalled {
+export function lookedUp(over: Partial<LookedUp> = {}): LookedUp {
   const given = { id: "request-1", tenant: "acme", domain: "shell", createdAt: 0 };
   const request = plainRequest("list all files", given);
   return {
@@ -25,7 +25,7 @@ export function recalled(over: Partial<Recalled> = {}): Recalled {
 }
 
 export const embedded = (over: Partial<Embedded> = {}): Embedded => ({
-  ...recalled(),
+  ...lookedUp(),
   embedding: Float32Array.of(1, 0, 0, 0, 0, 0, 0, 0),
   ...over,
 });

@@ -1,5 +1,6 @@
 // How often reused answers are wrong in each sharing domain, at the most
-// (algorithms/routing/error-bound.ts): one tenant's bad examples switch the arm off for nobody else. Pure.
+// (algorithms/routing/error-bound.ts): one tenant's bad examples switch the arm off for nobody
+// else. Pure.
 import { watchErrors, type ErrorWatch } from "../../algorithms/routing/error-bound.ts";
 import type { ReuseCase } from "../learnt.ts";
 

@@ -74,7 +74,8 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
         health: passes.of("threshold"),
       }),
     ];
-    // Not health's business: an arm that nobody watches is off within the hour (state/policies/reuse.ts).
+    // Not health's business: an arm that nobody watches is off within the hour
+    // (state/policies/reuse.ts).
     loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
     const learnsBudget = config.memory.budget === "learnt" && config.cache.enabled;
     const margins = learnsBudget && config.memory.caches ? followMargins(session, log) : undefined;

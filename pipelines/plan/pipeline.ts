@@ -5,7 +5,8 @@ import { createCompose } from "../../operators/compose/compose.ts";
 import { planContract } from "../../operators/contracts.ts";
 import { createEmbed } from "../../operators/embed/embed.ts";
 import { createPair } from "../../operators/pair/pair.ts";
-import { createRecall } from "../../operators/deduplicate/deduplicate.ts";
+import { createDeduplicate } from "../../operators/deduplicate/deduplicate.ts";
+import { createLookup } from "../../operators/lookup/lookup.ts";
 import { createRoute } from "../../operators/route/route.ts";
 import { createSelect } from "../../operators/select/select.ts";
 import { createValidate } from "../../operators/validate/validate.ts";
@@ -37,7 +38,8 @@ export const plan = pipeline()
     planContract,
   )
   .step("validate", createValidate)
-  .step("recall", createRecall)
+  .step("deduplicate", createDeduplicate)
+  .step("lookup", createLookup)
   .step("embed", createEmbed)
   .step("select", createSelect)
   .step("route", createRoute)

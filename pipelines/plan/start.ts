@@ -15,7 +15,6 @@ import { fixedSplit } from "../../config/sections/memory.ts";
 import { createPlacementTable, type PlacementMode } from "../../state/policies/placement.ts";
 import { createReuseTable, REUSE } from "../../state/policies/reuse.ts";
 import { createReuseMetrics } from "../../operators/route/metrics.ts";
-import { createRecallAnswer } from "../../operators/lookup/lookup.ts";
 import { createFirstResponses } from "../../operators/deduplicate/first-responses.ts";
 import { createSeenIds } from "../../operators/deduplicate/seen.ts";
 import { createSharedResponses } from "../../operators/deduplicate/shared-responses.ts";
@@ -171,12 +170,7 @@ export async function startPlan(
     arms: session.arms.routed,
     clock,
     seen,
-    answers:
-      answers &&
-      createRecallAnswer({
-        ...answers.recall,
-        ...{ arms: session.arms.routed, documents: documents.table, clock, partitions: replies.now },
-      }),
+    responseCache: answers?.lookup,
     firstResponses: createSharedResponses(redactsFirst(session, createFirstResponses(clickhouse, sent.find))),
     embedder,
     pool,

@@ -1,5 +1,5 @@
-// What every stage counts (runtime/metrics/stage.ts does it for Prometheus), so that one dashboard reads
-// them all: what came in, what went out, what was dropped and why, what is under way, how far
+// What every stage counts (runtime/metrics/stage.ts does it for Prometheus), so that one dashboard
+// reads them all: what came in, what went out, what was dropped and why, what is under way, how far
 // behind it is, and how long operators take.
 
 export interface StageMetrics {

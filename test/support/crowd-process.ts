@@ -1,7 +1,7 @@
 // Many readers of streams in a process of their own, for the limit of open files is each process's:
-// node tools/bin/run.mjs test/support/crowd-process.ts URL KEY MODEL. Told to by its parent it opens
-// streams, says how far they are, and ends with its parent. What streams ask is the same but for
-// the first message, "stream n"; the model of the test answers it by answerOf(n).
+// node tools/bin/run.mjs test/support/crowd-process.ts URL KEY MODEL. Told to by its parent it
+// opens streams, says how far they are, and ends with its parent. What streams ask is the same but
+// for the first message, "stream n"; the model of the test answers it by answerOf(n).
 import { Agent, request, type IncomingMessage } from "node:http";
 import { createStreamReader } from "../../bench/gateway/model.ts";
 import { answerOf, question, type Crowd, type Order } from "./crowd.ts";

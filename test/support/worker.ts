@@ -1,7 +1,7 @@
-// One stage process for tests that kill it: node tools/bin/run.mjs test/support/worker.ts CONFIG.json
-// STAGE INSTANCE [network]. Says "ready" to its parent when the stage has joined, ends at SIGTERM
-// as `precedent up` does, and with its parent. With a network, connections to the broker go through
-// a forwarder, and its parent's messages cut them.
+// One stage process for tests that kill it: node tools/bin/run.mjs test/support/worker.ts
+// CONFIG.json STAGE INSTANCE [network]. Says "ready" to its parent when the stage has joined, ends
+// at SIGTERM as `precedent up` does, and with its parent. With a network, connections to the broker
+// go through a forwarder, and its parent's messages cut them.
 import { readFileSync } from "node:fs";
 import { openSession } from "../../pipelines/session.ts";
 import { allStageNames, startStages } from "../../pipelines/up.ts";

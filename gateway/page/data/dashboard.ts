@@ -1,6 +1,6 @@
 // What the page may ask, wired. Every statement is fixed, its values are parameters, its rows are
-// limited; the client that it is asked through (pipelines/gateway/page.ts) only reads, for a limited
-// time.
+// limited; the client that it is asked through (pipelines/gateway/page.ts) only reads, for a
+// limited time.
 import type { ClickHouse } from "../../../connections/clickhouse/port.ts";
 import { findConversation } from "../../conversation.ts";
 import type { Policies } from "../../../state/policies/append.ts";
