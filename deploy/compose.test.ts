@@ -57,7 +57,7 @@ describe("docker-compose.yml", () => {
   it("mounts and depends on what is there", () => {
     for (const { volumes = [], depends_on: needed = {} } of Object.values(compose.services)) {
       for (const source of volumes.map((volume) => volume.split(":")[0] ?? "")) {
-        expect(source.startsWith("../scripts/") ? existsSync(file(source)) : source in compose.volumes).toBe(true);
+        expect(source.startsWith("./") ? existsSync(file(source)) : source in compose.volumes).toBe(true);
       }
       for (const service of Object.keys(needed)) expect(compose.services).toHaveProperty(service);
     }

@@ -98,7 +98,7 @@ const rulesSchema = z.strictObject({
     }),
   ),
 });
-const rules = rulesSchema.parse(parse(read("prometheus-rules.yaml"))).groups.flatMap((group) => group.rules);
+const rules = rulesSchema.parse(parse(read("prometheus/prometheus-rules.yaml"))).groups.flatMap((group) => group.rules);
 const dashboard = JSON.parse(read("grafana/dashboards/precedent.json")) as {
   panels: { title: string; datasource: { uid: string }; targets: { expr: string; legendFormat: string }[] }[];
 };
@@ -143,8 +143,9 @@ describe("alerts and dashboards", () => {
       services: Record<string, { build?: string }>;
     };
     const stages = Object.entries(compose.services).flatMap(([name, { build }]) => (build === undefined ? [] : [name]));
-    const [scrape] = (parse(read("prometheus.yaml")) as { scrape_configs: { dns_sd_configs: { names: string[] }[] }[] })
-      .scrape_configs;
+    const [scrape] = (
+      parse(read("prometheus/prometheus.yaml")) as { scrape_configs: { dns_sd_configs: { names: string[] }[] }[] }
+    ).scrape_configs;
     expect(scrape?.dns_sd_configs[0]?.names.toSorted()).toEqual(stages.toSorted());
   });
 });

@@ -131,7 +131,7 @@ function commandOf(program: Command, words: readonly string[]): Command | undefi
 }
 
 it("comments name sections of docs/design that exist", () => {
-  const folders = ["algorithms", "arms", "assembly", "bench", "connections", "jobs", "operators", "runtime"];
+  const folders = ["algorithms", "arms", "bench", "connections", "operators", "pipelines", "runtime", "state"];
   const named = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))

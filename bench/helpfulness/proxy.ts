@@ -77,7 +77,9 @@ export interface BenchProxy {
 export async function benchProxy({ folder, note }: BenchContext, rows: readonly ProxyRow[]): Promise<BenchProxy> {
   const log = createLog({ level: "error" });
   const plain = rows.map(({ features, ...row }) => ({ ...row, features: [...features] }));
-  const programs = ["train-proxy.py", "proxy_onnx.py"].map((name) => new URL(`../../jobs/${name}`, import.meta.url));
+  const programs = ["train-helpfulness.py", "helpfulness_onnx.py"].map(
+    (name) => new URL(`../../tools/training/${name}`, import.meta.url),
+  );
   const hash = createHash("sha256").update(JSON.stringify(plain));
   for (const program of programs) hash.update(await readFile(program));
   const file = join(folder, `proxy-${hash.digest("hex").slice(0, 16)}.json`);

@@ -12,7 +12,7 @@ const row: ProxyRow = {
 };
 
 // Refused before Python is looked for; the training itself is tested in
-// test/stages/train-proxy.test.ts.
+// test/stages/train-helpfulness.test.ts.
 it.each([
   ["of another width", { ...row, features: [1] }, /1 features/],
   ["that are not finite", { ...row, effect: NaN }, /not finite/],

@@ -103,13 +103,13 @@ export async function trainingPython(say: (line: string) => void): Promise<strin
   const folder = cacheFolder();
   await mkdir(folder, { recursive: true });
   const release = await lockfile.lock(folder, {
-    lockfilePath: join(folder, "train-proxy.lock"),
+    lockfilePath: join(folder, "train-helpfulness.lock"),
     stale: 60_000,
     update: 5_000,
     retries: { retries: 600, factor: 1, minTimeout: 1_000, maxTimeout: 1_000 },
   });
   try {
-    return await pythonWith(["numpy", "sklearn", "onnx"], packages, join(folder, "train-proxy-python"), say);
+    return await pythonWith(["numpy", "sklearn", "onnx"], packages, join(folder, "train-helpfulness-python"), say);
   } finally {
     await release();
   }

@@ -1,5 +1,5 @@
 // Fits the trees of algorithms/routing/reuse-quality.ts to labelled pairs: hands the rows to
-// tools/training/train-reuse.py, in the Python environment of train-proxy.ts, and checks that the
+// tools/training/train-reuse.py, in the Python environment of helpfulness.ts, and checks that the
 // trees give here what they gave there.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -188,7 +188,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
         return;
       }
       const first = await deduplicate(validated.value, context);
-      const outcome = first.kind === "ok" ? await lookup(first.value, context) : first;
+      const outcome = first.kind === "ok" ? lookup(first.value, context) : first;
       if (outcome.kind === "finish") figures.cached++;
       await settle(received, outcome);
     },

@@ -1,5 +1,5 @@
-// Looks a request up in the response cache: an exact repeat gets the cached response without a model
-// call; one whose like is under way waits for that response without taking a slot
+// Looks a request up in the response cache: an exact repeat gets the cached response without a
+// model call; one whose like is under way waits for that response without taking a slot
 // (state/response-cache/under-way.ts). Only within a sharing domain, only under the same key
 // (algorithms/response-cache/answer-key.ts), and only where the request allows it. Delivery:
 // decision and response of a hit are committed with the request's position.

@@ -105,7 +105,7 @@ async function metric(name: string): Promise<number> {
 test(`${readers} slow readers get their whole answers through the stages`, { timeout: 180_000 }, async () => {
   const client = new OpenAI({ baseURL: `http://127.0.0.1:${port}/v1`, apiKey: "none", maxRetries: 0 });
   const given = [String(port), "/v1/chat/completions", String(readers), "16384", "20", String(questions)];
-  const script = fileURLToPath(new URL("support/slow_readers.py", import.meta.url));
+  const script = fileURLToPath(new URL("../support/slow_readers.py", import.meta.url));
   let done = false;
   const slow = execute("python3", [script, ...given], { timeout: 150_000 }).finally(() => (done = true));
   // All wait along for the same few answers; who came later would be sent a copy by the stages.

@@ -27,7 +27,7 @@ import { domain, hostile, linesOf, traffic } from "../support/page-traffic.ts";
 import { startSystem, type TestSystem } from "../support/system.ts";
 
 const browser = await startBrowser();
-const screenshots = fileURLToPath(new URL("../.precedent/screenshots", import.meta.url));
+const screenshots = fileURLToPath(new URL("../../.precedent/screenshots", import.meta.url));
 let folder: string;
 let system: TestSystem;
 let origin: string;

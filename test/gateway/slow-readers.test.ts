@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 async function start(maxUnsentBytes: number): Promise<Started> {
-  child = fork(here("../../tools/bin/run.mjs"), [here("support/slow-gateway.ts"), String(maxUnsentBytes)], {
+  child = fork(here("../../tools/bin/run.mjs"), [here("../support/slow-gateway.ts"), String(maxUnsentBytes)], {
     execArgv: [],
   });
   const [started] = (await once(child, "message")) as [Started];
@@ -41,7 +41,7 @@ async function readSlowly(port: number, size: number): Promise<{ slow: Readers; 
   let grown = 0;
   let done = false;
   const given = [String(port), "/stream", String(readers), String(size), "20"];
-  const slow = execute("python3", [here("support/slow_readers.py"), ...given], { timeout: 110_000 }).finally(
+  const slow = execute("python3", [here("../support/slow_readers.py"), ...given], { timeout: 110_000 }).finally(
     () => (done = true),
   );
   let asked = 0;

@@ -69,7 +69,7 @@ describe("import rules", () => {
     ["state/documents.ts", 'import { openDocuments } from "../../connections/documents/lmdb.ts";'],
     ["state/examples/port.ts", 'import type { Layout } from "./layout.ts";'],
     ["state/examples/pool.ts", 'import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";'],
-    ["operators/deduplicate/deduplicate.ts", 'import { openLlamaModel } from "../../connections/llama/model.ts";'],
+    ["operators/deduplicate/deduplicate.ts", 'import { createArm } from "../../arms/create.ts";'],
     ["connections/clickhouse/port.ts", 'import type { Kafka } from "../kafka/kafka.ts";'],
     ["pipelines/plan/pipeline.ts", 'import { createKafka } from "../../connections/kafka/kafka.ts";'],
     ["connections/training/helpfulness.ts", 'import { runProgram } from "../../cli/run.ts";'],

@@ -22,7 +22,7 @@ it("the prebuilt llama.cpp is of the version of its headers", async () => {
 it("what stands in for chdb's other platforms has their version, and says so when it is loaded", async () => {
   const wanted = (await read("node_modules/chdb/package.json")).optionalDependencies;
   const { optionalDependencies } = await read("package.json");
-  const { version } = await read("tools/tools/stand-ins/unused-platform/package.json");
+  const { version } = await read("tools/stand-ins/unused-platform/package.json");
   const standIns = Object.entries(optionalDependencies).filter(
     ([, spec]) => spec === "file:tools/stand-ins/unused-platform",
   );

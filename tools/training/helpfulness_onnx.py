@@ -1,4 +1,4 @@
-"""Writes the models of train-proxy.py as ONNX graphs: `features` float32 [rows, features] in, `h` float32 [rows, 1] out.
+"""Writes the models of train-helpfulness.py as ONNX graphs: `features` float32 [rows, features] in, `h` float32 [rows, 1] out.
 
 By hand and not through skl2onnx, whose last release (1.20.0) can't write boosted trees with the onnx of today. Trees are exact: features
 are float32, so a threshold rounded down to float32 parts them as the double did.

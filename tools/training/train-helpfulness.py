@@ -1,6 +1,6 @@
 """Trains the helpfulness model (docs/design/selection.md, Training) and writes it as an ONNX graph.
 
-usage: train-proxy.py ROWS.jsonl MODEL.onnx METRICS.json
+usage: train-helpfulness.py ROWS.jsonl MODEL.onnx METRICS.json
 
 The first line of ROWS names the features: {"features": [name, ...]}. Every other line is a row: {"group": the request, "features":
 [number, ...], "effect": in about [-1, 1], what the example added to the answer's quality, "weight": how much the row is to be trusted}.
@@ -21,7 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.nice(max(0, 10 - os.nice(0)))
 
 import numpy as np
-import proxy_onnx
+import helpfulness_onnx
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
@@ -142,7 +142,7 @@ def main(rows_path, model_path, metrics_path):
     kind = max(compared, key=lambda each: (compared[each]["auc"] or 0.5) - compared[each]["calibration_error"])
 
     model = fit(kind, names, features, targets, weights)
-    graph = proxy_onnx.trees(model, len(names)) if kind == "trees" else getattr(proxy_onnx, kind)(model)
+    graph = helpfulness_onnx.trees(model, len(names)) if kind == "trees" else getattr(helpfulness_onnx, kind)(model)
     with open(model_path, "wb") as file:
         file.write(graph.SerializeToString())
     similarity = features[:, names.index("similarity")].astype(np.float64)
