@@ -197,6 +197,9 @@ describe("with the read token", () => {
     expect(await reader.query("SELECT count() AS rows FROM requests")).toEqual([{ rows: 0 }]);
     expect((await ask("WITH 1 AS one SELECT one")).text).toBe("1\n");
     expect((await ask("SHOW TABLES LIKE 'requests%'")).text).toBe("requests\n");
+    expect((await ask("DESCRIBE TABLE feedback_excess")).text).toContain(
+      "true: it does not count; false: it counts again",
+    );
     expect((await ask("SELECT 'INTO OUTFILE', 'file(x)' -- ; SELECT 2")).text).toBe("INTO OUTFILE\tfile(x)\n");
     expect((await ask("SELECT getSetting('max_threads')", { search: "&max_threads=1" })).text).toBe("1\n");
   });

@@ -1,4 +1,7 @@
 -- Views of requests and their answers. Views read FINAL: every request is one row.
+--
+-- The SELECT of a view is in parentheses because older versions of ClickHouse may take a COMMENT
+-- behind it for an alias.
 
 -- Without decision: refused, served from a cache, or not planned yet. Without response: under way.
 CREATE OR REPLACE VIEW {database}.outcomes {on_cluster}
@@ -49,8 +52,8 @@ CREATE OR REPLACE VIEW {database}.outcomes {on_cluster}
     reward_weight Float64 COMMENT 'Weight of the reward; 0: no feedback counts',
     feedback UInt32 COMMENT 'Pieces of feedback received'
 )
-COMMENT 'Requests with their decision, response and reward, one row for each request'
-AS SELECT
+AS (
+SELECT
     request.request_id AS request_id,
     request.tenant AS tenant,
     request.domain AS domain,
@@ -93,7 +96,9 @@ FROM
         ON response.request_id = request.request_id AND response.tenant = request.tenant
     LEFT JOIN (SELECT * FROM {database}.rewards FINAL) AS rewarded
         ON rewarded.request_id = request.request_id AND rewarded.tenant = request.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Requests with their decision, response and reward, one row for each request';
 
 -- A token of the most expensive arm is priced by what its own answers of the same month cost on
 -- average. The arm is charged for the examples that it would have been shown, as the decision has
@@ -113,8 +118,8 @@ CREATE OR REPLACE VIEW {database}.savings {on_cluster}
     most_expensive_cost Nullable(Float64) COMMENT 'Estimated cost at most_expensive_arm; NULL: that arm answered nothing in the month',
     saved Nullable(Float64) COMMENT 'most_expensive_cost less cost, at least 0, less alternative_cost; NULL: not known'
 )
-COMMENT 'Cost of each answer, and what the most expensive candidate arm would have cost'
-AS SELECT
+AS (
+SELECT
     answer.request_id AS request_id,
     answer.tenant AS tenant,
     answer.domain AS domain,
@@ -160,7 +165,9 @@ FROM
         GROUP BY arm, month
         HAVING sum(prompt_tokens + completion_tokens) > 0
     ) AS price ON price.arm = answer.most_expensive_arm AND price.month = answer.month
-{colocated};
+{colocated}
+)
+COMMENT 'Cost of each answer, and what the most expensive candidate arm would have cost';
 
 CREATE OR REPLACE VIEW {database}.cache_hits {on_cluster}
 (
@@ -174,8 +181,8 @@ CREATE OR REPLACE VIEW {database}.cache_hits {on_cluster}
     saved_cost Float64 COMMENT 'Cost avoided, in the currency of the configured prices',
     total_ms Float64 COMMENT 'From arrival of the request to the finished answer, ms'
 )
-COMMENT 'Requests answered from the response cache, with the cost avoided'
-AS SELECT
+AS (
+SELECT
     decision.request_id AS request_id,
     decision.tenant AS tenant,
     decision.domain AS domain,
@@ -194,7 +201,9 @@ FROM
         WHERE source = 'cache' AND NOT duplicate
     ) AS response
         ON response.request_id = decision.request_id AND response.tenant = decision.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Requests answered from the response cache, with the cost avoided';
 
 CREATE OR REPLACE VIEW {database}.reuse_hits {on_cluster}
 (
@@ -210,8 +219,8 @@ CREATE OR REPLACE VIEW {database}.reuse_hits {on_cluster}
     total_ms Float64 COMMENT 'From arrival of the request to the finished answer, ms',
     reward Nullable(Float64) COMMENT 'Reward, 0 to 1; NULL: no feedback counts'
 )
-COMMENT 'Requests answered with an example''s answer unchanged, with the cost avoided and the reward'
-AS SELECT
+AS (
+SELECT
     decision.request_id AS request_id,
     decision.tenant AS tenant,
     decision.domain AS domain,
@@ -238,7 +247,9 @@ FROM
         ON response.request_id = decision.request_id AND response.tenant = decision.tenant
     LEFT JOIN (SELECT request_id, tenant, reward, weight FROM {database}.rewards FINAL) AS rewarded
         ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Requests answered with an example''s answer unchanged, with the cost avoided and the reward';
 
 -- How they compare is feedback on the request against other_arm.
 CREATE OR REPLACE VIEW {database}.answer_pairs {on_cluster}
@@ -253,8 +264,8 @@ CREATE OR REPLACE VIEW {database}.answer_pairs {on_cluster}
     other_text String COMMENT 'Alternative answer',
     other_cost Float64 COMMENT 'Cost of the alternative answer'
 )
-COMMENT 'Both answers of a request that has an alternative answer, side by side'
-AS SELECT
+AS (
+SELECT
     second.request_id AS request_id,
     second.tenant AS tenant,
     second.created_at AS created_at,
@@ -277,4 +288,6 @@ FROM
         WHERE status = 'ok' AND NOT duplicate AND empty(failed_arms)
     ) AS first
         ON first.request_id = second.request_id AND first.tenant = second.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Both answers of a request that has an alternative answer, side by side';

@@ -15,8 +15,8 @@ CREATE OR REPLACE VIEW {database}.feedback_status {on_cluster}
     created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC',
     uncounted String COMMENT 'withdrawn (by id), source_withdrawn, over_limit; empty: it counts'
 )
-COMMENT 'Every piece of feedback, and why it does not count where it does not'
-AS WITH
+AS (
+WITH
     (
         SELECT (
             groupArrayIf((withdrawal_id, tenant, source, author, since, until), restores IS NULL),
@@ -57,7 +57,9 @@ FROM
     LEFT JOIN
     (SELECT request_id, tenant, feedback_id, excess FROM {database}.feedback_excess FINAL) AS above
         ON above.request_id = given.request_id AND above.tenant = given.tenant AND above.feedback_id = given.feedback_id
-{colocated};
+{colocated}
+)
+COMMENT 'Every piece of feedback, and why it does not count where it does not';
 
 CREATE OR REPLACE VIEW {database}.feedback_sources {on_cluster}
 (
@@ -74,8 +76,8 @@ CREATE OR REPLACE VIEW {database}.feedback_sources {on_cluster}
     first_at DateTime64(3, 'UTC') COMMENT 'Earliest feedback, UTC',
     last_at DateTime64(3, 'UTC') COMMENT 'Newest feedback, UTC'
 )
-COMMENT 'Who gives how much feedback, by tenant, source and author: whom to withdraw'
-AS SELECT
+AS (
+SELECT
     tenant, source, author,
     count() AS feedback,
     uniqExact(request_id) AS requests,
@@ -98,7 +100,9 @@ FROM
             NULL), nan)) AS points
     FROM {database}.feedback_status
 )
-GROUP BY tenant, source, author;
+GROUP BY tenant, source, author
+)
+COMMENT 'Who gives how much feedback, by tenant, source and author: whom to withdraw';
 
 -- Feedback that was asked for comes mostly from requests on which the arms are nearly even. With
 -- asking probability p, a reward is present with probability p asked + (1 - p) unasked; the policy
@@ -109,8 +113,8 @@ CREATE OR REPLACE VIEW {database}.asking_rates {on_cluster}
     unasked Nullable(Float64) COMMENT 'Share among those that could have been asked about and were not, 0 to 1; NULL: none',
     never Nullable(Float64) COMMENT 'Share among all others, 0 to 1; NULL: none'
 )
-COMMENT 'How often feedback arrives when asked for and otherwise, over two weeks of decisions'
-AS SELECT
+AS (
+SELECT
     avgOrNullIf(has_reward, ask_probability > 0 AND was_asked) AS asked,
     avgOrNullIf(has_reward, ask_probability > 0 AND NOT was_asked) AS unasked,
     avgOrNullIf(has_reward, NOT ask_probability > 0) AS never
@@ -125,4 +129,6 @@ FROM
         LEFT JOIN (SELECT request_id, tenant, weight FROM {database}.rewards FINAL WHERE weight > 0) AS rewarded
             ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
 )
-{colocated};
+{colocated}
+)
+COMMENT 'How often feedback arrives when asked for and otherwise, over two weeks of decisions';

@@ -17,8 +17,8 @@ CREATE OR REPLACE VIEW {database}.example_use_quality {on_cluster}
     quality Float64 COMMENT 'Reward where rated, else the quality predicted by the router, 0 to 1',
     gain Float64 COMMENT '(1 - quality) x arm_cost; a quarter of it where aged'
 )
-COMMENT 'Answered uses of examples in the last two weeks, with quality and gain'
-AS SELECT
+AS (
+SELECT
     use.example_id AS example_id,
     use.request_id AS request_id,
     use.tenant AS tenant,
@@ -46,7 +46,9 @@ FROM
         WHERE created_at >= toStartOfHour(now('UTC')) - INTERVAL 336 HOUR
         GROUP BY arm
     ) AS current ON current.arm = use.arm
-{colocated};
+{colocated}
+)
+COMMENT 'Answered uses of examples in the last two weeks, with quality and gain';
 
 CREATE OR REPLACE VIEW {database}.example_gain_hours {on_cluster}
 (
@@ -59,8 +61,8 @@ CREATE OR REPLACE VIEW {database}.example_gain_hours {on_cluster}
     quality_sum Float64 COMMENT 'Sum of quality',
     total Float64 COMMENT 'Sum of gain'
 )
-COMMENT 'Uses, quality and gain of an example by hour'
-AS SELECT
+AS (
+SELECT
     example_id,
     any(tenant) AS tenant,
     any(domain) AS domain,
@@ -71,7 +73,9 @@ AS SELECT
     sum(gain) AS total
 FROM {database}.example_use_quality
 GROUP BY example_id, hour
-{colocated};
+{colocated}
+)
+COMMENT 'Uses, quality and gain of an example by hour';
 
 -- G_h = 0.9 G_(h-1) + 0.1 total_h, which is the sum below.
 CREATE OR REPLACE VIEW {database}.example_gain {on_cluster}
@@ -91,8 +95,8 @@ CREATE OR REPLACE VIEW {database}.example_gain {on_cluster}
     request String COMMENT 'Request text',
     response String COMMENT 'Answer text'
 )
-COMMENT 'Ranking for example replay: what a better answer would gain; without examples never used'
-AS SELECT
+AS (
+SELECT
     example.example_id AS example_id,
     example.tenant AS tenant,
     example.domain AS domain,
@@ -122,7 +126,9 @@ FROM
         WHERE hours.hour <= toStartOfHour(now('UTC'))
         GROUP BY example_id
     ) AS used ON used.example_id = example.example_id
-{colocated};
+{colocated}
+)
+COMMENT 'Ranking for example replay: what a better answer would gain; without examples never used';
 
 CREATE OR REPLACE VIEW {database}.example_outcomes {on_cluster}
 (
@@ -130,8 +136,8 @@ CREATE OR REPLACE VIEW {database}.example_outcomes {on_cluster}
     uses UInt64 COMMENT 'Uses with feedback that counts',
     outcome Float64 COMMENT 'Mean reward of these requests, 0 to 1'
 )
-COMMENT 'How often an example was shown on a rewarded request in two weeks, and the mean reward'
-AS SELECT use.example_id AS example_id, count() AS uses, avg(rewarded.reward) AS outcome
+AS (
+SELECT use.example_id AS example_id, count() AS uses, avg(rewarded.reward) AS outcome
 FROM
     (
         SELECT example_id, request_id, tenant
@@ -147,7 +153,9 @@ FROM
     ) AS rewarded
         ON rewarded.request_id = use.request_id AND rewarded.tenant = use.tenant
 GROUP BY example_id
-{colocated};
+{colocated}
+)
+COMMENT 'How often an example was shown on a rewarded request in two weeks, and the mean reward';
 
 -- Only decisions with a helpfulness model, and only answers of the chosen arm.
 CREATE OR REPLACE VIEW {database}.threshold_outcomes {on_cluster}
@@ -160,8 +168,8 @@ CREATE OR REPLACE VIEW {database}.threshold_outcomes {on_cluster}
     reward Float64 COMMENT 'Reward, 0 to 1',
     tokens UInt64 COMMENT 'Tokens of the examples shown'
 )
-COMMENT 'Rewarded requests of two weeks with the helpfulness threshold that they were served under'
-AS SELECT
+AS (
+SELECT
     decision.request_id AS request_id,
     decision.tenant AS tenant,
     decision.created_at AS created_at,
@@ -185,7 +193,9 @@ FROM
             AND (request_id, tenant) NOT IN (SELECT request_id, tenant FROM {database}.responses WHERE notEmpty(failed_arms))
     ) AS rewarded
         ON rewarded.request_id = decision.request_id AND rewarded.tenant = decision.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Rewarded requests of two weeks with the helpfulness threshold that they were served under';
 
 -- learn applies learn.threshold.tokenPrice to the moments; gain and error use its default, 0.05 for
 -- 1,000 tokens.
@@ -202,8 +212,8 @@ CREATE OR REPLACE VIEW {database}.thresholds {on_cluster}
     gain Float64 COMMENT 'mean_reward less 0.00005 a token',
     error Float64 COMMENT 'Standard error of gain'
 )
-COMMENT 'How each helpfulness threshold did over two weeks: reward less the price of the tokens shown'
-AS SELECT
+AS (
+SELECT
     tau,
     count() AS requests,
     countIf(explored) AS explored_requests,
@@ -216,4 +226,6 @@ AS SELECT
     sqrt(greatest(reward_variance - 2 * 0.00005 * covariance + 0.00005 * 0.00005 * tokens_variance, 0) / greatest(requests - 1, 1)) AS error
 FROM {database}.threshold_outcomes
 GROUP BY tau
-{colocated};
+{colocated}
+)
+COMMENT 'How each helpfulness threshold did over two weeks: reward less the price of the tokens shown';

@@ -12,8 +12,8 @@ CREATE OR REPLACE VIEW {database}.replayed_example_uses {on_cluster}
     quality Float64 COMMENT 'Reward where rated, else the quality predicted by the router, 0 to 1',
     gain Float64 COMMENT '(1 - quality) x arm_cost'
 )
-COMMENT 'Answered uses of examples that were replayed or came of an example replay, at any time'
-AS SELECT
+AS (
+SELECT
     use.example_id AS example_id,
     use.request_id AS request_id,
     use.tenant AS tenant,
@@ -37,7 +37,9 @@ FROM
         ON response.request_id = use.request_id AND response.tenant = use.tenant
     LEFT JOIN (SELECT request_id, tenant, reward, weight FROM {database}.rewards FINAL) AS rewarded
         ON rewarded.request_id = use.request_id AND rewarded.tenant = use.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Answered uses of examples that were replayed or came of an example replay, at any time';
 
 CREATE OR REPLACE VIEW {database}.replay_attempts {on_cluster}
 (
@@ -54,8 +56,8 @@ CREATE OR REPLACE VIEW {database}.replay_attempts {on_cluster}
     created_at DateTime64(3, 'UTC') COMMENT 'When it was tried, UTC',
     counted_until DateTime64(3, 'UTC') COMMENT 'Two weeks later, or when the new example was itself replaced, UTC; at most now'
 )
-COMMENT 'Example replays, with the time until which uses of the result count'
-AS SELECT
+AS (
+SELECT
     one.run_id AS run_id,
     one.tenant AS tenant,
     one.example_id AS example_id,
@@ -75,7 +77,9 @@ FROM
         SELECT example_id, tenant, min(created_at) AS at FROM {database}.replays FINAL
         WHERE outcome = 'replaced' GROUP BY example_id, tenant
     ) AS next ON next.example_id = ifNull(one.new_example_id, '') AND next.tenant = one.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Example replays, with the time until which uses of the result count';
 
 CREATE OR REPLACE VIEW {database}.replay_savings {on_cluster}
 (
@@ -99,8 +103,8 @@ CREATE OR REPLACE VIEW {database}.replay_savings {on_cluster}
     use_cost_after Nullable(Float64) COMMENT 'Mean normalised arm cost of a use since, 0 to 1; NULL: no use',
     saved Nullable(Float64) COMMENT 'uses_after x (gain before - gain since); 0: not replaced; NULL: no use before'
 )
-COMMENT 'What each example replay saved since: uses of the new example against those of the old one'
-AS SELECT
+AS (
+SELECT
     attempt.run_id AS run_id,
     attempt.tenant AS tenant,
     attempt.example_id AS example_id,
@@ -150,4 +154,6 @@ FROM
         GROUP BY run_id, replayed, tenant, attempt
     ) AS used
         ON used.run_id = attempt.run_id AND used.replayed = attempt.example_id AND used.tenant = attempt.tenant AND used.attempt = attempt.attempt
-{colocated};
+{colocated}
+)
+COMMENT 'What each example replay saved since: uses of the new example against those of the old one';

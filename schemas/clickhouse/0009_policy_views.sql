@@ -13,8 +13,8 @@ CREATE OR REPLACE VIEW {database}.policy_value_arms {on_cluster}
     unsupported Nullable(Float64) COMMENT 'Share of decisions on which the arm had no probability, 0 to 1',
     snips_reach Nullable(Float64) COMMENT 'Half width of the 95 % interval of snips'
 )
-COMMENT 'What always choosing one arm would have earned over two weeks of rewarded decisions that allowed it'
-AS SELECT
+AS (
+SELECT
     arm, decisions, ips, snips, effective, largest_weight, unsupported,
     1.959963984540054 * sqrt(greatest(0, square_terms - 2 * snips * square_weights_reward + snips * snips * square_weights)
         * decisions / (decisions - 1)) / weights AS snips_reach
@@ -52,7 +52,9 @@ FROM
     )
     GROUP BY arm
 )
-{colocated};
+{colocated}
+)
+COMMENT 'What always choosing one arm would have earned over two weeks of rewarded decisions that allowed it';
 
 -- Intervals: ips, dr and switch_dr by the sample variance of their terms, snips by the delta
 -- method. dm has none: its error is that of the reward model.
@@ -77,8 +79,8 @@ CREATE OR REPLACE VIEW {database}.policy_value_domains {on_cluster}
     dr_reach Nullable(Float64) COMMENT 'Half width of the 95 % interval of dr',
     switch_dr_reach Nullable(Float64) COMMENT 'Half width of the 95 % interval of switch_dr'
 )
-COMMENT 'Estimates of saved off-policy evaluations by sharing domain, with 95 % intervals'
-AS SELECT
+AS (
+SELECT
     evaluation, policy, domain, decisions, evaluated_at, ips, snips, dm, dr, switch_dr, effective, largest_weight, clipped, unsupported,
     1.959963984540054 * ips_deviation / sqrt(decisions) AS ips_reach,
     1.959963984540054 * sqrt(greatest(0, square_terms - 2 * snips * square_weights_utility + snips * snips * square_weights)
@@ -114,7 +116,9 @@ FROM
     )
     GROUP BY evaluation, policy, domain
 )
-{colocated};
+{colocated}
+)
+COMMENT 'Estimates of saved off-policy evaluations by sharing domain, with 95 % intervals';
 
 CREATE OR REPLACE VIEW {database}.policy_value_evaluations {on_cluster}
 (
@@ -136,8 +140,8 @@ CREATE OR REPLACE VIEW {database}.policy_value_evaluations {on_cluster}
     dr_reach Nullable(Float64) COMMENT 'Half width of the 95 % interval of dr',
     switch_dr_reach Nullable(Float64) COMMENT 'Half width of the 95 % interval of switch_dr'
 )
-COMMENT 'Estimates of saved off-policy evaluations, with 95 % intervals'
-AS SELECT
+AS (
+SELECT
     evaluation, policy, decisions, evaluated_at, ips, snips, dm, dr, switch_dr, effective, largest_weight, clipped, unsupported,
     1.959963984540054 * ips_deviation / sqrt(decisions) AS ips_reach,
     1.959963984540054 * sqrt(greatest(0, square_terms - 2 * snips * square_weights_utility + snips * snips * square_weights)
@@ -173,7 +177,9 @@ FROM
     )
     GROUP BY evaluation, policy
 )
-{colocated};
+{colocated}
+)
+COMMENT 'Estimates of saved off-policy evaluations, with 95 % intervals';
 
 -- Weights are clipped at 100 and corrected by asking_rates, as in policy_value_arms.
 CREATE OR REPLACE VIEW {database}.shadow_values {on_cluster}
@@ -191,8 +197,8 @@ CREATE OR REPLACE VIEW {database}.shadow_values {on_cluster}
     effective Nullable(Float64) COMMENT 'Effective sample size',
     reach Nullable(Float64) COMMENT 'Half width of the 95 % interval of value; NULL: fewer than two rewards'
 )
-COMMENT 'How shadow policies agree with what was served, and what they would have earned, over two weeks'
-AS SELECT
+AS (
+SELECT
     policy, version, decisions, agreement, expected_agreement, first_at, last_at, rewarded, mean_reward, value, effective,
     if(rewarded > 1, 1.959963984540054 * sqrt(greatest(0, square_terms - 2 * value * square_weights_reward + value * value * square_weights)
         * rewarded / (rewarded - 1)) / weights, NULL) AS reach
@@ -234,4 +240,6 @@ FROM
     )
     GROUP BY policy, version
 )
-{colocated};
+{colocated}
+)
+COMMENT 'How shadow policies agree with what was served, and what they would have earned, over two weeks';

@@ -11,8 +11,8 @@ CREATE OR REPLACE VIEW {database}.linked_tokens {on_cluster}
     prefilled UInt64 COMMENT 'Prompt tokens computed by ordinary prefill',
     mean_first_token_ms Nullable(Float64) COMMENT 'Mean of first_token_ms, ms; NULL: not measured'
 )
-COMMENT 'Prompt tokens by what linked prefill did with them, by arm and hour'
-AS SELECT
+AS (
+SELECT
     arm,
     toStartOfHour(created_at) AS hour,
     count() AS responses,
@@ -25,7 +25,9 @@ FROM {database}.responses FINAL
 WHERE status = 'ok' AND NOT duplicate AND source = 'generated'
 GROUP BY arm, hour
 ORDER BY arm, hour
-{colocated};
+{colocated}
+)
+COMMENT 'Prompt tokens by what linked prefill did with them, by arm and hour';
 
 CREATE OR REPLACE VIEW {database}.cached_examples {on_cluster}
 (
@@ -36,8 +38,8 @@ CREATE OR REPLACE VIEW {database}.cached_examples {on_cluster}
     share Float64 COMMENT 'preferred / shown, 0 to 1',
     mean_helpfulness Float64 COMMENT 'Mean predicted helpfulness, 0 to 1'
 )
-COMMENT 'How many shown examples were preferred because the arm had their KV cache, by arm and hour'
-AS SELECT
+AS (
+SELECT
     arm,
     toStartOfHour(created_at) AS hour,
     count() AS shown,
@@ -46,7 +48,9 @@ AS SELECT
     avg(helpfulness) AS mean_helpfulness
 FROM {database}.example_uses FINAL
 GROUP BY arm, hour
-ORDER BY arm, hour;
+ORDER BY arm, hour
+)
+COMMENT 'How many shown examples were preferred because the arm had their KV cache, by arm and hour';
 
 CREATE OR REPLACE VIEW {database}.prefill_curve {on_cluster}
 (
@@ -61,8 +65,8 @@ CREATE OR REPLACE VIEW {database}.prefill_curve {on_cluster}
     agreement Float64 COMMENT 'Mean share of equal greedy tokens, 0 to 1',
     last_sample DateTime64(3, 'UTC') COMMENT 'Newest sample, UTC'
 )
-COMMENT 'Error against recomputed share of each policy of linked prefill, by arm and model'
-AS SELECT
+AS (
+SELECT
     arm,
     model,
     convention,
@@ -76,7 +80,9 @@ AS SELECT
 FROM {database}.prefill_samples FINAL
 GROUP BY arm, model, convention, policy
 ORDER BY arm, model, convention, mean_share
-{colocated};
+{colocated}
+)
+COMMENT 'Error against recomputed share of each policy of linked prefill, by arm and model';
 
 -- Processes of an arm write the same choice more than once; one row stands for all of them.
 CREATE OR REPLACE VIEW {database}.link_choices {on_cluster}
@@ -93,8 +99,8 @@ CREATE OR REPLACE VIEW {database}.link_choices {on_cluster}
     mean_share Nullable(Float64) COMMENT 'Mean share of linked tokens that were recomputed, 0 to 1; NULL: as above',
     bound Float64 COMMENT 'Highest upper_kl allowed, nats'
 )
-COMMENT 'Which policy of linked prefill auto used, from when to when, and the figures behind it'
-AS SELECT
+AS (
+SELECT
     arm,
     model,
     convention,
@@ -131,4 +137,6 @@ FROM
         WHERE what != before
     )
 ORDER BY arm, since
-{colocated};
+{colocated}
+)
+COMMENT 'Which policy of linked prefill auto used, from when to when, and the figures behind it';
