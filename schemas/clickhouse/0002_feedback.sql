@@ -1,4 +1,4 @@
--- Feedback, what of it does not count, and the reward that it comes to.
+-- Feedback, withdrawals and limits of it, and the reward computed from it.
 
 CREATE TABLE IF NOT EXISTS {table:feedback} {on_cluster}
 (

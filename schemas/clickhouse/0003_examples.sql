@@ -142,7 +142,7 @@ CREATE TABLE IF NOT EXISTS {table:admissions} {on_cluster}
     source LowCardinality(String) COMMENT 'response or observation',
     domain LowCardinality(String) COMMENT 'Sharing domain as tenant/domain, such as acme/geo',
     outcome LowCardinality(String) COMMENT 'admitted, replaced, kept, refused or withdrawn',
-    reason LowCardinality(String) COMMENT 'Of a refusal or withdrawal: private, quality, near_duplicate, ...; empty: none',
+    reason LowCardinality(String) COMMENT 'Why it was refused or withdrawn: private, quality, near_duplicate, ...; empty: neither',
     example_id String COMMENT 'Example that it became or that prevents it; empty: none' CODEC(ZSTD(1)),
     quality Float64 COMMENT 'Quality that decided, 0 to 1',
     reward_version UInt64 COMMENT 'Version of its row in rewards; 0: an observation',

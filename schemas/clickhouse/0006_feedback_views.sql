@@ -102,7 +102,7 @@ FROM
 )
 GROUP BY tenant, source, author
 )
-COMMENT 'Who gives how much feedback, by tenant, source and author: whom to withdraw';
+COMMENT 'How much feedback each source and author of a tenant gives, and what it says on average';
 
 -- Feedback that was asked for comes mostly from requests on which the arms are nearly even. With
 -- asking probability p, a reward is present with probability p asked + (1 - p) unasked; the policy

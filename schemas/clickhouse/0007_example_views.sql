@@ -203,7 +203,7 @@ CREATE OR REPLACE VIEW {database}.thresholds {on_cluster}
 (
     tau Float64 COMMENT 'Helpfulness threshold, 0 to 1',
     requests UInt64 COMMENT 'Rewarded requests',
-    explored_requests UInt64 COMMENT 'Of these, tried by chance',
+    explored_requests UInt64 COMMENT 'Rewarded requests on which it was tried by chance',
     mean_reward Float64 COMMENT 'Mean reward, 0 to 1',
     mean_tokens Float64 COMMENT 'Mean tokens of the examples shown',
     reward_variance Float64 COMMENT 'Variance of the reward',
