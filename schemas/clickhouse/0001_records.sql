@@ -5,9 +5,8 @@
 -- the first record wins, first_wins orders them; elsewhere the newest timestamp does. A table is
 -- partitioned by the record's own time, or a repeat could land in another partition and never
 -- merge. topic, kafka_partition, kafka_offset and kafka_origin say where a row came from: record
--- finds its record finds its position in them. An offset means something only with its origin: a
--- topic that was created again counts from 0.. Placeholders in braces:
--- connections/clickhouse/render.ts.
+-- finds its position in them. An offset means something only with its origin: a topic that was
+-- created again counts from 0. Placeholders in braces: connections/clickhouse/render.ts.
 
 -- created_at is the broker's time because clocks of clients are not trusted: it decides partition
 -- and TTL, and by first_wins which record of a request id wins. Offsets of two partitions cannot be
