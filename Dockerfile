@@ -8,7 +8,7 @@ WORKDIR /app
 
 FROM base AS packages
 COPY package.json package-lock.json .npmrc ./
-COPY stand-ins stand-ins
+COPY tools/stand-ins tools/stand-ins
 # Otherwise onnxruntime-node would fetch a CUDA build.
 ENV ONNXRUNTIME_NODE_INSTALL=skip
 RUN npm ci --omit=dev
@@ -19,7 +19,7 @@ COPY . .
 # Models and the native library become part of the image, so that a container starts without the net.
 ENV PRECEDENT_CACHE=/var/lib/precedent/cache
 RUN node tools/bin/compile.mjs \
- && node --import tsx --input-type=module --eval 'await (await import("./scripts/setup.ts")).setUp({ servers: false })' \
+ && node --import tsx --input-type=module --eval 'await (await import("./tools/setup/setup.ts")).setUp({ servers: false })' \
  && mkdir -p /var/lib/precedent/stack && chown -R node:node /var/lib/precedent
 USER node
 EXPOSE 9464

@@ -47,7 +47,7 @@ async function vitest(project, { more = {}, args = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "precedent-test-"));
   const file = join(folder, "report.json");
   try {
-    const reporters = ["--reporter=default", "--reporter=./scripts/failures-reporter.ts"];
+    const reporters = ["--reporter=default", "--reporter=./tools/failures-reporter.ts"];
     const code = await run(
       process.execPath,
       ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters, ...args],

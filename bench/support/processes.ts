@@ -71,7 +71,7 @@ function read<T>(file: string, of: (text: string) => T): T | undefined {
 /** The parent's id, from the text of /proc/<pid>/stat. */
 const parentOf = (stat: string): number => Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
 
-/** What a command line runs: "vectors" of ".../store/vectors/worker.ts"; "other" if unknown. */
+/** What a command line runs: "vectors" of ".../state/vectors/worker.ts"; "other" if unknown. */
 export function workerName(commandLine: string): string {
   const entry = /"entry":"([^"]+)"/.exec(commandLine)?.[1];
   return entry === undefined ? "other" : basename(dirname(entry));

@@ -92,8 +92,14 @@ async function createBook(clickhouse: Pick<ClickHouse, "command">, options: Rend
   await clickhouse.command(`CREATE DATABASE IF NOT EXISTS ${options.database} ${onCluster(options)}`);
   await clickhouse.command(
     `CREATE TABLE IF NOT EXISTS ${options.database}.migrations ${onCluster(options)}
-     (version UInt32, name String, checksum String, applied_at DateTime64(3, 'UTC'))
-     ENGINE = ${engine} ORDER BY version`,
+     (
+       version UInt32 COMMENT 'Number of the file',
+       name String COMMENT 'Name of the file without number',
+       checksum String COMMENT 'SHA-256 of the file, placeholders unfilled',
+       applied_at DateTime64(3, 'UTC') COMMENT 'When it was applied, UTC'
+     )
+     ENGINE = ${engine} ORDER BY version
+     COMMENT 'Files of schemas/clickhouse that were applied'`,
   );
 }
 

@@ -52,7 +52,7 @@ export function renderMigration(sql: string, options: RenderOptions): string[] {
 }
 
 /** Statements end with a semicolon at the end of a line; whole-line comments are left out. */
-function statements(sql: string): string[] {
+export function statements(sql: string): string[] {
   return sql
     .split("\n")
     .filter((line) => !line.trimStart().startsWith("--"))

@@ -1,5 +1,5 @@
 // How each helpfulness threshold did, aggregated by ClickHouse
-// (schemas/clickhouse/0007_proxy.sql). Rejects as the port does.
+// (schemas/clickhouse/0007_example_views.sql). Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { ThresholdOutcome } from "../learnt.ts";
 

@@ -1,56 +1,87 @@
--- What record writes: one table a topic, and example_uses, which is derived from decisions.
+-- What the record stage writes: one table for each topic of the request path.
 --
--- Rows are facts with an identity; a record that arrives again is the same row, which FINAL shows once. Identity never rests on an id
--- alone: it holds the tenant as well. "First wins" tables keep the lowest offset of an identity, the others the newest Kafka timestamp.
--- Partitioned by the record's own time, or a record that arrives again later would never merge with itself.
--- topic, kafka_partition, kafka_offset say where a row came from: record finds its position in them.
--- Placeholders in braces are explained in connections/clickhouse/render.ts.
+-- Conventions of all tables here. A row is a fact with an identity; a record that arrives again is
+-- the same row and merges with it, so queries read FINAL. The identity includes the tenant. Where
+-- the first record wins, first_wins orders them; elsewhere the newest timestamp does. A table is
+-- partitioned by the record's own time, or a repeat could land in another partition and never
+-- merge. topic, kafka_partition, kafka_offset and kafka_origin say where a row came from: record
+-- finds its position in them. An offset means something only with its origin: a topic that was
+-- created again counts from 0. Placeholders in braces: connections/clickhouse/render.ts.
 
+-- created_at is the broker's time because clocks of clients are not trusted: it decides partition
+-- and TTL, and by first_wins which record of a request id wins. Offsets of two partitions cannot be
+-- compared.
 CREATE TABLE IF NOT EXISTS {table:requests} {on_cluster}
 (
-    request_id String COMMENT 'The client''s, or topic-partition-offset' CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    domain LowCardinality(String) COMMENT 'Sharing domain, tenant/domain',
-    messages Array(Tuple(role LowCardinality(String), content String)) COMMENT 'Oldest first' CODEC(ZSTD(3)),
-    question String ALIAS arrayLast(message -> message.role = 'user', messages).content COMMENT 'The last user turn',
-    documents Array(String) CODEC(ZSTD(1)),
-    max_tokens Nullable(Int32),
-    temperature Nullable(Float64),
-    top_p Nullable(Float64),
-    seed Nullable(Int64),
-    stop Array(String),
-    allowed_arms Array(LowCardinality(String)) COMMENT 'Empty: any',
-    max_cost Nullable(Float64),
-    deadline_ms Nullable(Int64) COMMENT 'After created_at; NULL: the default',
-    cost_weight Nullable(Float64) COMMENT 'lambda_c; NULL: the default',
-    privacy_cache Bool,
-    privacy_share Bool,
-    privacy_fresh Bool,
-    may_ask Bool,
-    reply_partition Nullable(Int32),
-    metadata Map(String, String) CODEC(ZSTD(1)),
-    created_at DateTime64(3, 'UTC') COMMENT 'The client''s, or the Kafka timestamp' CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1)),
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    domain LowCardinality(String) COMMENT 'Sharing domain as tenant/domain, such as acme/geo',
+    messages Array(Tuple(role LowCardinality(String), content String)) COMMENT 'Conversation, oldest message first' CODEC(ZSTD(3)),
+    question String ALIAS arrayLast(message -> tupleElement(message, 'role') = 'user', messages).content COMMENT 'Text of the last user message',
+    documents Array(String) COMMENT 'Ids of documents put into the prompt' CODEC(ZSTD(1)),
+    max_tokens Nullable(Int32) COMMENT 'Limit of the completion, in tokens; NULL: the arm''s default',
+    temperature Nullable(Float64) COMMENT 'Sampling temperature; NULL: the arm''s default',
+    top_p Nullable(Float64) COMMENT 'Nucleus sampling, 0 to 1; NULL: the arm''s default',
+    seed Nullable(Int64) COMMENT 'Sampling seed; NULL: the arm''s default',
+    stop Array(String) COMMENT 'Stop sequences',
+    passthrough String COMMENT 'JSON: members of a chat completion passed to the endpoint unchanged; empty: none' CODEC(ZSTD(3)),
+    requires Array(LowCardinality(String)) COMMENT 'Capabilities that an arm must declare: tools, vision, parameters',
+    allowed_arms Array(LowCardinality(String)) COMMENT 'Arms that may answer; empty: any',
+    max_cost Nullable(Float64) COMMENT 'Most that the answer may cost, in the currency of the configured prices; NULL: no limit',
+    deadline_ms Nullable(Int64) COMMENT 'Deadline after created_at, ms; NULL: the default',
+    cost_weight Nullable(Float64) COMMENT 'lambda_c, the price of cost in quality; NULL: the default',
+    privacy_cache Bool COMMENT 'The answer may be stored: in the response cache and, with privacy_share, as an example',
+    privacy_share Bool COMMENT 'The answer may help other requests of the domain, as an example',
+    privacy_fresh Bool COMMENT 'The request must not be answered from the response cache',
+    may_ask Bool COMMENT 'The client may be asked for feedback',
+    reply_partition Nullable(Int32) COMMENT 'Partition of the responses topic that the client reads; NULL: by key',
+    metadata Map(String, String) COMMENT 'Client''s metadata, uninterpreted' CODEC(ZSTD(1)),
+    created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC; for imported requests, what the record says' CODEC(Delta, ZSTD(1)),
+    said_at Nullable(DateTime64(3, 'UTC')) COMMENT 'createdAt as the client gave it, UTC; NULL: not given; never used in calculations' CODEC(Delta, ZSTD(1)),
+    request_hash String COMMENT 'Hash of what was asked; the same id with another hash is refused; empty: not known' CODEC(ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    first_wins UInt64 MATERIALIZED 9223372036854775807 - toUInt64(toUnixTimestamp64Milli(created_at)) * 1048576 - kafka_offset % 1048576 COMMENT 'Version for merging: the earliest created_at wins, then the lowest offset' CODEC(Delta, ZSTD(1)),
     INDEX created_at_range created_at TYPE minmax GRANULARITY 1
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant)
-{ttl:created_at};
+{ttl:created_at}
+COMMENT 'Requests as sent, the first of each request id';
 
 {distributed:requests:cityHash64(request_id)};
 
+CREATE TABLE IF NOT EXISTS {table:request_arrivals} {on_cluster}
+(
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    request_hash String COMMENT 'Hash of what was asked; repeats with another hash were refused' CODEC(ZSTD(1)),
+    created_at DateTime64(3, 'UTC') COMMENT 'When the broker received it, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    INDEX created_at_range created_at TYPE minmax GRANULARITY 1
+)
+ENGINE = {replacing:kafka_offset}
+PARTITION BY toYYYYMM(created_at)
+ORDER BY (request_id, tenant, topic, kafka_partition, kafka_offset)
+{ttl:created_at}
+COMMENT 'Every record of the requests topic, repeats of an id included: when and where it arrived';
+
+{distributed:request_arrivals:cityHash64(request_id)};
+
 CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
 (
-    request_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    domain LowCardinality(String) COMMENT 'Sharing domain, tenant/domain',
-    requests_partition Int32 COMMENT 'Partition of requests that it came from',
-    requests_offset UInt64 CODEC(Delta, ZSTD(1)),
-    feature_version UInt32 COMMENT 'Layout of arms.context',
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    domain LowCardinality(String) COMMENT 'Sharing domain as tenant/domain, such as acme/geo',
+    requests_partition Int32 COMMENT 'Partition of the requests topic that the request came from',
+    requests_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    feature_version UInt32 COMMENT 'Version of the layout of the context vector',
     arms Array(Tuple(
         arm LowCardinality(String),
         model LowCardinality(String),
@@ -62,331 +93,242 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
         bias Float64,
         probability Float64,
         examples Array(Tuple(id String, similarity Float64, helpfulness Float64, tokens UInt32, explored Bool))
-    )) COMMENT 'Every arm that could be chosen, as it looked (spec 20)' CODEC(ZSTD(3)),
-    arm LowCardinality(String) COMMENT 'The chosen one',
-    probability Float64 COMMENT 'Exact probability of the choice',
-    second_arm LowCardinality(Nullable(String)),
-    second_probability Nullable(Float64),
-    threshold Float64 COMMENT 'Helpfulness threshold in force',
-    explored_threshold Nullable(Float64),
-    load Float64,
-    policy_version UInt64 COMMENT '0: the prior',
-    proxy_version UInt64 COMMENT '0: none',
-    template LowCardinality(String),
-    asked Bool COMMENT 'Feedback is asked for',
-    degraded Array(LowCardinality(String)) COMMENT 'What was missing',
-    timings Array(Tuple(operator LowCardinality(String), ms Float64)) CODEC(ZSTD(1)),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1)),
+    )) COMMENT 'Candidate arms: cost 0 to 1, context, posterior of quality, sample, bias, probability, examples' CODEC(ZSTD(3)),
+    arm LowCardinality(String) COMMENT 'Chosen arm; for source cache, the arm that had answered',
+    probability Float64 COMMENT 'Exact probability of the choice (propensity), 0 to 1',
+    second_arm LowCardinality(Nullable(String)) COMMENT 'Arm that is second best, for an alternative answer; NULL: none',
+    second_probability Nullable(Float64) COMMENT 'Exact probability of second_arm, 0 to 1; NULL: none',
+    alternative Bool COMMENT 'second_arm gives an alternative answer too',
+    threshold Float64 COMMENT 'Helpfulness threshold in force, 0 to 1',
+    explored_threshold Nullable(Float64) COMMENT 'Threshold tried instead on this request, 0 to 1; NULL: none',
+    load Float64 COMMENT 'Mean utilisation of the arms above the cheapest when it was decided; 1: all slots busy',
+    saturation Map(LowCardinality(String), Float64) COMMENT 'By arm: the part of its bias that is for its own saturation; arms without are absent',
+    policy_version UInt64 COMMENT 'Version of the router policy; 0: the prior',
+    proxy_version UInt64 COMMENT 'Version of the helpfulness model; 0: none',
+    template LowCardinality(String) COMMENT 'Prompt template and its version',
+    asked Bool COMMENT 'The client is asked for feedback',
+    ask_probability Nullable(Float64) COMMENT 'Probability of asking, 0 to 1; 1 where arms were nearly even; NULL: not logged',
+    breakers Map(LowCardinality(String), LowCardinality(String)) COMMENT 'By arm: open (excluded unless all are) or half-open (a probe); closed ones are absent',
+    reuse_arm LowCardinality(String) COMMENT 'Arm of type reuse; empty: no example''s answer could be reused',
+    reuse_example String COMMENT 'Example whose answer could be reused' CODEC(ZSTD(1)),
+    reuse_similarity Float32 COMMENT 'Cosine similarity of request and that example, -1 to 1',
+    reuse_quality Float32 COMMENT 'Predicted probability that its answer is right, 0 to 1',
+    reuse_bound Float32 COMMENT 'Upper bound of the share of wrong reused answers in the domain, 0 to 1',
+    reuse_state LowCardinality(String) COMMENT 'on: could be chosen; off: bound above the limit; held_back: another arm answers, to compare',
+    reuse_verifies Bool COMMENT 'The reuse arm would have been chosen; another arm answers and both are compared',
+    source LowCardinality(String) DEFAULT 'routed' COMMENT 'routed; cache: an entry of the response cache; imported: the log of another system',
+    cache_key String COMMENT 'Key of the response cache entry in the domain; empty: must not be cached' CODEC(ZSTD(1)),
+    shadows Array(Tuple(
+        policy LowCardinality(String),
+        version UInt64,
+        arm LowCardinality(String),
+        probability Float64,
+        arms Array(Tuple(arm LowCardinality(String), mean Float64, deviation Float64, probability Float64))
+    )) COMMENT 'For each shadow policy: its choice, the probability of that, and how it scored the arms' CODEC(ZSTD(3)),
+    degraded Array(LowCardinality(String)) COMMENT 'What was missing when it was decided, such as policy or features',
+    timings Array(Tuple(operator LowCardinality(String), ms Float64)) COMMENT 'Time of each operator of the plan stage, ms' CODEC(ZSTD(1)),
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was decided, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset COMMENT 'Version for merging: the row with the lowest offset wins' CODEC(Delta, ZSTD(1)),
     INDEX created_at_range created_at TYPE minmax GRANULARITY 1
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant)
-{ttl:created_at};
+{ttl:created_at}
+COMMENT 'Why a request was answered as it was: every arm as scored, the choice and its exact probability';
 
 {distributed:decisions:cityHash64(request_id)};
 
--- A request id that comes twice has two responses: the second, marked duplicate, must not stand in for the first.
+-- A request id sent twice has two responses: the duplicate must not replace the first, so it is
+-- part of the key.
 CREATE TABLE IF NOT EXISTS {table:responses} {on_cluster}
 (
-    request_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    attempt UInt32 COMMENT '0: no model was called',
-    status LowCardinality(String) COMMENT 'ok, failed, refused',
-    text String CODEC(ZSTD(3)),
-    finish_reason LowCardinality(Nullable(String)),
-    arm LowCardinality(Nullable(String)),
-    model LowCardinality(Nullable(String)),
-    source LowCardinality(String) COMMENT 'generated, cache, reuse, replayed, none',
-    example_ids Array(String) COMMENT 'Shown to the model' CODEC(ZSTD(1)),
-    prompt_tokens UInt32,
-    linked_tokens UInt32,
-    recomputed_tokens UInt32,
-    prefilled_tokens UInt32,
-    completion_tokens UInt32,
-    duplicate Bool COMMENT 'A copy of the response to an earlier record with this id',
-    cost Float64 COMMENT 'In the currency of the prices',
-    plan_ms Float64,
-    queue_ms Float64,
-    first_token_ms Nullable(Float64),
-    total_ms Float64 COMMENT 'created_at of the request to finished',
-    error_code LowCardinality(Nullable(String)),
-    error_message Nullable(String) CODEC(ZSTD(1)),
-    degraded Array(LowCardinality(String)),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1)),
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    attempt UInt32 COMMENT 'Number of the model call, from 1; 0: no model was called',
+    status LowCardinality(String) COMMENT 'ok, failed or refused',
+    text String COMMENT 'Answer text' CODEC(ZSTD(3)),
+    passthrough String COMMENT 'JSON with message and logprobs: what the endpoint returned besides text; empty: nothing' CODEC(ZSTD(3)),
+    redacted Bool COMMENT 'Personal data was replaced in text, passthrough or error_message, or one of them is withheld',
+    finish_reason LowCardinality(Nullable(String)) COMMENT 'Why generation ended: stop, length, ...; NULL: no answer',
+    arm LowCardinality(Nullable(String)) COMMENT 'Arm that answered; NULL: none did',
+    model LowCardinality(Nullable(String)) COMMENT 'Model that answered; NULL: none did',
+    failed_arms Array(Tuple(arm LowCardinality(String), code LowCardinality(String), attempts UInt32)) COMMENT 'Arms that failed before the one that answered, in order, with error code and attempts',
+    source LowCardinality(String) COMMENT 'generated, cache, reuse, replayed, imported or none (no answer)',
+    example_ids Array(String) COMMENT 'Examples shown to the model' CODEC(ZSTD(1)),
+    prompt_tokens UInt32 COMMENT 'Prompt, in tokens',
+    linked_tokens UInt32 COMMENT 'Prompt tokens whose KV cache was reused by linked prefill',
+    recomputed_tokens UInt32 COMMENT 'Linked tokens that were recomputed to limit the error',
+    prefilled_tokens UInt32 COMMENT 'Prompt tokens computed by ordinary prefill',
+    completion_tokens UInt32 COMMENT 'Completion, in tokens',
+    duplicate Bool COMMENT 'Copy of the answer to an earlier record with the same request id',
+    cost Float64 COMMENT 'Cost of the answer, in the currency of the configured prices',
+    saved_cost Float64 COMMENT 'For an answer served from the response cache or an example: the cost it avoided',
+    plan_ms Float64 COMMENT 'Time in the plan stage, ms',
+    queue_ms Float64 COMMENT 'On the work topic and waiting in the arm, ms',
+    first_token_ms Nullable(Float64) COMMENT 'From arrival of the request to the first token, ms; NULL: not measured',
+    total_ms Float64 COMMENT 'From arrival of the request to the finished answer, ms',
+    error_code LowCardinality(Nullable(String)) COMMENT 'Stable error code; NULL: no error',
+    error_message Nullable(String) COMMENT 'Error text; NULL: no error' CODEC(ZSTD(1)),
+    degraded Array(LowCardinality(String)) COMMENT 'What was missing when it was answered, such as policy or features',
+    created_at DateTime64(3, 'UTC') COMMENT 'When the answer was finished, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset COMMENT 'Version for merging: the row with the lowest offset wins' CODEC(Delta, ZSTD(1)),
     INDEX created_at_range created_at TYPE minmax GRANULARITY 1
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, duplicate)
-{ttl:created_at};
+{ttl:created_at}
+COMMENT 'Final answers; a repeated request id gets another row with duplicate = true';
 
 {distributed:responses:cityHash64(request_id)};
 
 CREATE TABLE IF NOT EXISTS {table:alternatives} {on_cluster}
 (
-    request_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    attempt UInt32,
-    status LowCardinality(String),
-    text String CODEC(ZSTD(3)),
-    finish_reason LowCardinality(Nullable(String)),
-    arm LowCardinality(Nullable(String)),
-    model LowCardinality(Nullable(String)),
-    source LowCardinality(String),
-    example_ids Array(String) CODEC(ZSTD(1)),
-    prompt_tokens UInt32,
-    linked_tokens UInt32,
-    recomputed_tokens UInt32,
-    prefilled_tokens UInt32,
-    completion_tokens UInt32,
-    duplicate Bool,
-    cost Float64,
-    plan_ms Float64,
-    queue_ms Float64,
-    first_token_ms Nullable(Float64),
-    total_ms Float64,
-    error_code LowCardinality(Nullable(String)),
-    error_message Nullable(String) CODEC(ZSTD(1)),
-    degraded Array(LowCardinality(String)),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1)),
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    attempt UInt32 COMMENT 'Number of the model call, from 1; 0: no model was called',
+    status LowCardinality(String) COMMENT 'ok, failed or refused',
+    text String COMMENT 'Answer text' CODEC(ZSTD(3)),
+    passthrough String COMMENT 'JSON with message and logprobs: what the endpoint returned besides text; empty: nothing' CODEC(ZSTD(3)),
+    redacted Bool COMMENT 'Personal data was replaced in text, passthrough or error_message, or one of them is withheld',
+    finish_reason LowCardinality(Nullable(String)) COMMENT 'Why generation ended: stop, length, ...; NULL: no answer',
+    arm LowCardinality(Nullable(String)) COMMENT 'Arm that answered; NULL: none did',
+    model LowCardinality(Nullable(String)) COMMENT 'Model that answered; NULL: none did',
+    failed_arms Array(Tuple(arm LowCardinality(String), code LowCardinality(String), attempts UInt32)) COMMENT 'As in responses; no other arm takes over, so it is empty',
+    source LowCardinality(String) COMMENT 'generated, cache, reuse, replayed, imported or none (no answer)',
+    example_ids Array(String) COMMENT 'Examples shown to the model' CODEC(ZSTD(1)),
+    prompt_tokens UInt32 COMMENT 'Prompt, in tokens',
+    linked_tokens UInt32 COMMENT 'Prompt tokens whose KV cache was reused by linked prefill',
+    recomputed_tokens UInt32 COMMENT 'Linked tokens that were recomputed to limit the error',
+    prefilled_tokens UInt32 COMMENT 'Prompt tokens computed by ordinary prefill',
+    completion_tokens UInt32 COMMENT 'Completion, in tokens',
+    duplicate Bool COMMENT 'Copy of the answer to an earlier record with the same request id',
+    cost Float64 COMMENT 'Cost of the answer, in the currency of the configured prices',
+    saved_cost Float64 COMMENT 'As in responses; never served from the cache, so it is 0',
+    plan_ms Float64 COMMENT 'Time in the plan stage, ms',
+    queue_ms Float64 COMMENT 'On the work topic and waiting in the arm, ms',
+    first_token_ms Nullable(Float64) COMMENT 'From arrival of the request to the first token, ms; NULL: not measured',
+    total_ms Float64 COMMENT 'From arrival of the request to the finished answer, ms',
+    error_code LowCardinality(Nullable(String)) COMMENT 'Stable error code; NULL: no error',
+    error_message Nullable(String) COMMENT 'Error text; NULL: no error' CODEC(ZSTD(1)),
+    degraded Array(LowCardinality(String)) COMMENT 'What was missing when it was answered, such as policy or features',
+    created_at DateTime64(3, 'UTC') COMMENT 'When the answer was finished, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset COMMENT 'Version for merging: the row with the lowest offset wins' CODEC(Delta, ZSTD(1)),
     INDEX created_at_range created_at TYPE minmax GRANULARITY 1
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, duplicate)
-{ttl:created_at};
+{ttl:created_at}
+COMMENT 'Alternative answers: what the second arm answered to the same request, for comparison';
 
 {distributed:alternatives:cityHash64(request_id)};
 
--- One row for every example that the chosen arm was shown.
-CREATE TABLE IF NOT EXISTS {table:example_uses} {on_cluster}
+-- Erasing a request keeps this row: it names neither request nor tenant, and the money is spent.
+CREATE TABLE IF NOT EXISTS {table:account_costs} {on_cluster}
 (
-    example_id String CODEC(ZSTD(1)),
-    request_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    domain LowCardinality(String),
-    arm LowCardinality(String),
-    model LowCardinality(String),
-    position UInt16 COMMENT 'In the prompt, from 1; the most helpful stands last',
-    similarity Float64 COMMENT 'Cosine',
-    helpfulness Float64,
-    tokens UInt32,
-    explored Bool COMMENT 'Added at random',
-    arm_cost Float64 COMMENT 'Normalised cost of the arm, [0, 1]',
-    arm_mean Float64 COMMENT 'The quality that the router predicted of it',
-    created_at DateTime64(3, 'UTC') COMMENT 'Of the decision' CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1)),
-    INDEX created_at_range created_at TYPE minmax GRANULARITY 1,
-    INDEX request_id_filter request_id TYPE bloom_filter(0.01) GRANULARITY 4
+    account String COMMENT 'Id of the gateway key; of the first one where it was rotated' CODEC(ZSTD(1)),
+    day Date COMMENT 'Day of created_at, UTC',
+    hash String COMMENT 'Hash of tenant and request id' CODEC(ZSTD(1)),
+    cost Float64 COMMENT 'Cost of the answer, in the currency of the configured prices',
+    created_at DateTime64(3, 'UTC') COMMENT 'When the answer was finished, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known'
 )
-ENGINE = {replacing:first_wins}
-PARTITION BY toYYYYMM(created_at)
-ORDER BY (example_id, request_id, tenant)
-{ttl:created_at};
+ENGINE = {replacing:kafka_offset}
+PARTITION BY toYYYYMM(day)
+ORDER BY (account, day, hash)
+TTL day + toIntervalDay(400)
+COMMENT 'What answers cost by gateway key, for spend limits; names no request; kept for 400 days';
 
-{distributed:example_uses:cityHash64(request_id)};
+{distributed:account_costs:cityHash64(account)};
 
-CREATE TABLE IF NOT EXISTS {table:feedback} {on_cluster}
-(
-    feedback_id String COMMENT 'Idempotency key' CODEC(ZSTD(1)),
-    request_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    kind LowCardinality(String) COMMENT 'thumbs, score, preference, comparison, reward, correction',
-    value Nullable(Float64),
-    range_low Nullable(Float64),
-    range_high Nullable(Float64),
-    source LowCardinality(String) COMMENT 'person, judge, system',
-    against LowCardinality(Nullable(String)) COMMENT 'Arm of the other response',
-    text Nullable(String) COMMENT 'Of a correction' CODEC(ZSTD(3)),
-    withdraws Nullable(String) COMMENT 'Feedback that no longer counts',
-    comment Nullable(String) CODEC(ZSTD(3)),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    recorded_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'When it came to this table: what is new since then' CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1)),
-    INDEX created_at_range created_at TYPE minmax GRANULARITY 1,
-    INDEX recorded_at_range recorded_at TYPE minmax GRANULARITY 1
-)
-ENGINE = {replacing:first_wins}
-PARTITION BY toYYYYMM(created_at)
-ORDER BY (request_id, tenant, feedback_id)
-{ttl:created_at};
-
-{distributed:feedback:cityHash64(request_id)};
-
--- The pool as the topic has it: the newest state of an example; a tombstone takes its texts away and leaves deleted = 1.
--- Not partitioned: a tombstone knows no creation time, and its row must merge with the one that it replaces.
-CREATE TABLE IF NOT EXISTS {table:examples} {on_cluster}
-(
-    example_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    domain LowCardinality(String) COMMENT 'Sharing domain, tenant/domain',
-    request String CODEC(ZSTD(3)),
-    response String CODEC(ZSTD(3)),
-    embedding Array(Float32) COMMENT 'Of the request, unit length' CODEC(ZSTD(1)),
-    embedding_model LowCardinality(String),
-    source_arm LowCardinality(String),
-    source_model LowCardinality(String),
-    source_request_id Nullable(String),
-    quality Float64 COMMENT '[0, 1]',
-    bytes UInt64,
-    expires_at Nullable(DateTime64(3, 'UTC')),
-    replays UInt32,
-    deleted Bool,
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    kafka_timestamp DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1))
-)
-ENGINE = {replacing:kafka_timestamp}
-ORDER BY (domain, example_id);
-
-{distributed:examples:cityHash64(example_id)};
-
--- Every version that was ever published; the topic keeps only the newest.
-CREATE TABLE IF NOT EXISTS {table:policies} {on_cluster}
-(
-    name LowCardinality(String) COMMENT 'router, threshold, proxy, cache',
-    tenant LowCardinality(String),
-    version UInt64,
-    kind LowCardinality(String) COMMENT 'How to read the body',
-    body String COMMENT 'JSON, or empty where referenced' CODEC(ZSTD(3)),
-    reference Nullable(String),
-    hash Nullable(String) COMMENT 'sha256 of a referenced body',
-    feature_version UInt32,
-    trained_through Nullable(DateTime64(3, 'UTC')) COMMENT 'Newest data in it',
-    metrics Map(String, Float64),
-    revert_of Nullable(UInt64),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    kafka_timestamp DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1))
-)
-ENGINE = {replacing:kafka_timestamp}
-ORDER BY (name, tenant, version);
-
-{distributed:policies:cityHash64(name)};
-
-CREATE TABLE IF NOT EXISTS {table:replays} {on_cluster}
-(
-    run_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    example_id String CODEC(ZSTD(1)),
-    attempt UInt32,
-    old_quality Float64,
-    new_quality Nullable(Float64),
-    tokens UInt64,
-    cost Float64,
-    outcome LowCardinality(String),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1))
-)
-ENGINE = {replacing:first_wins}
-PARTITION BY toYYYYMM(created_at)
-ORDER BY (example_id, tenant, run_id, attempt)
-{ttl:created_at};
-
-{distributed:replays:cityHash64(example_id)};
-
--- Bytes are kept in base64, because rows travel as JSON; key, value and headers read as they were.
+-- Bytes are stored in base64 because rows travel as JSON; key, value and headers decode them.
 CREATE TABLE IF NOT EXISTS {table:dead_letters} {on_cluster}
 (
-    source_topic LowCardinality(String),
-    source_partition Int32,
-    source_offset UInt64,
-    stage LowCardinality(String),
-    tenant LowCardinality(String),
-    code LowCardinality(String),
-    reason String CODEC(ZSTD(1)),
-    key_base64 Nullable(String) CODEC(ZSTD(1)),
-    value_base64 Nullable(String) CODEC(ZSTD(3)),
-    headers_base64 Map(String, String) CODEC(ZSTD(1)),
-    key Nullable(String) ALIAS base64Decode(key_base64),
-    value Nullable(String) ALIAS base64Decode(value_base64),
-    headers Map(String, String) ALIAS mapApply((name, text) -> (name, base64Decode(text)), headers_base64),
-    source_timestamp Nullable(DateTime64(3, 'UTC')),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1))
+    source_topic LowCardinality(String) COMMENT 'Topic of the record',
+    source_partition Int32 COMMENT 'Partition of the record',
+    source_offset UInt64 COMMENT 'Offset of the record',
+    stage LowCardinality(String) COMMENT 'Stage that gave up',
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the record',
+    code LowCardinality(String) COMMENT 'Stable error code',
+    reason String COMMENT 'Error text' CODEC(ZSTD(1)),
+    key_base64 Nullable(String) COMMENT 'Key, in base64; NULL: none' CODEC(ZSTD(1)),
+    value_base64 Nullable(String) COMMENT 'Value, in base64; NULL: none' CODEC(ZSTD(3)),
+    headers_base64 Map(String, String) COMMENT 'Headers, values in base64' CODEC(ZSTD(1)),
+    key Nullable(String) ALIAS base64Decode(key_base64) COMMENT 'Key as bytes',
+    value Nullable(String) ALIAS base64Decode(value_base64) COMMENT 'Value as bytes',
+    headers Map(String, String) ALIAS mapApply((name, text) -> (name, base64Decode(text)), headers_base64) COMMENT 'Headers, values as bytes',
+    source_timestamp Nullable(DateTime64(3, 'UTC')) COMMENT 'Kafka timestamp of the record, UTC; NULL: not known',
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was dead-lettered, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset COMMENT 'Version for merging: the row with the lowest offset wins' CODEC(Delta, ZSTD(1))
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (source_topic, source_partition, source_offset, stage)
-{ttl:created_at};
+{ttl:created_at}
+COMMENT 'Records that could not be processed, with their bytes';
 
 {distributed:dead_letters:cityHash64(source_topic, source_partition, source_offset)};
 
+CREATE TABLE IF NOT EXISTS {table:erasures} {on_cluster}
+(
+    hash String COMMENT 'Hash of a request, a tenant or the position of a dead letter',
+    erasure_id String COMMENT 'Id of the erasure',
+    before Nullable(DateTime64(3, 'UTC')) COMMENT 'For a tenant: only what arrived before, UTC; NULL: whenever it arrives',
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was erased, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from; empty: written directly by precedent forget',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known'
+)
+ENGINE = {replacing:kafka_offset}
+ORDER BY (hash, erasure_id)
+COMMENT 'Hashes of what was erased and must not be recorded again';
+
+{distributed:erasures:cityHash64(hash)};
+
 CREATE TABLE IF NOT EXISTS {table:prefill_samples} {on_cluster}
 (
-    request_id String CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    arm LowCardinality(String),
-    policy LowCardinality(String),
-    recomputed_share Float64,
-    kl Float64 COMMENT 'Teacher-forced mean, nats',
-    agreement Float64 COMMENT 'Share of equal greedy tokens',
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1))
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset' CODEC(ZSTD(1)),
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    arm LowCardinality(String) COMMENT 'Arm that was measured',
+    model LowCardinality(String) DEFAULT '' COMMENT 'SHA-256 of the model file; empty: not known',
+    policy LowCardinality(String) COMMENT 'Policy of linked prefill that was measured',
+    convention LowCardinality(String) DEFAULT '' COMMENT 'What chunks are prefilled behind when they are cached',
+    recomputed_share Float64 COMMENT 'Share of linked tokens that were recomputed, 0 to 1',
+    kl Float64 COMMENT 'Mean KL divergence from the full prefill, teacher-forced, nats',
+    agreement Float64 COMMENT 'Share of equal greedy tokens, 0 to 1',
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was measured, UTC' CODEC(Delta, ZSTD(1)),
+    topic LowCardinality(String) COMMENT 'Kafka topic that the row came from',
+    kafka_partition Int32 COMMENT 'Partition of that topic' CODEC(Delta, ZSTD(1)),
+    kafka_offset UInt64 COMMENT 'Offset in that partition' CODEC(Delta, ZSTD(1)),
+    kafka_origin LowCardinality(String) COMMENT 'Cluster id, a dot and topic id that the offset belongs to; empty: not known',
+    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset COMMENT 'Version for merging: the row with the lowest offset wins' CODEC(Delta, ZSTD(1))
 )
 ENGINE = {replacing:first_wins}
 PARTITION BY toYYYYMM(created_at)
 ORDER BY (request_id, tenant, arm, policy)
-{ttl:created_at};
+{ttl:created_at}
+COMMENT 'Linked prefill measured beside a full prefill of the same prompt';
 
 {distributed:prefill_samples:cityHash64(request_id)};
-
-CREATE TABLE IF NOT EXISTS {table:observations} {on_cluster}
-(
-    request_id String COMMENT 'Of the observed request, or topic-partition-offset' CODEC(ZSTD(1)),
-    tenant LowCardinality(String),
-    domain LowCardinality(String) COMMENT 'Sharing domain, tenant/domain',
-    messages Array(Tuple(role LowCardinality(String), content String)) CODEC(ZSTD(3)),
-    question String ALIAS arrayLast(message -> message.role = 'user', messages).content,
-    text String COMMENT 'The answer' CODEC(ZSTD(3)),
-    source_arm LowCardinality(String),
-    source_model LowCardinality(String),
-    source_request_id Nullable(String),
-    quality Nullable(Float64),
-    privacy_cache Bool,
-    privacy_share Bool,
-    metadata Map(String, String) CODEC(ZSTD(1)),
-    created_at DateTime64(3, 'UTC') CODEC(Delta, ZSTD(1)),
-    topic LowCardinality(String),
-    kafka_partition Int32 CODEC(Delta, ZSTD(1)),
-    kafka_offset UInt64 CODEC(Delta, ZSTD(1)),
-    first_wins UInt64 MATERIALIZED 18446744073709551615 - kafka_offset CODEC(Delta, ZSTD(1))
-)
-ENGINE = {replacing:first_wins}
-PARTITION BY toYYYYMM(created_at)
-ORDER BY (request_id, tenant, source_arm, source_model)
-{ttl:created_at};
-
-{distributed:observations:cityHash64(request_id)};

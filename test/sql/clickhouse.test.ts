@@ -58,6 +58,38 @@ describe("migrations", () => {
     expect(recorded).toEqual((await readMigrations()).map(({ version }) => ({ version })));
   });
 
+  it("apply what a newer release adds to a database with rows, and leave it alone in an older one", async () => {
+    const other = { database: "precedent_test_newer", ttlDays: 0 };
+    const files = await readMigrations();
+    await migrate(writer, other, files);
+    const requests = `${other.database}.requests`;
+    await writer.insert(requests, [{ request_id: "r1", tenant: "acme", created_at: "2026-03-01 12:00:00.000" }]);
+    const added = {
+      ...{ version: files.length + 1, name: "priority", checksum: "c" },
+      sql: `{columns:requests: ADD COLUMN IF NOT EXISTS priority UInt8 DEFAULT 5 COMMENT 'Priority' AFTER tenant};
+        CREATE OR REPLACE VIEW {database}.priorities {on_cluster} AS SELECT request_id, priority FROM {database}.requests FINAL;`,
+    };
+    const names = await migrate(writer, other, [...files, added]);
+    expect(names).toEqual([`${String(added.version).padStart(4, "0")}_priority`]);
+    const rows = (): Promise<unknown> => writer.query(`SELECT * FROM ${other.database}.priorities`);
+    expect(await rows()).toEqual([{ request_id: "r1", priority: 5 }]);
+    expect(await migrate(writer, other, files)).toEqual([]);
+    expect(await rows()).toEqual([{ request_id: "r1", priority: 5 }]);
+  });
+
+  it("comment on every table, view and column", async () => {
+    const tables = await writer.query<{ name: string; comment: string }>(
+      "SELECT name, comment FROM system.tables WHERE database = {database:String}",
+      { database },
+    );
+    const columns = await writer.query<{ name: string; comment: string }>(
+      "SELECT concat(table, '.', name) AS name, comment FROM system.columns WHERE database = {database:String}",
+      { database },
+    );
+    expect(columns.length).toBeGreaterThan(700);
+    expect([...tables, ...columns].filter(({ comment }) => comment === "")).toEqual([]);
+  });
+
   it("refuse a file that changed after it was applied", async () => {
     const changed = (await readMigrations()).map((file) => ({ ...file, checksum: `${file.checksum}!` }));
     await expect(migrate(writer, options, changed)).rejects.toThrow(MigrationError);
@@ -165,6 +197,9 @@ describe("with the read token", () => {
     expect(await reader.query("SELECT count() AS rows FROM requests")).toEqual([{ rows: 0 }]);
     expect((await ask("WITH 1 AS one SELECT one")).text).toBe("1\n");
     expect((await ask("SHOW TABLES LIKE 'requests%'")).text).toBe("requests\n");
+    expect((await ask("DESCRIBE TABLE feedback_excess")).text).toContain(
+      "true: it does not count; false: it counts again",
+    );
     expect((await ask("SELECT 'INTO OUTFILE', 'file(x)' -- ; SELECT 2")).text).toBe("INTO OUTFILE\tfile(x)\n");
     expect((await ask("SELECT getSetting('max_threads')", { search: "&max_threads=1" })).text).toBe("1\n");
   });

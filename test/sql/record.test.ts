@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createClickHouse } from "../../connections/clickhouse/client.ts";
-import { migrate, readMigrations } from "../../connections/clickhouse/migrate.ts";
+import { migrate } from "../../connections/clickhouse/migrate.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import { recordedTopics, tableOf } from "../../operators/decode/rows.ts";
 import { testingRecords } from "../../operators/decode/records.testing.ts";
@@ -169,25 +169,6 @@ describe("record on ClickHouse", () => {
       expect(await clickhouse.query("SELECT count() AS rows FROM requests")).toEqual([{ rows: 2 }]);
     },
   );
-
-  it("a request stored before migration 13 stays the first", async () => {
-    const admin = createClickHouse({ url: facade.url, username: "default", password: facade.token });
-    const older = `${database}_older`;
-    await migrate(admin, { database: older, ttlDays: 0 }, (await readMigrations()).slice(0, 12));
-    const insert = (which: string, minute: number, offset: number) =>
-      admin.command(
-        `INSERT INTO ${older}.requests (request_id, tenant, metadata, created_at, topic, kafka_partition, kafka_offset)
-         VALUES ('same', 'acme', map('which', '${which}'), '2026-03-01 12:0${minute}:00', 't.requests', ${minute}, ${offset})`,
-      );
-    await insert("before", 1, 5_000_000);
-    await migrate(admin, { database: older, ttlDays: 0 });
-    await insert("after", 2, 3);
-    const first = `SELECT metadata['which'] AS which FROM ${older}.requests FINAL`;
-    expect(await admin.query(first)).toEqual([{ which: "before" }]);
-    await admin.command(`OPTIMIZE TABLE ${older}.requests FINAL`);
-    expect(await admin.query(first)).toEqual([{ which: "before" }]);
-    await admin.close();
-  });
 
   it("an evicted example loses its texts and stays evicted", async () => {
     const { stage, feed } = await startRecord();

@@ -1,11 +1,13 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them:
 // the flow in README.md and that of tenants' own topics in docs/security.md, from what the stages
-// declare; the import rules in CONTRIBUTING.md, from what the linter enforces. `npm run reference`
-// writes them; the test beside this file fails when one is stale.
+// declare; the import rules in CONTRIBUTING.md, from what the linter enforces; tables and views in
+// docs/clickhouse.md, from the comments in schemas/clickhouse. `npm run reference` writes them; the
+// test beside this file fails when one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../../config/load.ts";
 import { topicOwners } from "../../config/tenants.ts";
 import { isForTenants, toMermaid, topology } from "../../pipelines/topology.ts";
+import { describeSchema, type SchemaObject } from "./schema.ts";
 import { compositions, modules, packages, ports, tests, type Module } from "../lint/import-rules.mjs";
 
 export interface GeneratedPart {
@@ -33,12 +35,14 @@ export const generatedParts: readonly GeneratedPart[] = [
     whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
   },
   { file: page("CONTRIBUTING.md"), whole: (text) => replacePart(text, "import rules", importRules()) },
+  { file: page("docs/clickhouse.md"), whole: (text) => replacePart(text, "tables and views", tablesAndViews()) },
 ];
 
 const list = (items: readonly string[]): string => items.map((item) => `\`${item}\``).join(", ");
 
+const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
+
 function importRules(): string {
-  const row = (...cells: string[]): string => `| ${cells.join(" | ")} |`;
   const rules = packages.map(({ packages: names, within, use }) => row(list(names), list(within), use));
   return [
     row("module", "what it contains", "may import"),
@@ -61,6 +65,28 @@ function mayImport({ imports, only = {}, folders }: Module): string {
   });
   const others = folders === "apart" ? ["no folder of it another"] : [];
   return [...modules, ...others].join(", ") || "nothing";
+}
+
+/** A section for each file that creates something. */
+function tablesAndViews(): string {
+  const sections = describeSchema().flatMap(({ name, objects }) => {
+    if (objects.length === 0) return [];
+    const kinds = new Set(objects.map(({ kind }) => kind));
+    const about = kinds.has("table")
+      ? row("table", "what it holds", "identity of a row")
+      : row("view", "what it shows", "columns");
+    const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+    return [`### ${title}\n\n${[about, row("---", "---", "---"), ...objects.map(schemaRow)].join("\n")}`];
+  });
+  return sections.join("\n\n");
+}
+
+/** A cell of columns ends at the page's limit for a cell; DESCRIBE shows the rest. */
+function schemaRow({ kind, name, comment, key, columns }: SchemaObject): string {
+  const shown = kind === "table" ? key : columns;
+  let names = shown;
+  while (names.join(", ").length > 120) names = names.slice(0, -1);
+  return row(`\`${name}\``, comment, names.join(", ") + (names.length < shown.length ? ", ..." : ""));
 }
 
 function replacePart(text: string, name: string, part: string): string {

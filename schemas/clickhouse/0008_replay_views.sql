@@ -1,16 +1,18 @@
--- What replaced a replayed example, what was predicted and spent, and what it saved since (docs/examples.md, Replay).
+-- Views of example replay: what each attempt saved since.
 
-{columns:replays:
-    ADD COLUMN IF NOT EXISTS new_example_id Nullable(String) COMMENT 'The example that took its place' CODEC(ZSTD(1)) AFTER example_id,
-    ADD COLUMN IF NOT EXISTS gain Nullable(Float64) COMMENT 'G(e) when it was tried; NULL: tried before it was kept' AFTER outcome,
-    ADD COLUMN IF NOT EXISTS arm LowCardinality(String) COMMENT 'Who was asked' AFTER gain,
-    ADD COLUMN IF NOT EXISTS samples UInt32 COMMENT 'Answers asked for' AFTER arm,
-    ADD COLUMN IF NOT EXISTS relative_cost Nullable(Float64) COMMENT 'In average answers of an arm of cost 1, the unit of gain' AFTER samples
-};
-
--- Every answered use of an example that was replayed or came of a replay, at any time. gain is g = (1 - q) * c as in example_use_quality, without
--- regard to which model is current: what happened is compared, nothing is ranked.
-CREATE OR REPLACE VIEW {database}.replayed_example_uses {on_cluster} AS
+CREATE OR REPLACE VIEW {database}.replayed_example_uses {on_cluster}
+(
+    example_id String COMMENT 'Example id, derived from domain, request and response',
+    request_id String COMMENT 'Request id: the client''s, or topic-partition-offset',
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the request',
+    arm LowCardinality(String) COMMENT 'Chosen arm',
+    arm_cost Float64 COMMENT 'Normalised cost of the arm, 0 to 1',
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was decided, UTC',
+    rated Bool COMMENT 'The request has feedback that counts',
+    quality Float64 COMMENT 'Reward where rated, else the quality predicted by the router, 0 to 1',
+    gain Float64 COMMENT '(1 - quality) x arm_cost'
+)
+AS (
 SELECT
     use.example_id AS example_id,
     use.request_id AS request_id,
@@ -27,14 +29,34 @@ FROM
         WHERE example_id GLOBAL IN (SELECT arrayJoin([example_id, ifNull(new_example_id, '')]) FROM {database}.replays WHERE gain IS NOT NULL)
     ) AS use
     INNER JOIN
-    (SELECT request_id, tenant FROM {database}.responses FINAL WHERE status = 'ok' AND NOT duplicate AND empty(failed_arms)) AS response
+    (
+        SELECT request_id, tenant
+        FROM {database}.responses FINAL
+        WHERE status = 'ok' AND NOT duplicate AND empty(failed_arms)
+    ) AS response
         ON response.request_id = use.request_id AND response.tenant = use.tenant
     LEFT JOIN (SELECT request_id, tenant, reward, weight FROM {database}.rewards FINAL) AS rewarded
         ON rewarded.request_id = use.request_id AND rewarded.tenant = use.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Answered uses of examples that were replayed or came of an example replay, at any time';
 
--- Attempts, and until when their uses count: two weeks after, or until the new example was replaced itself.
-CREATE OR REPLACE VIEW {database}.replay_attempts {on_cluster} AS
+CREATE OR REPLACE VIEW {database}.replay_attempts {on_cluster}
+(
+    run_id String COMMENT 'Id of the example replay run',
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the example',
+    example_id String COMMENT 'Example that was replayed',
+    attempt UInt32 COMMENT 'Number of the attempt on this example, from 1',
+    new_example_id String COMMENT 'Example that replaced it; empty: none did',
+    outcome LowCardinality(String) COMMENT 'replaced (by a better answer), kept, same, failed or unjudged',
+    arm LowCardinality(String) COMMENT 'Arm that was asked for a better answer',
+    samples UInt32 COMMENT 'Answers requested from that arm',
+    gain Float64 COMMENT 'Predicted saving an hour when it was tried, in average answers of an arm of cost 1',
+    relative_cost Float64 COMMENT 'Cost of the attempt, in average answers of an arm of cost 1',
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was tried, UTC',
+    counted_until DateTime64(3, 'UTC') COMMENT 'Two weeks later, or when the new example was itself replaced, UTC; at most now'
+)
+AS (
 SELECT
     one.run_id AS run_id,
     one.tenant AS tenant,
@@ -55,11 +77,33 @@ FROM
         SELECT example_id, tenant, min(created_at) AS at FROM {database}.replays FINAL
         WHERE outcome = 'replaced' GROUP BY example_id, tenant
     ) AS next ON next.example_id = ifNull(one.new_example_id, '') AND next.tenant = one.tenant
-{colocated};
+{colocated}
+)
+COMMENT 'Example replays, with the time until which uses of the result count';
 
--- What each attempt saved: the mean g of a use of the old example in the two weeks before, less that of a use of the new one since, times the uses of
--- the new one; 0 where nothing was replaced. NULL: the old example had no use to compare with.
-CREATE OR REPLACE VIEW {database}.replay_savings {on_cluster} AS
+CREATE OR REPLACE VIEW {database}.replay_savings {on_cluster}
+(
+    run_id String COMMENT 'Id of the example replay run',
+    tenant LowCardinality(String) COMMENT 'Tenant that owns the example',
+    example_id String COMMENT 'Example that was replayed',
+    attempt UInt32 COMMENT 'Number of the attempt on this example, from 1',
+    new_example_id String COMMENT 'Example that replaced it; empty: none did',
+    outcome LowCardinality(String) COMMENT 'replaced (by a better answer), kept, same, failed or unjudged',
+    arm LowCardinality(String) COMMENT 'Arm that was asked for a better answer',
+    samples UInt32 COMMENT 'Answers requested from that arm',
+    gain Float64 COMMENT 'Predicted saving an hour when it was tried, in average answers of an arm of cost 1',
+    relative_cost Float64 COMMENT 'Cost of the attempt, in average answers of an arm of cost 1',
+    created_at DateTime64(3, 'UTC') COMMENT 'When it was tried, UTC',
+    hours Float64 COMMENT 'Hours from created_at until its uses no longer count, or now',
+    uses_before UInt64 COMMENT 'Uses of the old example in the two weeks before',
+    uses_after UInt64 COMMENT 'Uses of the new example since',
+    use_gain_before Nullable(Float64) COMMENT 'Mean gain of a use before; NULL: no use',
+    use_gain_after Nullable(Float64) COMMENT 'Mean gain of a use since; NULL: no use',
+    use_cost_before Nullable(Float64) COMMENT 'Mean normalised arm cost of a use before, 0 to 1; NULL: no use',
+    use_cost_after Nullable(Float64) COMMENT 'Mean normalised arm cost of a use since, 0 to 1; NULL: no use',
+    saved Nullable(Float64) COMMENT 'uses_after x (gain before - gain since); 0: not replaced; NULL: no use before'
+)
+AS (
 SELECT
     attempt.run_id AS run_id,
     attempt.tenant AS tenant,
@@ -110,4 +154,6 @@ FROM
         GROUP BY run_id, replayed, tenant, attempt
     ) AS used
         ON used.run_id = attempt.run_id AND used.replayed = attempt.example_id AND used.tenant = attempt.tenant AND used.attempt = attempt.attempt
-{colocated};
+{colocated}
+)
+COMMENT 'What each example replay saved since: uses of the new example against those of the old one';
