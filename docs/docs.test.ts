@@ -10,11 +10,18 @@ import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
 import { createBreakerMetrics } from "../metrics/breakers.ts";
+import { createKvMetrics } from "../metrics/caches.ts";
 import { createCallMetrics } from "../metrics/calls.ts";
 import { createGatewayMetrics } from "../metrics/gateway.ts";
 import { createHealthMetrics } from "../metrics/health.ts";
+import { createJudgeMetrics } from "../metrics/judge.ts";
+import { createLoadMetrics } from "../metrics/load.ts";
 import { createMetricsRegistry, createStageMetrics } from "../metrics/stage.ts";
 import { createPolicyMetrics } from "../metrics/policies.ts";
+import { createCacheMetrics } from "../metrics/response-cache.ts";
+import { createReuseMetrics } from "../metrics/reuse.ts";
+import { createSelectionMetrics } from "../metrics/selection.ts";
+import { observePool } from "../metrics/store.ts";
 import { createTracingMetrics } from "../metrics/tracing.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -147,6 +154,13 @@ it("comments name sections of docs/design that exist", () => {
   }
 });
 
+const emptyPool = {
+  figures: () => ({ examples: 0, domains: 0, pending: 0, damaged: 0, rebuilds: 0, indexes: [] }),
+};
+const idleEmbedder = {
+  figures: () => ({ waiting: 0, background: 0, computed: 0, cached: 0, refused: 0 }),
+};
+
 it("operations.md names the metrics that there are", async () => {
   const registry = createMetricsRegistry();
   createStageMetrics(registry, "plan");
@@ -156,6 +170,14 @@ it("operations.md names the metrics that there are", async () => {
   createCallMetrics(registry);
   createTracingMetrics(registry);
   createGatewayMetrics(registry);
+  createKvMetrics(registry);
+  createJudgeMetrics(registry);
+  createCacheMetrics(registry);
+  createReuseMetrics(registry);
+  createSelectionMetrics(registry);
+  const pressing = { threshold: 1, gamma: 1 };
+  createLoadMetrics(registry, { load: pressing, saturation: pressing });
+  observePool({ registry, stage: "plan", pool: emptyPool, embedder: idleEmbedder }).stop();
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));
