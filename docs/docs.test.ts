@@ -10,11 +10,18 @@ import type { Io } from "../cli/io.ts";
 import { createProgram } from "../cli/program.ts";
 import { parseConfig } from "../config/load.ts";
 import { createBreakerMetrics } from "../state/breakers/metrics.ts";
+import { createKvMetrics } from "../state/inventory/metrics.ts";
 import { createCallMetrics } from "../runtime/metrics/calls.ts";
 import { createGatewayMetrics } from "../gateway/metrics.ts";
 import { createHealthMetrics } from "../runtime/metrics/health.ts";
+import { createJudgeMetrics } from "../operators/judge/metrics.ts";
+import { createLoadMetrics } from "../state/load/metrics.ts";
 import { createMetricsRegistry, createStageMetrics } from "../runtime/metrics/stage.ts";
 import { createPolicyMetrics } from "../state/policies/metrics.ts";
+import { createCacheMetrics } from "../state/response-cache/metrics.ts";
+import { createReuseMetrics } from "../operators/route/metrics.ts";
+import { createSelectionMetrics } from "../operators/select/metrics.ts";
+import { observePool } from "../state/examples/metrics.ts";
 import { createTracingMetrics } from "../runtime/metrics/tracing.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -147,6 +154,13 @@ it("comments name sections of docs/design that exist", () => {
   }
 });
 
+const emptyPool = {
+  figures: () => ({ examples: 0, domains: 0, pending: 0, damaged: 0, rebuilds: 0, indexes: [] }),
+};
+const idleEmbedder = {
+  figures: () => ({ waiting: 0, background: 0, computed: 0, cached: 0, refused: 0 }),
+};
+
 it("operations.md names the metrics that there are", async () => {
   const registry = createMetricsRegistry();
   createStageMetrics(registry, "plan");
@@ -156,6 +170,14 @@ it("operations.md names the metrics that there are", async () => {
   createCallMetrics(registry);
   createTracingMetrics(registry);
   createGatewayMetrics(registry);
+  createKvMetrics(registry);
+  createJudgeMetrics(registry);
+  createCacheMetrics(registry);
+  createReuseMetrics(registry);
+  createSelectionMetrics(registry);
+  const pressing = { threshold: 1, gamma: 1 };
+  createLoadMetrics(registry, { load: pressing, saturation: pressing });
+  observePool({ registry, stage: "plan", pool: emptyPool, embedder: idleEmbedder }).stop();
   const present = (await registry.getMetricsAsJSON()).map(({ name }) => name);
   const text = readFileSync(join(root, "docs/operations.md"), "utf8");
   const named = new Set([...text.matchAll(/\bprecedent_[a-z_]+/g)].map(([name]) => name));

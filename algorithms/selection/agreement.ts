@@ -28,7 +28,7 @@ export interface Agreements {
 const sharpness = 10;
 /**
  * The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a
- * time (docs/measurements.md).
+ * time (bench/results/NOTES.md).
  */
 const consensusSharpness = { similarity: 15, overlap: 6 } as const;
 

@@ -2,7 +2,7 @@
 // all, that of the convention "context". Pure.
 import type { Convention } from "../../connections/kv/port.ts";
 
-/** Of one to six, two left the least for last-2 to repair, by little (docs/linked-prefill.md). */
+/** Of one to six, two left the least for last-2 to repair, by little (bench/results/NOTES.md). */
 export const contextChunks = 2;
 /**
  * Tokens of them together; of long passages one or two are enough, and all of this is computed once
@@ -12,7 +12,7 @@ export const contextTokens = 512;
 
 /**
  * Chunks of at least so many tokens are cached behind the system prompt alone as well: passages
- * gain by it, examples do not (docs/measurements.md).
+ * gain by it, examples do not (bench/results/NOTES.md).
  */
 export const longTokens = 128;
 

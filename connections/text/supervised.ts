@@ -26,7 +26,7 @@ export interface TextOptions {
 }
 
 // A hop to the worker and back takes 0.13 ms; the worst texts of these lengths 6 ms (split) and 8
-// ms (redact): docs/measurements.md.
+// ms (redact): bench/results/NOTES.md.
 const shortTexts = { split: 4_096, redact: 1_024 };
 
 export function createTextWork(options: TextOptions): TextWork {

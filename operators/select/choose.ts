@@ -189,7 +189,7 @@ export function chooseExamples(
 
 /**
  * Compares with those taken since the last time, in turn, by the questions alone: two questions
- * with one answer are evidence, and a small model follows it (docs/measurements.md). Gives the
+ * with one answer are evidence, and a small model follows it (bench/results/NOTES.md). Gives the
  * first of which it is a near-duplicate; null: of none.
  */
 function compare(one: Open, taken: readonly Rated[], nearDuplicate: number): Rated | null {

@@ -39,7 +39,7 @@ CALIBRATION_BINS = 10
 SEED = 20_261_121
 
 # How much less the linear model's regularisation holds back a feature. What it is to find out in a hundred requests is mostly noise; that the answer
-# most candidates' answers come closest to is the best to show was seen on thousands of training pairs (docs/measurements.md).
+# most candidates' answers come closest to is the best to show was seen on thousands of training pairs (bench/results/NOTES.md).
 TRUST = {"consensus": 4, "consensusToBest": 4}
 
 

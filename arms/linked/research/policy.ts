@@ -1,6 +1,6 @@
 // The names of policies that benchmarks compare with those that are served
 // (algorithms/linked-prefill/link-policy.ts): measurements found them no better at an equal share
-// of recomputed tokens, or too slow (docs/measurements.md). Every one may follow last-M+.
+// of recomputed tokens, or too slow (bench/results/NOTES.md). Every one may follow last-M+.
 //   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | random-R | attended-R
 // with R percent; focus, gap: only in chunks that the question looks at; random and attended are
 // controls at an equal share.
