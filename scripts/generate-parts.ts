@@ -1,5 +1,5 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them:
-// the flow in README.md and that of tenants' own topics in docs/security.md, from what the stages
+// the flow in docs/topology.md and that of tenants' own topics in docs/security.md, from what the stages
 // declare; the import rules in CONTRIBUTING.md, from what the linter enforces. `npm run reference`
 // writes them; the test beside this file fails when one is stale.
 import { fileURLToPath } from "node:url";
@@ -27,7 +27,7 @@ const tenantFlow = (): string =>
   toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"], streaming: [] }, topology);
 
 export const generatedParts: readonly GeneratedPart[] = [
-  { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+  { file: page("docs/topology.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
   {
     file: page("docs/security.md"),
     whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
