@@ -1,7 +1,7 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them:
-// the flow in docs/topology.md and that of tenants' own topics in docs/security.md, from what the stages
-// declare; the import rules in CONTRIBUTING.md, from what the linter enforces. `npm run reference`
-// writes them; the test beside this file fails when one is stale.
+// the flow in docs/topology.md and that of tenants' own topics in docs/security.md, from what the
+// stages declare; the import rules in CONTRIBUTING.md, from what the linter enforces. `npm run
+// reference` writes them; the test beside this file fails when one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../config/load.ts";
 import { topicOwners } from "../config/tenants.ts";
