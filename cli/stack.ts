@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import Table from "cli-table3";
 import pc from "picocolors";
 import { attachStack, stackStatus, stopStack, type StackStatus } from "../stack/attach.ts";
+import { registryUrl } from "../stack/registry.ts";
 import { tokensOf } from "../stack/tokens.ts";
 import { curlLine } from "./curl.ts";
 import { CommandError, type Io } from "./io.ts";
@@ -50,6 +51,10 @@ export function addStack(program: Command, io: Io): void {
   stack
     .command("status")
     .description("what runs, where, and where its logs are; exit code 1 unless all of it is ready")
+    .addHelpText(
+      "after",
+      "\nA ready stack adds the lines KAFKA= and REGISTRY=, which the clients in docs/clients read.",
+    )
     .option("--json", "as JSON")
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const status = await stackStatus(configOf(command, io).config.stack.folder);
@@ -68,5 +73,14 @@ function describe(status: StackStatus): string {
   }
   const head = status.ready ? "ready" : status.running ? "starting" : "not running";
   const failure = status.failure === undefined ? "" : `\nthe last stack ended: ${status.failure}`;
-  return `stack on ${status.folder}: ${head}${failure}\n${table.toString()}\n`;
+  return `stack on ${status.folder}: ${head}${failure}\n${table.toString()}\n${addresses(status)}`;
+}
+
+/** As shell assignments, for clients that take their servers from the environment. */
+function addresses({ ready, servers }: StackStatus): string {
+  const [kafka, registry] = (["kafka", "registry"] as const).map(
+    (server) => servers.find(({ name }) => name === server)?.port,
+  );
+  if (!ready || kafka === undefined || registry === undefined) return "";
+  return `KAFKA=127.0.0.1:${kafka}\nREGISTRY=${registryUrl(registry)}\n`;
 }

@@ -1,8 +1,8 @@
 // Parts of hand-written pages that are derived from the code, between two comments that name them:
-// the flow in README.md and that of tenants' own topics in docs/security.md, from what the stages
-// declare; the import rules in CONTRIBUTING.md, from what the linter enforces; tables and views in
-// docs/clickhouse.md, from the comments in schemas/clickhouse. `npm run reference` writes them; the
-// test beside this file fails when one is stale.
+// the flow in docs/topology.md and that of tenants' own topics in docs/security.md, from what the
+// stages declare; the import rules in CONTRIBUTING.md, from what the linter enforces; tables and
+// views in docs/clickhouse.md, from the comments in schemas/clickhouse. `npm run reference` writes
+// them; the test beside this file fails when one is stale.
 import { fileURLToPath } from "node:url";
 import { armsOf, loadConfig } from "../../config/load.ts";
 import { topicOwners } from "../../config/tenants.ts";
@@ -29,7 +29,7 @@ const tenantFlow = (): string =>
   toMermaid(topology.filter(isForTenants), { arms: [], tenants: ["TENANT"], streaming: [] }, topology);
 
 export const generatedParts: readonly GeneratedPart[] = [
-  { file: page("README.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
+  { file: page("docs/topology.md"), whole: (text) => replacePart(text, "topology", `\`\`\`mermaid\n${flow()}\`\`\``) },
   {
     file: page("docs/security.md"),
     whole: (text) => replacePart(text, "topics of tenants", `\`\`\`mermaid\n${tenantFlow()}\`\`\``),
