@@ -1,7 +1,6 @@
 // The port of everything that can answer a request: a model behind an endpoint, a model in this
 // process, a log. An arm never throws for what the outside does: it returns a failure with a stable
 // code.
-import type { KvMargin } from "../connections/kv/port.ts";
 import type { CallPiece, Params, Piece, Usage } from "../schemas/types.ts";
 
 export interface ArmRequest {
@@ -114,8 +113,6 @@ export interface ArmInventory {
    * of the model was started.
    */
   reads: { memoryHits: number; diskHits: number; misses: number; prefetched: number };
-  /** What bytes on disk are worth at the margin; null: it is not counted. */
-  margin: KvMargin | null;
 }
 
 /** The caches that an arm made of examples. Both reject when the arm's process dies meanwhile. */
@@ -146,10 +143,5 @@ export interface Arm {
   inventory?(): Promise<ArmInventory | null>;
   /** Only of arms that keep caches. */
   caches?: ExampleCaches;
-  /**
-   * Only of arms that keep caches on disk: bytes for them from now on, also when the arm's process
-   * is started again. Rejects when it dies meanwhile.
-   */
-  resizeCaches?(bytes: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -4,7 +4,6 @@
 import type { Benchmark } from "./benchmark.ts";
 
 export const benchmarks: Readonly<Record<string, () => Promise<Benchmark>>> = {
-  budget: async () => (await import("./budget/budget.ts")).budget,
   cache: async () => (await import("./cache/cache.ts")).cache,
   eviction: async () => (await import("./eviction/eviction.ts")).eviction,
   faults: async () => (await import("./faults/faults.ts")).faults,

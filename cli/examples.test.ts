@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { configSchema } from "../config/schema.ts";
-import { createHashEmbedder } from "../connections/embedder/hash.ts";
+import { createHashEmbedder } from "../connections/embedder/hash.testing.ts";
 import type { Embedder } from "../connections/embedder/port.ts";
 import type { Example } from "../schemas/types.ts";
 import { importPairs, type ImportOptions } from "./examples.ts";

@@ -14,7 +14,6 @@ import { addJudge } from "./judge.ts";
 import { addKeys } from "./keys.ts";
 import { addKv } from "./kv.ts";
 import { addModels } from "./models.ts";
-import { addPlanCapacity } from "./plan-capacity.ts";
 import { addPolicy } from "./policy.ts";
 import { addProxy } from "./proxy.ts";
 import { addReplay } from "./replay.ts";
@@ -41,7 +40,6 @@ export function createProgram(io: Io): Command {
     addJudge,
     addUnrated,
     addPolicy,
-    addPlanCapacity,
     addProxy,
     addExplain,
     addSelect,

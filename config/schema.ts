@@ -10,14 +10,13 @@ import { milliseconds, name } from "./sections/common.ts";
 import { curate } from "./sections/curate.ts";
 import { gateway } from "./sections/gateway.ts";
 import { learn, routing } from "./sections/learning.ts";
-import { memory } from "./sections/memory.ts";
 import { privacy, refuseRedact } from "./sections/privacy.ts";
 import { documents, embedder, selection } from "./sections/selection.ts";
 import { clickhouse, kafka, registry } from "./sections/services.ts";
 import { sharing } from "./sections/sharing.ts";
 import { tenants } from "./sections/tenants.ts";
 import { tracing } from "./sections/tracing.ts";
-import { refuseTenants } from "./tenants.ts";
+import { refuseTenants } from "./tenant-names.ts";
 
 export { armSchema };
 export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
@@ -83,7 +82,6 @@ export const configSchema = z
     curate: curate.prefault({}),
     /** Answers to exact repeats. */
     cache: cache.prefault({}),
-    memory: memory.prefault({}),
     /** Personal data in what is recorded and answered. */
     privacy: privacy.prefault({}),
     limits: limits.prefault({}),

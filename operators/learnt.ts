@@ -1,8 +1,6 @@
 // The values that flow through learn: what aggregate reads, what solve makes of it, what publish
 // makes a version of.
 import type { Posterior } from "../algorithms/routing/bandit.ts";
-import type { Moved } from "../algorithms/linked-prefill/byte-budget.ts";
-import type { BudgetBody } from "../state/policies/budget.ts";
 import type { ArmPosterior, Beliefs, DomainBeliefs } from "../state/policies/router.ts";
 
 /** Weighted sums over the rewarded decisions of one arm and model. */
@@ -118,29 +116,4 @@ export interface ReuseCase {
   /** Milliseconds since the epoch. */
   at: number;
   wrong: boolean;
-}
-
-/** What a step of bytes more would save and one less would cost, in costs of answers. */
-export interface MarginalWorth {
-  gain: number;
-  loss: number;
-}
-
-export interface MemoryWorth {
-  responses: MarginalWorth;
-  examples: MarginalWorth;
-  /** Of the chunk caches of arms, as far as it is known. */
-  caches: Readonly<Record<string, MarginalWorth>>;
-}
-
-/** Names the memory of an arm, which may itself be called examples. */
-export const cachesOf = (arm: string): string => `caches.${arm}`;
-
-/** A step of bytes moved, or none. */
-export interface BudgetSplit {
-  before: BudgetBody;
-  /** The same where nothing moves. */
-  split: BudgetBody;
-  moved: Moved;
-  worth: MemoryWorth;
 }

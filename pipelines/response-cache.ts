@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import type { CacheConfig } from "../config/sections/cache.ts";
 import { answerTtlMs } from "../config/sections/cache.ts";
-import { createPolicy } from "../algorithms/response-cache/create.ts";
+import { createAdaptive } from "../algorithms/response-cache/adaptive.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import { TextError } from "../connections/text/port.ts";
 import { createCacheMetrics } from "../state/response-cache/metrics.ts";
@@ -25,15 +25,13 @@ const cleanMs = 250;
 
 export interface HeldAnswers {
   lookup: CacheLookup;
-  /** Another share of the bytes is in force. */
-  resize(bytes: number): void;
   stop(): Promise<void>;
 }
 
 /** Resolves when what was kept before is there, or after some seconds. */
 export async function holdAnswers(
   session: SessionOf<{ tables: ["answers", "ClickHouse"] }>,
-  { budgetBytes, sent, log }: { budgetBytes: number; sent: SentResponse; log: Logger },
+  { sent, log }: { sent: SentResponse; log: Logger },
 ): Promise<HeldAnswers> {
   const { kafka, codec, clickhouse, topic } = session;
   const { cache } = session.config;
@@ -42,7 +40,7 @@ export async function holdAnswers(
   const underWay = createUnderWay({
     ...{ outcomes: createLeaderOutcomes(clickhouse, sent), followers: cache.followers, clock, log },
   });
-  const policy = createPolicy(cache.policy, budgetBytes);
+  const policy = createAdaptive(cache.budgetBytes, { outsidePerEntry: 2 });
   const kept = createKeptAnswers({ policy, clock, onAnswer: underWay.answered });
   await atMost(restoreMs.asked, restoreAsked(clickhouse, kept, log));
   const reader = followTable({
@@ -64,7 +62,6 @@ export async function holdAnswers(
   sweep.unref();
   return {
     lookup: { kept, underWay, ttlMs: ttlOf(cache), sampled: cache.sampled, onResult: metrics.count },
-    resize: kept.resize,
     async stop() {
       clearInterval(sweep);
       await reader.stop();

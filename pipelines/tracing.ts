@@ -12,16 +12,15 @@ const closeMs = 3_000;
 interface Around {
   metrics: MetricsRegistry;
   log: Logger;
-  environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /** undefined: nothing is to be traced, and nothing of OpenTelemetry is loaded. */
 export async function openTracing(
   { tracing, instance }: Config,
-  { metrics, log, environment = process.env }: Around,
+  { metrics, log }: Around,
 ): Promise<Tracing | undefined> {
   const { endpoint, headers, sampleRatio, sampleKey, followSampled, serviceName } = tracing;
-  const named = variables.some((name) => (environment[name] ?? "") !== "");
+  const named = variables.some((name) => (process.env[name] ?? "") !== "");
   if (endpoint === undefined && !named) return undefined;
   const { createTracing } = await import("../connections/tracing/otlp.ts");
   const { exported, lost } = createTracingMetrics(metrics);
@@ -32,7 +31,7 @@ export async function openTracing(
         : new URL("v1/traces", endpoint.endsWith("/") ? endpoint : `${endpoint}/`).href,
     headers,
     sampling: { ratio: sampleRatio, key: sampleKey, followFlag: followSampled },
-    serviceName: serviceName ?? environment["OTEL_SERVICE_NAME"] ?? "precedent",
+    serviceName: serviceName ?? process.env["OTEL_SERVICE_NAME"] ?? "precedent",
     instance: instance ?? randomUUID(),
     report: {
       ...{ exported, lost },

@@ -381,12 +381,6 @@ export interface KvInventory {
   chunks: number;
   /** Of the caches behind them. */
   bytes: number;
-  /** Computed again lately, that a step more of the budget on disk would have kept. */
-  gainTokens: number;
-  /** Read lately, that a step less would have evicted. */
-  lossTokens: number;
-  /** That gainTokens and lossTokens are of; 0: they are not counted. */
-  measuredMs: number;
   /** When the store was looked at. */
   createdAt: number;
 }

@@ -30,12 +30,10 @@ export interface StackInfo {
 export interface AttachOptions {
   /** Whether to start a stack that does not run; otherwise that is an error. */
   start: boolean;
-  /**
-   * ms until it must be ready, downloads not counted. Default 180,000: a busy machine starts Java
-   * slowly.
-   */
-  withinMs?: number;
 }
+
+/** Until it must be ready, downloads not counted: a busy machine starts Java slowly. */
+const withinMs = 180_000;
 
 export interface StackStatus {
   folder: string;
@@ -53,14 +51,14 @@ export interface StackStatus {
  * Throws when there is no stack and none is to be started, when it breaks, or when it is not ready
  * in time.
  */
-export async function attachStack(folder: string, { start, withinMs = 180_000 }: AttachOptions): Promise<StackInfo> {
+export async function attachStack(folder: string, { start }: AttachOptions): Promise<StackInfo> {
   const paths = stackFolder(folder);
   if ((await readHolder(paths.lock)) === undefined) {
     if (!start) throw new Error(`no stack runs on ${paths.root}: start it with "precedent stack start"`);
     await ensureServers(folder);
     await withMutex(paths.root, "start", () => startSupervisor(paths), withinMs);
   }
-  return waitUntilReady(paths, withinMs);
+  return waitUntilReady(paths);
 }
 
 /**
@@ -131,7 +129,7 @@ async function startSupervisor(paths: StackFolder): Promise<void> {
   }
 }
 
-async function waitUntilReady(paths: StackFolder, withinMs: number): Promise<StackInfo> {
+async function waitUntilReady(paths: StackFolder): Promise<StackInfo> {
   const limit = performance.now() + withinMs;
   let holder: Holder | undefined;
   for (;;) {

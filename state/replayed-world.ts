@@ -12,17 +12,8 @@ import { splitmix64, type Random } from "../algorithms/numeric/random.ts";
 import type { Arm, ArmFailure, ArmRequest, ArmResult } from "../arms/arm.ts";
 import type { ArmConfig } from "../config/schema.ts";
 import type { RecordOf, TopicName } from "../schemas/records.ts";
+import type { ReplayedWorld } from "./session.ts";
 import type { LoggedAnswer, Replayed } from "./replayed-row.ts";
-
-export interface ReplayedWorld {
-  /** Milliseconds since the epoch: of the record under way, else the beginning of the replay. */
-  clock(): number;
-  random: Random;
-  load(): Load;
-  inItsTime<T>(record: RecordOf[TopicName], work: () => Promise<T>): Promise<T>;
-  /** Answers from the log, or the arm that `open` makes, where it was asked for. */
-  arm(config: ArmConfig, open: () => Promise<Arm>): Promise<Arm>;
-}
 
 export interface WorldOptions {
   /** A request that is under way. */

@@ -1,7 +1,10 @@
 // What a process has open, as its stages and what runs beside them see it. pipelines/session.ts
 // opens it.
 import type { Logger } from "pino";
-import type { Config } from "../config/schema.ts";
+import type { Load } from "../algorithms/routing/load-bias.ts";
+import type { Random } from "../algorithms/numeric/random.ts";
+import type { Arm } from "../arms/arm.ts";
+import type { ArmConfig, Config } from "../config/schema.ts";
 import type { ClickHouse } from "../connections/clickhouse/port.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import type { Codec, TenantOf } from "../connections/registry/port.ts";
@@ -9,10 +12,20 @@ import type { TextWork } from "../connections/text/port.ts";
 import type { Tracing } from "../connections/tracing/port.ts";
 import type { MetricsRegistry } from "../runtime/metrics/stage.ts";
 import type { ClickHouseUse, Consumed, Held, Reached, Sent } from "../runtime/declaration.ts";
-import type { Topic, TopicName } from "../schemas/records.ts";
+import type { RecordOf, Topic, TopicName } from "../schemas/records.ts";
 import type { ArmsInForce } from "./arms.ts";
-import type { ReplayedWorld } from "./replayed-world.ts";
 import type { ConfiguredTenants, TenantsInForce } from "./tenants.ts";
+
+/** What stages have in place of clock, chance, load and arms where a log is replayed. */
+export interface ReplayedWorld {
+  /** Milliseconds since the epoch: of the record under way, else the beginning of the replay. */
+  clock(): number;
+  random: Random;
+  load(): Load;
+  inItsTime<T>(record: RecordOf[TopicName], work: () => Promise<T>): Promise<T>;
+  /** Answers from the log, or the arm that `open` makes, where it was asked for. */
+  arm(config: ArmConfig, open: () => Promise<Arm>): Promise<Arm>;
+}
 
 export interface Session {
   config: Config;

@@ -68,11 +68,15 @@ async function vitest(project, { more = {}, args = [] } = {}) {
   }
 }
 
+/** Development dependencies and what ships with packages are not looked for. */
+const withoutTests = ["--production", "--include", "files,exports,types"];
+
 async function checks() {
   await Promise.all([
     check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
     check("types of the page", ["node_modules/typescript/bin/tsc", "-p", "gateway/page/client"]),
     check("nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
+    check("nothing that only tests use", ["node_modules/knip/bin/knip.js", "--no-progress", ...withoutTests]),
     check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
   ]);
   await check("lint and import rules", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);

@@ -1,6 +1,6 @@
 // The names of recomputation policies that are served, as they stand in the configuration, in
 // requests and in ClickHouse (docs/design/linked-prefill.md, Policies). Those that benchmarks
-// compare with them are in arms/linked/research/policy.ts.
+// compare with them are in bench/linked/research/policy.ts.
 //   full | naive | attnlink-K | prefix-R | last-M | last-M+ANY
 // with K tokens a boundary, R percent, M chunks.
 

@@ -19,11 +19,6 @@ export function valueAt({ value, at }: ReuseValue, now: number, halfLife: number
   return now <= at ? value : value * 2 ** ((at - now) / halfLife);
 }
 
-/**
- * Orders values as valueAt does at any one time, but need not be computed again as time goes by.
- */
-export const rankOf = ({ value, at }: ReuseValue, halfLife: number): number => Math.log2(value) + at / halfLife;
-
 /** The value after a use. */
 export function addUse(before: ReuseValue, credit: number, now: number, halfLife: number): ReuseValue {
   return { value: valueAt(before, now, halfLife) + credit, at: Math.max(now, before.at) };

@@ -5,10 +5,10 @@
 import type { Interval, Terms } from "./ratio.ts";
 import { quantileOf } from "../numeric/quantile.ts";
 
+const resamples = 1_000;
+
 export interface BootstrapOptions {
   seed: number;
-  /** Draws; 1,000 by default. */
-  resamples?: number;
   confidence: number;
 }
 
@@ -50,7 +50,7 @@ export const drawKey = (seed: number, n: number): number => bits(n + 1, bits(see
 export function bootstrapInterval(
   one: Terms,
   other: Terms | null,
-  { seed, resamples = 1_000, confidence }: BootstrapOptions,
+  { seed, confidence }: BootstrapOptions,
 ): Interval | null {
   if (one.numerator.length < 2) return null;
   const values = new Float64Array(resamples);

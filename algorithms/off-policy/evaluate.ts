@@ -18,7 +18,6 @@ export interface IntervalOptions {
   confidence: number;
   /** Of the bootstrap. */
   seed: number;
-  resamples?: number;
 }
 
 export interface Estimate {

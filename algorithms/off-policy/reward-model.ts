@@ -4,16 +4,14 @@
 import { constantPrior, emptyStatistics, observe, solvePosterior, type Statistics } from "../routing/bandit.ts";
 import { decisionsOf, folds, type LoggedChoices } from "./log.ts";
 
-export interface RidgeOptions {
-  /** Penalty on the squared distance of the weights from a model that always predicts the mean. */
-  penalty?: number;
-}
+/** Penalty on the squared distance of the weights from a model that always predicts the mean. */
+const penalty = 1;
 
 /**
  * Predicted reward of every candidate, in [0, 1]. An arm without rewards in the other folds is
  * predicted to earn the mean of all.
  */
-export function crossFitted(log: LoggedChoices, { penalty = 1 }: RidgeOptions = {}): Float64Array {
+export function crossFitted(log: LoggedChoices): Float64Array {
   const { dimension, arms, x } = log;
   const n = decisionsOf(log);
   const sums = arms.map(() => Array.from({ length: folds }, () => emptyStatistics(dimension)));

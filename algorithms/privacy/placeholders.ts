@@ -17,9 +17,6 @@ export const placeholderShape = new RegExp(`<(?:${personalKinds.join("|")})_\\d{
 const leastKeyed = 100_000_000;
 const keyedShape = new RegExp(`<(?:${personalKinds.join("|")})_\\d{9}>`, "g");
 
-/** Placeholders that a key numbered, among them. */
-export const hasKeyed = (text: string): boolean => text.search(keyedShape) !== -1;
-
 function macOf(key: string, parts: readonly string[]): Buffer {
   const mac = createHmac("sha256", key);
   // Lengths before parts: no two lists give the same bytes.

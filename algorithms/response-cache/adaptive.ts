@@ -1,20 +1,12 @@
-// The default policy. An answer displaces entries of lower density (decayed popularity times mean
-// cost, per byte) until it fits; if it does not fit, nothing changes. How fast popularity decays,
-// and whether new answers get a window in which they need not compete, is learnt: shadow caches,
-// which hold metadata alone, follow one rule each, and now and then the cache adopts the rule of
-// the shadow that lost least. What is known of ids lies in columns: requests allocate nothing.
+// The policy of the response cache. An answer displaces entries of lower density (decayed
+// popularity times mean cost, per byte) until it fits; if it does not fit, nothing changes. How
+// fast popularity decays, and whether new answers get a window in which they need not compete, is
+// learnt: shadow caches, which hold metadata alone, follow one rule each, and now and then the
+// cache adopts the rule of the shadow that lost least. What is known of ids lies in columns:
+// requests allocate nothing.
 import { createDensityCache, type DensityCache, type Known, type Rule } from "./density-cache.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
-import {
-  ADMITTED,
-  checkAnswer,
-  checkCapacity,
-  HIT,
-  MISS,
-  NOT_ADMITTED,
-  type Id,
-  type ResizableCachePolicy,
-} from "./policy.ts";
+import { ADMITTED, checkAnswer, checkCapacity, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";
 import { createSlotList } from "./slot-list.ts";
 import { createSlots, longer } from "./slots.ts";
 
@@ -27,7 +19,7 @@ export interface AdaptiveOptions {
   outsidePerEntry?: number;
 }
 
-export interface Adaptive extends ResizableCachePolicy {
+export interface Adaptive extends CachePolicy {
   /** The half-life in force, in requests. */
   halfLife(): number;
   /** The share of the capacity that new answers have for themselves now. */
@@ -48,11 +40,10 @@ const leastOutside = 64;
 const largeLoss = 1e100;
 
 export function createAdaptive(
-  initial: number,
+  capacity: number,
   { halfLives = [Infinity, 20, 6], windowShare = 0.05, outsidePerEntry = 8 }: AdaptiveOptions = {},
 ): Adaptive {
-  checkCapacity(initial);
-  let capacity = initial;
+  checkCapacity(capacity);
   const counts = halfLives.length;
   const rules = rulesOf(counts, windowShare);
   const slots = createSlots();
@@ -228,15 +219,6 @@ export function createAdaptive(
       outside.touch(slot);
       bound();
       return true;
-    },
-    resize(bytes) {
-      checkCapacity(bytes);
-      capacity = bytes;
-      const entries = live.count();
-      live.setCapacity(capacity);
-      if (live.victims.length > 0 && shadows.length === 0) startShadows(entries);
-      for (const shadow of shadows) shadow.setCapacity(capacity / every);
-      return leave();
     },
     has(id) {
       const slot = slots.find(id);

@@ -15,7 +15,6 @@ const step = fc.oneof(
       size: fc.integer({ min: 1, max: 30 }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("capacity" as const), bytes: fc.nat(60) }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("rule" as const), window: fc.constantFrom(0, 0.1, 0.5, 1) }),
@@ -24,7 +23,7 @@ const step = fc.oneof(
 
 it("whatever its window, holds exactly what it says, and never more than fits", () => {
   fc.assert(
-    fc.property(fc.nat(60), fc.array(step, { maxLength: 200 }), (first, steps) => {
+    fc.property(fc.nat(60), fc.array(step, { maxLength: 200 }), (capacity, steps) => {
       const slots = createSlots();
       for (let id = 0; id < ids; id++) slots.add(id);
       const known: Known = {
@@ -32,7 +31,6 @@ it("whatever its window, holds exactly what it says, and never more than fits", 
         values: Float64Array.from({ length: ids }, (_, i) => 1 + (i % 5)),
         ...{ popularity: new Float64Array(ids).fill(1), halfLives: 1 },
       };
-      let capacity = first;
       const cache = createDensityCache(slots, known, capacity, { halfLife: 0, window: 0 });
       const held = new Set<number>();
       const leave = (): void => cache.victims.forEach((slot) => expect(held.delete(slot)).toBe(true));
@@ -52,9 +50,6 @@ it("whatever its window, holds exactly what it says, and never more than fits", 
           known.sizes[one.slot] = one.size;
           if (left) held.delete(one.slot);
           else if (held.has(one.slot)) cache.changed(one.slot, false);
-        } else if (one.kind === "capacity") {
-          cache.setCapacity((capacity = one.bytes));
-          leave();
         } else cache.setRule({ halfLife: 0, window: one.window });
         for (let slot = 0; slot < ids; slot++) expect(cache.has(slot)).toBe(held.has(slot));
         expect(cache.count()).toBe(held.size);

@@ -35,19 +35,17 @@ export interface DensityCache {
   remove(slot: number): void;
   /** An entry's size is about to change by so much. True: it does not fit any more, and left. */
   resize(slot: number, by: number): boolean;
-  setCapacity(bytes: number): void;
   setRule(rule: Rule): void;
   /** Half-lives were scaled by these factors. */
   rekey(): void;
-  /** Who left in the last call of admit or setCapacity. */
+  /** Who left in the last call of admit. */
   readonly victims: readonly number[];
 }
 
-export function createDensityCache(slots: Slots, known: Known, initial: number, first: Rule): DensityCache {
+export function createDensityCache(slots: Slots, known: Known, capacity: number, first: Rule): DensityCache {
   const heap = createSlotHeap(slots);
   const window = createSlotList(slots);
   const victims: number[] = [];
-  let capacity = initial;
   let rule = first;
   let used = 0;
   let inWindow = 0;
@@ -152,12 +150,6 @@ export function createDensityCache(slots: Slots, known: Known, initial: number, 
       used += by;
       if (window.has(slot)) inWindow += by;
       return false;
-    },
-    setCapacity(bytes) {
-      victims.length = 0;
-      capacity = bytes;
-      narrow();
-      shed();
     },
     setRule(next) {
       rule = next;

@@ -37,12 +37,6 @@ export interface CachePolicy {
   count(): number;
 }
 
-/** One whose capacity may change while it is used. */
-export interface ResizableCachePolicy extends CachePolicy {
-  /** The entries that leave because of it. */
-  resize(capacity: number): readonly Id[];
-}
-
 /** Makes a policy for so many bytes. */
 export type CreatePolicy = (capacity: number) => CachePolicy;
 

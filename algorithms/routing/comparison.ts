@@ -76,10 +76,3 @@ export function combineVerdicts(straight: readonly number[], swapped: readonly n
 
 const meanOf = (verdicts: readonly number[]): number =>
   verdicts.reduce((sum, verdict) => sum + verdict, 0) / verdicts.length;
-
-/** (wins + ties / 2) / all, [0, 1]; 0.5 without scores. */
-export function winRate(scores: readonly number[], tie: number = tieWithin): number {
-  if (scores.length === 0) return 0.5;
-  const points = scores.map((score): number => (score > tie ? 1 : score < -tie ? 0 : 0.5));
-  return points.reduce((sum, point) => sum + point, 0) / scores.length;
-}

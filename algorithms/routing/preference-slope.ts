@@ -7,10 +7,9 @@ import { preferenceEvidence, type PreferenceRow } from "./preferences.ts";
 
 /** Of the logarithm: a slope of e or 1 / e is one deviation away. */
 const priorDeviation = 1;
-/** Slopes that are tried; nothing outside is believed. */
+/** Powers of 2 that are tried; nothing outside is believed. */
 const least = -2;
 const most = 5;
-export const slopeBounds = { least: 2 ** least, most: 2 ** most } as const;
 /** The first rows are enough to know one number by, and each slope takes a fit. */
 const mostRows = 1_000;
 

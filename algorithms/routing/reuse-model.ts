@@ -1,6 +1,6 @@
 // The trees of reuse-quality.ts, fitted to 15,000 pairs of questions that people marked as the same
 // or not (docs/arms.md, reuse). Written by `npm run bench -- reuse --only model`: not to be edited.
-import type { ReuseModel } from "./reuse-quality.ts";
+import type { ReuseModel } from "./reuse-trees.ts";
 
 // prettier-ignore
 export const reuseModel: ReuseModel = {

@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reuseFeatures, REUSE_FEATURE_NAMES } from "./reuse-features.ts";
-import { reuseQuality, reuseScore } from "./reuse-quality.ts";
+import { reuseQuality } from "./reuse-quality.ts";
+import { reuseScore } from "./reuse-trees.ts";
 
 describe("features of a pair", () => {
   it("are finite, bounded and the same in both orders, whatever the texts", () => {

@@ -1,16 +1,13 @@
 // How long the arms that a replay chose would have taken: as logged, and where the log holds no
 // time of that arm for the request, by its fitted service times. They come from the log of the
-// replay; of an arm that has too few times there, from the live log. Waiting for a place is not in
-// them (precedent plan-capacity adds it).
-import { fitServiceTimes, drawnService, type CallSize } from "../../algorithms/queueing/arm-queues/service-times.ts";
+// replay; of an arm that has too few times there, from the live log. Waiting for a slot is not in
+// them.
+import { drawnService, type CallSize } from "../../algorithms/queueing/arm-queues/service-times.ts";
 import { quantilesOf } from "../../algorithms/numeric/quantile.ts";
 import { growing } from "../../algorithms/off-policy/log.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { knownArms } from "../capacity/models.ts";
-import { readCalls } from "../capacity/read.ts";
-import { meanOf, promptLike, type ArmModel } from "../capacity/requests.ts";
-import { Shortfall } from "../capacity/shortfall.ts";
+import { promptTokens, sizes, timesOfLive, timesOfLog, type ArmTimes } from "./arm-times.ts";
 
 /** Of the requests that were sent to an arm. */
 export interface ServiceReport {
@@ -32,25 +29,6 @@ export interface ServiceSource {
   log: string;
 }
 
-type Model = Pick<ArmModel, "times" | "mean">;
-
-const number = (name: string): string => `ifNull(JSONExtract(answer, '${name}', 'Nullable(Float64)'), 0)`;
-const numberOrNull = (name: string): string => `JSONExtract(answer, '${name}', 'Nullable(Float64)')`;
-const sizes = `${number("promptTokens")} AS prompt, ${number("completionTokens")} AS completion,
-  ${numberOrNull("firstTokenMs")} AS first_ms, ${numberOrNull("serviceMs")} AS service_ms`;
-
-interface Timed {
-  arm: string;
-  prompt: number;
-  completion: number;
-  first_ms: number | null;
-  service_ms: number;
-}
-const mostTimed = 20_000;
-const selectTimed = (log: string): string => `
-  SELECT arm, ${sizes} FROM ${log}.log_answers
-  WHERE own AND has_text AND ifNull(service_ms, 0) > 0 ORDER BY cityHash64(ordinal), ordinal LIMIT ${mostTimed} BY arm`;
-
 interface Chosen {
   arm: string;
   /** null: the log holds no answer of this arm. */
@@ -71,7 +49,7 @@ const selectChosen = ({ lane, log }: ServiceSource): string => `
   LEFT JOIN (SELECT ordinal, arm, ${sizes} FROM ${log}.log_answers WHERE has_text AND ordinal >= {from:UInt64} AND ordinal < {to:UInt64}) AS known
     ON known.ordinal = asked.ordinal AND known.arm = decision.arm
   LEFT JOIN (
-    SELECT ordinal, max(${number("promptTokens")}) AS prompt FROM ${log}.log_answers
+    SELECT ordinal, max(${promptTokens}) AS prompt FROM ${log}.log_answers
     WHERE own AND ordinal >= {from:UInt64} AND ordinal < {to:UInt64} GROUP BY ordinal
   ) AS own ON own.ordinal = asked.ordinal
   ORDER BY asked.ordinal SETTINGS join_use_nulls = 1`;
@@ -79,11 +57,11 @@ const selectChosen = ({ lane, log }: ServiceSource): string => `
 /** By arm that the policy chose. */
 export async function serviceReports(source: ServiceSource, requests: number): Promise<Map<string, ServiceReport>> {
   const { clickhouse, log, live } = source;
-  const models = modelsOf(await clickhouse.query<Timed>(selectTimed(log)));
-  let liveModels: Map<string, Model> | undefined;
-  const modelOf = async (arm: string): Promise<Model | undefined> => {
+  const models = await timesOfLog(clickhouse, log);
+  let liveModels: Map<string, ArmTimes> | undefined;
+  const modelOf = async (arm: string): Promise<ArmTimes | undefined> => {
     if (models.has(arm) || live === undefined) return models.get(arm);
-    liveModels ??= await modelsOfLive(live);
+    liveModels ??= await timesOfLive(live);
     return liveModels.get(arm);
   };
   const random = splitmix64(1);
@@ -107,9 +85,11 @@ export async function serviceReports(source: ServiceSource, requests: number): P
 }
 
 /** What is not known of a request is as it is on average. */
-function sizeOf({ prompt, completion, own_prompt: own }: Chosen, { mean }: Model): CallSize {
-  const tokens = prompt || own || mean.computed + mean.reused;
-  return { ...promptLike(mean, tokens), completion: completion || mean.completion };
+function sizeOf({ prompt, completion, own_prompt: own }: Chosen, { mean }: ArmTimes): CallSize {
+  const typical = mean.computed + mean.reused;
+  const tokens = prompt || own || typical;
+  const reused = typical > 0 ? (tokens * mean.reused) / typical : 0;
+  return { reused, computed: tokens - reused, completion: completion || mean.completion };
 }
 
 function collected() {
@@ -131,36 +111,4 @@ function collected() {
       return { logged, fitted, p50Ms: finite(p50), p99Ms: finite(p99), firstTokenP50Ms: finite(firstTokenP50) };
     },
   };
-}
-
-function modelsOf(rows: readonly Timed[]): Map<string, Model> {
-  const byArm = new Map<string, Timed[]>();
-  for (const row of rows) {
-    const mine = byArm.get(row.arm) ?? [];
-    byArm.set(row.arm, mine);
-    mine.push(row);
-  }
-  const out = new Map<string, Model>();
-  for (const [arm, mine] of byArm) {
-    const calls = mine.map(({ prompt, completion, first_ms, service_ms }) => ({
-      ...{ computed: prompt, reused: 0, completion, firstMs: first_ms, totalMs: service_ms },
-    }));
-    const times = fitServiceTimes(calls);
-    if (times !== null) out.set(arm, { times, mean: meanOf(calls) });
-  }
-  return out;
-}
-
-/** Of the newest calls of the live log, whenever they were; empty without any. */
-async function modelsOfLive(live: Pick<ClickHouse, "query">): Promise<Map<string, Model>> {
-  const window = { since: 0, until: Date.UTC(2100, 0, 1) };
-  const calls = await readCalls(live, window, { most: mostTimed, signal: new AbortController().signal }).catch(
-    (error: unknown) => {
-      if (error instanceof Shortfall) return null;
-      throw error;
-    },
-  );
-  if (calls === null) return new Map();
-  const known = knownArms(calls, { placesOf: () => undefined, workers: new Map() });
-  return new Map(known.flatMap(({ arm, model }) => (model === undefined ? [] : [[arm, model]])));
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Arm } from "../../arms/arm.ts";
-import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { createHashEmbedder } from "../../connections/embedder/hash.testing.ts";
 import type { Observation } from "../../schemas/types.ts";
 import { readQuestion } from "./questions.ts";
 import { secureNormal } from "./normal.ts";

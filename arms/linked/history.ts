@@ -40,11 +40,12 @@ export interface FollowOptions {
   /** Asked each time, for the model's file may have been changed under a new process. */
   of: () => CurveOf;
   log: Pick<Logger, "info" | "warn">;
-  /** Milliseconds between two readings. */
-  everyMs?: number;
 }
 
-export function followHistory({ choice, history, of, log, everyMs = 60_000 }: FollowOptions): HistoryFollower {
+/** Between two readings. */
+const everyMs = 60_000;
+
+export function followHistory({ choice, history, of, log }: FollowOptions): HistoryFollower {
   let recorded: string | null = null;
   let asked = false;
   let reading = false;

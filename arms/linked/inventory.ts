@@ -26,7 +26,7 @@ export interface Inventory {
 }
 
 export interface InventoryOptions {
-  store: Pick<KvStore, "list" | "stats" | "margin">;
+  store: Pick<KvStore, "list" | "stats">;
   /** Of the slow tier; null: names are kept in memory alone. */
   folder: string | null;
   log: Pick<Logger, "warn">;
@@ -65,7 +65,7 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
       const bytes = [...chunks].reduce((sum, chunk) => sum + (bytesOf.get(chunk) ?? 0), 0);
       const { memoryHits, diskHits, misses, prefetched } = store.stats();
       const reads = { memoryHits, diskHits, misses, prefetched };
-      return { bloom, hashes, chunks: there.length, bytes, reads, margin: store.margin() };
+      return { bloom, hashes, chunks: there.length, bytes, reads };
     },
     examples() {
       const there = new Set(store.list().flatMap(({ chunk, prefix }) => [chunk, ...prefix.map((one) => one.chunk)]));

@@ -41,20 +41,12 @@ export interface LlamaArmDependencies {
   history?: LinkHistory | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
-  /** How many bytes chunk caches have on disk; absent: as the configuration says. */
-  caches?: CacheBudget | undefined;
-}
-
-/** Bytes on disk that are not always the same, and what is counted of the worth of more or less. */
-export interface CacheBudget {
-  diskBytes: number;
-  margin: { step: number; windowMs: number };
 }
 
 /** Rejects when there is no such file, or when it is no model that llama.cpp can load. */
 export async function createLlamaArm(
   config: LlamaArmConfig,
-  { log, kvFolder, history, weightOf, caches }: LlamaArmDependencies,
+  { log, kvFolder, history, weightOf }: LlamaArmDependencies,
 ): Promise<LlamaArm> {
   const model = modelFile(config.model);
   await access(model).catch((error: unknown) => {
@@ -76,8 +68,6 @@ export async function createLlamaArm(
       ...config.linked,
       folder: kvFolder === undefined ? null : join(kvFolder, config.name),
       fingerprint: null,
-      diskBytes: caches?.diskBytes ?? config.linked.diskBytes,
-      margin: caches?.margin ?? null,
       keepInFull: config.linked.policy !== "full",
     },
   };
@@ -96,11 +86,6 @@ export async function createLlamaArm(
         longestLoadMs,
       );
       facts = await client.call("load", null).finally(() => clearTimeout(timer));
-      // It may have changed while this process was started.
-      if (caches !== undefined)
-        await client.call("resize", input.linked.diskBytes).catch((error: unknown) => {
-          log.warn({ err: error, arm: config.name }, "the budget of chunk caches could not be set");
-        });
       // The next process need not read the whole file for it.
       input.linked.fingerprint = facts.fingerprint;
       const { name: loaded, loadMs, unlinkable } = facts;
@@ -217,10 +202,6 @@ export async function createLlamaArm(
     caches: {
       examples: () => (worker.ready ? worker.call("examples", null) : Promise.resolve([])),
       forget: (examples) => worker.call("forget", examples),
-    },
-    async resizeCaches(bytes) {
-      input.linked.diskBytes = bytes;
-      if (worker.ready) await worker.call("resize", bytes);
     },
     inventory: () => (worker.ready ? worker.call("inventory", null) : Promise.resolve(null)),
     close,

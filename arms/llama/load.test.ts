@@ -42,7 +42,7 @@ describe.skipIf(!llamaIsBuilt)("what a llama arm's process holds (npm run setup 
       chatTemplate,
       system: null,
       ...sizes,
-      linked: { ...linked, margin: null, keepInFull: true },
+      linked: { ...linked, keepInFull: true },
     });
   }
 

@@ -1,7 +1,6 @@
 // What a llama arm's process holds: one model in our addon, one context for all requests, the store
 // of chunk caches, what is done while nobody waits.
 import { destination, pino } from "pino";
-import { createCacheMargin } from "../../algorithms/linked-prefill/cache-margin.ts";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { formatKey } from "../../connections/kv/keys.ts";
 import type { KvStore } from "../../connections/kv/port.ts";
@@ -61,9 +60,7 @@ export async function loadLlama({
   const disk = folder === null ? null : await openDisk(folder, format);
   const prefixBytes = Math.floor(memoryBytes * prefixShare);
   const chunkBytes = memoryBytes - prefixBytes;
-  const counted = disk === null ? null : linked.margin;
-  const margin = counted === null ? undefined : createCacheMargin({ ...counted, now: Date.now() });
-  const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, margin, clock: Date.now, log });
+  const store = await openKvStore({ format, memoryBytes: chunkBytes, disk, diskBytes, clock: Date.now, log });
   const prefixes = createPrefixCache(prefixBytes);
   const model = createLinkedModel({ context, store, format, convention, keepInFull, prefixes });
   const inventory = await openInventory({ store, folder, log });

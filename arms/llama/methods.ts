@@ -25,11 +25,6 @@ export interface LlamaInput {
     memoryBytes: number;
     diskBytes: number;
     /**
-     * Counts what so many bytes on disk more or less would be worth, over so long; null: it is not
-     * counted.
-     */
-    margin: { step: number; windowMs: number } | null;
-    /**
      * Whether chunks of prompts that are prefilled in full are kept: not by an arm that links
      * nothing unless a request asks for it.
      */
@@ -108,8 +103,6 @@ export interface LlamaMethods {
    */
   prefetch(argument: { pieces: readonly Piece[]; policy: string; domain: string }): Promise<void>;
   inventory(argument: null): Promise<ArmInventory | null>;
-  /** Bytes on disk from now on. */
-  resize(diskBytes: number): Promise<void>;
   /** Ids of the examples that caches may be there of. */
   examples(argument: null): string[];
   /** Removes the caches of these examples, and those made behind one of them; how many. */

@@ -86,7 +86,6 @@ serveCalls<LlamaMethods>(
       await prefetcher.waiting(() => model.keyed(chunked(pieces), domain), parsed, signal);
     },
     inventory: () => loaded?.inventory.summary() ?? null,
-    resize: async (diskBytes) => loaded?.store.resize(diskBytes),
     examples: () => loaded?.inventory.examples() ?? [],
     async forget(examples) {
       if (loaded === null) return 0;

@@ -2,7 +2,7 @@
 // had to be made anew. The policies alone, without Kafka or models; CPU time a request beside it.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { mostCalls } from "../../algorithms/response-cache/vsocb.ts";
+import { mostCalls } from "./vsocb.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { median, significant } from "../support/statistics.ts";
 import { fixtureErrors, fixtureVsocb, readFixture } from "./fixture.ts";

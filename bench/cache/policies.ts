@@ -1,9 +1,9 @@
 // The policies that are compared, as they are made for a stream.
 import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
-import { createGdsf, createLec1, createLecm, createLfu, createLru } from "../../algorithms/response-cache/baselines.ts";
+import { createGdsf, createLec1, createLecm, createLfu, createLru } from "./baselines.ts";
 import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
-import { createStaticOptimum } from "../../algorithms/response-cache/static.ts";
-import { createVsocb, type VsocbOptions } from "../../algorithms/response-cache/vsocb.ts";
+import { createStaticOptimum } from "./static.ts";
+import { createVsocb, type VsocbOptions } from "./vsocb.ts";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { Stream } from "./stream.ts";
 

@@ -1,7 +1,7 @@
 // A stream of requests as a cache policy meets it, and what a policy pays on it. Costs are drawn
 // for every request, whether it is answered or not, so that all policies meet the same stream.
 import type { CachePolicy, Id } from "../../algorithms/response-cache/policy.ts";
-import type { KnownQuery } from "../../algorithms/response-cache/static.ts";
+import type { KnownQuery } from "./static.ts";
 
 export interface Stream {
   capacity: number;

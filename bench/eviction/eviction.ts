@@ -6,7 +6,7 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { pino } from "pino";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
-import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
+import { exactKnapsack } from "../cache/exact-knapsack.ts";
 import { createSolver } from "../../connections/solver/solver.ts";
 import type { BenchContext, Benchmark, Measured } from "../benchmark.ts";
 import { neededFile } from "../support/data-file.ts";

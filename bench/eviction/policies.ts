@@ -3,7 +3,7 @@
 import { anytimeKnapsack } from "../../algorithms/selection/anytime-knapsack.ts";
 import { knapsack } from "../../algorithms/selection/knapsack.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";
-import { exactKnapsack } from "../../algorithms/response-cache/exact-knapsack.ts";
+import { exactKnapsack } from "../cache/exact-knapsack.ts";
 import type { Candidate } from "../support/simulated-pool.ts";
 
 /** Indexes of those that stay. */

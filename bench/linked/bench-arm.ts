@@ -24,7 +24,7 @@ export const openArm = ({ path, fingerprint, contextTokens, memoryMib, folder }:
   loadLlama({
     ...{ model: path, chatTemplate: null, system: null, contextTokens, threads: 1, sequences: 1 },
     linked: {
-      ...{ convention: "context", folder, fingerprint, margin: null, keepInFull: true },
+      ...{ convention: "context", folder, fingerprint, keepInFull: true },
       ...{ memoryBytes: Math.ceil((memoryMib * mebibyte) / chunkShare), diskBytes: Number.MAX_SAFE_INTEGER },
     },
   });

@@ -4,8 +4,8 @@
 import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";
 import { firstContext } from "../../arms/linked/context.ts";
-import { contextImpact } from "../../arms/linked/research/context-impact.ts";
-import type { KnownChunk } from "../../arms/linked/research/plan.ts";
+import { contextImpact } from "./research/context-impact.ts";
+import type { KnownChunk } from "./research/plan.ts";
 import type { LlamaContext, LlamaScorer, Prompt } from "../../connections/llama/port.ts";
 import type { Item } from "./prompts.ts";
 

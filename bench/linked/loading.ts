@@ -3,7 +3,7 @@
 // begin, were they loaded one by one.
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { preloadDepth } from "../../arms/linked/research/focus.ts";
+import { preloadDepth } from "./research/focus.ts";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { chunkKey, everybody, variantKey } from "../../connections/kv/keys.ts";
 import type { LlamaContext } from "../../connections/llama/port.ts";

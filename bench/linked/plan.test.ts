@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseCompared } from "../../arms/linked/research/policy.ts";
+import { parseCompared } from "./research/policy.ts";
 import { fullPlan, passagesPlan, quickPlan } from "./plan.ts";
 
 describe.each([

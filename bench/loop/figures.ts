@@ -1,7 +1,6 @@
 // From the stints of the loop benchmark to its figures, by the names of the specification. Pure.
 import type { Measured } from "../benchmark.ts";
 import { median, quantile, significant, spread } from "../support/statistics.ts";
-import type { LayoutFigures } from "./layouts.ts";
 
 /** One load on the loop or on the floor. */
 export interface Stint {
@@ -20,6 +19,15 @@ export interface Part {
   inFlight: number;
   rounds: Round[];
   planMs?: Record<string, number | null>;
+}
+
+/** The loop in other processes (layouts.ts). */
+export interface LayoutFigures {
+  throughput_per_s: number;
+  cpu_ms_per_request: number;
+  cpu_ms_by_process: Record<string, number>;
+  /** Requests that had their response and their row; one that lacks either ends the benchmark. */
+  answered: number;
 }
 
 export interface Extras {

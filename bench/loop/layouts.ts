@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { stageNames } from "../../pipelines/up.ts";
 import type { BenchContext } from "../benchmark.ts";
 import { median, significant } from "../support/statistics.ts";
-import { cpuByProcess, ourCpuMs, type Stint } from "./figures.ts";
+import { cpuByProcess, ourCpuMs, type LayoutFigures, type Stint } from "./figures.ts";
 import type { History } from "./history.ts";
 import { driveLoop, loopStints } from "./stints.ts";
 import { startRealLoop, type Processes } from "./system.ts";
@@ -19,14 +19,6 @@ const layouts: Readonly<Record<string, Processes>> = {
 
 const load = { inFlight: 64, seconds: 8 };
 const rounds = 2;
-
-export interface LayoutFigures {
-  throughput_per_s: number;
-  cpu_ms_per_request: number;
-  cpu_ms_by_process: Record<string, number>;
-  /** Requests that had their response and their row; one that lacks either ends the benchmark. */
-  answered: number;
-}
 
 export async function measureLayouts(
   context: BenchContext,

@@ -5,7 +5,8 @@
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { reuseFeatures, REUSE_FEATURE_NAMES } from "../../algorithms/routing/reuse-features.ts";
-import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-quality.ts";
+import { reuseModel } from "../../algorithms/routing/reuse-model.ts";
+import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-trees.ts";
 import { dot } from "../../algorithms/selection/embedding.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { armSchema } from "../../config/schema.ts";
@@ -108,7 +109,7 @@ async function rowsOf(pairs: readonly LabelledPair[], context: BenchContext) {
   const cosines = pairs.map(({ kept, asked }) => dot(vectorOf.get(kept)!, vectorOf.get(asked)!));
   const began = performance.now();
   const rows = pairs.map(({ kept, asked }, i) => reuseFeatures(asked, kept, cosines[i]!));
-  for (const row of rows) reuseScore(row);
+  for (const row of rows) reuseScore(row, reuseModel);
   return { rows, cosines, usPerPair: ((performance.now() - began) * 1_000) / pairs.length };
 }
 
@@ -184,7 +185,9 @@ function ratio(all: readonly Streamed[], of: (one: Streamed) => number): number 
 
 /** Largest difference from the trees that are shipped: 0 where they were fitted to these pairs. */
 const shippedDifference = (rows: readonly (readonly number[])[], model: ReuseModel): number =>
-  rows.slice(0, 1_000).reduce((most, row) => Math.max(most, Math.abs(reuseScore(row) - reuseScore(row, model))), 0);
+  rows
+    .slice(0, 1_000)
+    .reduce((most, row) => Math.max(most, Math.abs(reuseScore(row, reuseModel) - reuseScore(row, model))), 0);
 
 async function writeModel({ base, trees }: ReuseModel): Promise<void> {
   const lines = trees.map(
@@ -195,7 +198,7 @@ async function writeModel({ base, trees }: ReuseModel): Promise<void> {
     [
       "// The trees of reuse-quality.ts, fitted to 15,000 pairs of questions that people marked as the same",
       "// or not (docs/arms.md, reuse). Written by `npm run bench -- reuse --only model`: not to be edited.",
-      'import type { ReuseModel } from "./reuse-quality.ts";',
+      'import type { ReuseModel } from "./reuse-trees.ts";',
       "",
       "// prettier-ignore",
       "export const reuseModel: ReuseModel = {",

@@ -10,11 +10,6 @@ export const cache = z.strictObject({
   ttlHours: ttlHours.default(24),
   /** The same for the domains named here, as tenant/domain; 0: none of theirs is kept. */
   domainTtlHours: z.record(z.string(), ttlHours).default({}),
-  /**
-   * What a process of plan keeps where not all have room (docs/design/response-cache.md). All but
-   * adaptive are there for comparison.
-   */
-  policy: z.enum(["adaptive", "vsocb", "lecm", "lec1", "gdsf", "lfu", "lru"]).default("adaptive"),
   /** Bytes of the answers that a process of plan keeps, requests included. */
   budgetBytes: z
     .number()

@@ -7,7 +7,7 @@ const anybody = "User:*";
 /** Each has four topics, or five. */
 export const mostTenants = 1_000;
 
-/** By name; which names there may be: config/tenants.ts. */
+/** By name; which names there may be: config/tenant-names.ts. */
 export const tenants = z.record(
   z.string(),
   z.strictObject({

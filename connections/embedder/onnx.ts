@@ -19,7 +19,6 @@ export interface OnnxEmbedderOptions {
   workers?: number;
   maxBatch: number;
   cacheEntries: number;
-  maxWaiting?: number;
   /** Refuse the model unless it has this dimension; absent: take it as it is. */
   dimension?: number;
   log: Logger;

@@ -3,7 +3,7 @@
 // time and several may share the folder. Beside it may stand <key>.pin and <key>.expires (when, in
 // ms), ids/<hash> for every explicit id, and `values`, which is only a help: what uses were worth.
 import { createHash } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, statfs } from "node:fs/promises";
+import { mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { identify } from "../process/identity.ts";
 import type { ReuseValue } from "../../algorithms/linked-prefill/reuse-value.ts";
@@ -24,8 +24,6 @@ export interface DiskTier {
   /** null takes the mark away. */
   mark(key: string, kind: MarkKind, text: string | null): Promise<void>;
   name(id: string, key: string | null): Promise<void>;
-  /** Bytes that the disk has room for. */
-  room(): Promise<number>;
   readValues(): Promise<Map<string, ReuseValue>>;
   writeValues(values: ReadonlyMap<string, ReuseValue>): Promise<void>;
 }
@@ -155,10 +153,6 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
       const file = join(idFolder, createHash("sha256").update(id).digest("hex"));
       if (key === null) await rm(file, { force: true });
       else await writeWhole(file, [Buffer.from(`${key} ${id}`)]);
-    },
-    async room() {
-      const { bavail, bsize } = await statfs(folder);
-      return bavail * bsize;
     },
     async readValues() {
       const found = parsed((await orMissing(readFile(join(folder, "values"), "utf8"))) ?? "[]");

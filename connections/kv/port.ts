@@ -104,28 +104,6 @@ export interface KvCaches {
   prefetch(keys: readonly string[], signal?: AbortSignal): Promise<(() => void) | null>;
 }
 
-/**
- * What bytes of the slow tier are worth at the margin: tokens computed again that a step more would
- * have kept, and tokens read that a step less would have evicted.
- */
-export interface KvMargin {
-  gainTokens: number;
-  lossTokens: number;
-  /** Milliseconds that the counts are of: since the budget was set, some hours at most. */
-  measuredMs: number;
-}
-
-/** Bytes of the slow tier, which may change. */
-export interface KvBytes {
-  /**
-   * From now on, never more than its disk has room for: what is worth least leaves at once, what is
-   * pinned stays. In memory alone nothing changes.
-   */
-  resize(diskBytes: number): Promise<void>;
-  /** null: it is not counted. */
-  margin(): KvMargin | null;
-}
-
 /** What an operator of the store does with one cache (`precedent kv`). */
 export interface KvNames {
   /**
@@ -147,7 +125,7 @@ export interface KvNames {
   remove(idOrKey: string): Promise<void>;
 }
 
-export interface KvStore extends KvCaches, KvNames, KvBytes {
+export interface KvStore extends KvCaches, KvNames {
   list(): KvListed[];
   stats(): KvStats;
   /**

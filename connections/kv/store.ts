@@ -19,7 +19,7 @@ export interface KvStoreOptions extends TierOptions {
  * can't be read.
  */
 export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
-  const { format, memoryBytes, disk, clock } = options;
+  const { format, memoryBytes, disk, diskBytes, clock } = options;
   const counts = { ...noCounts };
   const tiers = createTiers(options, counts);
   const { held, byChunk, ids, halfLife } = tiers;
@@ -46,7 +46,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     const value = addUse(tiers.ghosts.take(key) ?? { value: 0, at: now }, 1, now, halfLife);
     const entry = { ...what, bytes: blob.length, createdAt: now };
     const one: Held = { entry, blob, waiting: null, disk: false, value, pinned: false, expiresAt: null };
-    tiers.returned(entry);
     tiers.add(one);
     // Before room is made: what is to be written need not stay in memory.
     tiers.writeLater(one, blob);
@@ -87,7 +86,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     await tiers.flush();
     if (disk !== null && !one.disk && one.blob !== null) await tiers.write(one, one.blob);
     if (disk !== null && !one.disk)
-      throw new KvError("budget", `chunk cache ${one.entry.key} finds no room on disk (${tiers.budget()})`);
+      throw new KvError("budget", `chunk cache ${one.entry.key} finds no room on disk (${diskBytes})`);
   }
 
   return {
@@ -101,7 +100,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     used(key, cfo) {
       const one = held.get(key);
       if (one === undefined) return;
-      tiers.countMargin(one);
       one.value = addUse(one.value, reuseCredit(cfo, one.entry.tokens), clock(), halfLife);
     },
     prefetch: createPrefetch({ tiers, counts, memoryBytes, load: (one) => loadOnce(one, true) }),
@@ -115,7 +113,7 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
     find: (idOrKey) => ids.get(idOrKey) ?? (held.has(idOrKey) ? idOrKey : undefined),
     async pin(idOrKey, pinned) {
       const one = known(idOrKey);
-      const budget = disk === null ? memoryBytes : tiers.budget();
+      const budget = disk === null ? memoryBytes : diskBytes;
       if (pinned && !one.pinned && sum((other) => other.pinned) + one.entry.bytes > budget / 2)
         throw new KvError("budget", `more than half of the store (${budget} bytes) would be pinned; unpin something`);
       if (pinned) await onDisk(one);
@@ -145,8 +143,6 @@ export async function openKvStore(options: KvStoreOptions): Promise<KvStore> {
       return keys.length;
     },
     flush: tiers.flush,
-    resize: tiers.resize,
-    margin: tiers.margin,
     async refresh() {
       await tiers.flush();
       await tiers.readMarks();

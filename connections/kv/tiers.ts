@@ -1,8 +1,7 @@
 // The entries of a store and the two tiers that they stand in: what is added, written, loaded,
 // evicted. Every change of where an entry stands is made here; store.ts says when.
 import type { Logger } from "pino";
-import type { CacheMargin } from "../../algorithms/linked-prefill/cache-margin.ts";
-import { chooseVictims, rankOf } from "../../algorithms/linked-prefill/reuse-value.ts";
+import { chooseVictims } from "../../algorithms/linked-prefill/reuse-value.ts";
 import type { DiskTier } from "./disk.ts";
 import { createGhosts, evictable, type Held } from "./held.ts";
 import type { KvStats } from "./port.ts";
@@ -12,10 +11,7 @@ export interface TierOptions {
   memoryBytes: number;
   /** The slow tier; null: memory alone. */
   disk: DiskTier | null;
-  /** At first; `resize` changes it. */
   diskBytes: number;
-  /** What the last bytes of the slow tier are for; absent: it is not counted. */
-  margin?: CacheMargin | undefined;
   /** Milliseconds since the epoch. */
   clock: () => number;
   log: Pick<Logger, "warn">;
@@ -34,8 +30,8 @@ export const noCounts: Readonly<Counts> = {
 export type Tiers = ReturnType<typeof createTiers>;
 
 export function createTiers(options: TierOptions, counts: Counts) {
-  const { memoryBytes, disk, clock, log, margin, halfLife = 3_600_000, mostWaiting = 64 * 1_048_576 } = options;
-  let { diskBytes } = options;
+  const { memoryBytes, disk, diskBytes, clock, log } = options;
+  const { halfLife = 3_600_000, mostWaiting = 64 * 1_048_576 } = options;
   const held = new Map<string, Held>();
   const byChunk = new Map<string, Set<string>>();
   /** Explicit id to key. */
@@ -64,33 +60,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
     const variants = byChunk.get(one.entry.chunk);
     variants?.delete(key);
     if (variants?.size === 0) byChunk.delete(one.entry.chunk);
-  }
-
-  const bytesOnDisk = (): number => [...held.values()].reduce((sum, one) => sum + (one.disk ? one.entry.bytes : 0), 0);
-  const rank = (one: Held): number => rankOf(one.value, halfLife);
-
-  /** The budget of the disk has no room for it. Of several variants only the last counts. */
-  function evict(one: Held): void {
-    const { key, chunk, bytes } = one.entry;
-    drop(key);
-    if (!byChunk.has(chunk)) margin?.evicted(chunk, { bytes, value: rank(one) });
-  }
-
-  /** Its chunk is here again, computed anew. */
-  function returned({ chunk, tokens }: Held["entry"]): void {
-    if (!byChunk.has(chunk)) margin?.returned(chunk, tokens, clock());
-  }
-
-  /**
-   * Before a use is counted: whether it would not have been here with a step less. What is in
-   * memory by its value is there whatever the disk holds.
-   */
-  function countMargin(used: Held): void {
-    if (margin === undefined || !used.disk || used.pinned) return;
-    const least = rank(used);
-    let upto = 0;
-    for (const one of held.values()) if (one.disk && (one.pinned || rank(one) >= least)) upto += one.entry.bytes;
-    if (upto > Math.max(diskBytes - margin.step, memoryBytes)) margin.lost(used.entry.tokens, clock());
   }
 
   async function removeFile(key: string): Promise<void> {
@@ -124,9 +93,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
       if (victim === undefined) continue;
       victim.blob = null;
       if (victim.disk || victim.waiting !== null) continue;
-      // What a failing disk has not taken is no matter of its budget.
-      if (margin !== undefined && bytesOnDisk() + victim.entry.bytes > diskBytes) evict(victim);
-      else drop(key);
+      drop(key);
       counts.evicted++;
     }
   }
@@ -147,7 +114,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
       if (victim === undefined) continue;
       victim.disk = false;
       if (victim.blob === null) {
-        evict(victim);
+        drop(key);
         counts.evicted++;
       }
       await removeFile(key);
@@ -157,21 +124,16 @@ export function createTiers(options: TierOptions, counts: Counts) {
 
   async function write(one: Held, blob: Uint8Array): Promise<void> {
     const { key } = one.entry;
-    let fits = true;
     try {
       if (disk === null || held.get(key) !== one || one.disk) return;
-      fits = await keepDisk(one);
-      if (!fits) return;
+      if (!(await keepDisk(one))) return;
       await disk.write(one.entry, blob);
       if (held.get(key) === one) one.disk = true;
       // Removed while it was written.
       else if (!held.has(key)) await removeFile(key);
     } finally {
       one.waiting = null;
-      if (one.blob === null && !one.disk && held.get(key) === one) {
-        if (fits) drop(key);
-        else evict(one);
-      }
+      if (one.blob === null && !one.disk && held.get(key) === one) drop(key);
     }
   }
 
@@ -235,18 +197,6 @@ export function createTiers(options: TierOptions, counts: Counts) {
     for (const [id, key] of marks.ids) if (held.has(key)) ids.set(id, key);
   }
 
-  /**
-   * Another budget of the disk, never more than it has room for; what is worth least leaves at
-   * once.
-   */
-  async function resize(bytes: number): Promise<void> {
-    if (disk === null) return;
-    const most = Math.min(bytes, bytesOnDisk() + (await disk.room()));
-    if (most !== diskBytes) margin?.restart(clock());
-    diskBytes = most;
-    await keepDisk();
-  }
-
   const saveValues = async (): Promise<void> =>
     disk?.writeValues(new Map([...held].map(([key, { value }]) => [key, value])));
 
@@ -266,11 +216,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
       writeLater,
       load,
       readMarks,
-      returned,
-      countMargin,
-      resize,
     },
-    ...{ budget: () => diskBytes, margin: () => margin?.counts(clock()) ?? null },
     ...{ saveValues, flush: writes.flush, halfLife },
   };
 }

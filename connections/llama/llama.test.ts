@@ -2,9 +2,9 @@
 // equalities are checked by equalities.test.ts.
 import { truncate, writeFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeChunk, llamaDevices, openLlamaModel } from "./model.ts";
+import { openLlamaModel } from "./model.ts";
 import type { LlamaContext, LlamaModel, Prompt, RunResult } from "./port.ts";
-import { llamaIsBuilt, openTiny, type Opened, type TinyModels } from "./models.testing.ts";
+import { describeChunk, llamaDevices, llamaIsBuilt, openTiny, type Opened, type TinyModels } from "./models.testing.ts";
 
 const unknown = "0".repeat(64);
 

@@ -1,11 +1,11 @@
-// Opens a GGUF model through our addon, and says what the addon finds on this machine.
+// Opens a GGUF model through our addon.
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { createLlamaContext } from "./context.ts";
 import { llamaBackendsFolder } from "./library.ts";
 import { calling, llamaError, native, type NativeModel } from "./native.ts";
 import { createLlamaScorer } from "./scorer.ts";
-import { type ChunkFacts, type Device, LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
+import { LlamaError, type LlamaModel, type ModelInput } from "./port.ts";
 
 /**
  * The model stays in memory until it is closed and so are its contexts. Rejects with LlamaError.
@@ -65,18 +65,6 @@ export async function openLlamaModel({ path, fingerprint, device = "cpu" }: Mode
     close: () => model.close(),
   };
 }
-
-/**
- * What llama.cpp found on this machine; a GPU that is missing here can't be used. Throws
- * LlamaError.
- */
-export const llamaDevices = (): Device[] => calling(() => native().devices(llamaBackendsFolder()));
-
-/**
- * Throws LlamaError blob_corrupt. Reads the header only: that the rest is what it was is for a
- * checksum to say.
- */
-export const describeChunk = (blob: Uint8Array): ChunkFacts => calling(() => native().describeBlob(blob));
 
 /** SHA-256 of a file, hex. */
 export async function fingerprintOf(path: string): Promise<string> {

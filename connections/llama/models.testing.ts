@@ -5,9 +5,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { llamaAddonFile, llamaCheckFile } from "./library.ts";
+import { llamaAddonFile, llamaBackendsFolder, llamaCheckFile } from "./library.ts";
 import { fingerprintOf, openLlamaModel } from "./model.ts";
-import type { ContextInput, LlamaContext, LlamaModel, LlamaScorer, ScorerInput } from "./port.ts";
+import { calling, native } from "./native.ts";
+import type { ChunkFacts, ContextInput, Device, LlamaContext, LlamaModel, LlamaScorer, ScorerInput } from "./port.ts";
 
 export type TinyShape =
   | "tiny"
@@ -22,6 +23,12 @@ export type TinyShape =
 
 /** Whether the addon is built; tests that need it are skipped where it is not. */
 export const llamaIsBuilt = existsSync(llamaAddonFile) && existsSync(llamaCheckFile);
+
+/** What llama.cpp found on this machine. Throws LlamaError. */
+export const llamaDevices = (): Device[] => calling(() => native().devices(llamaBackendsFolder()));
+
+/** The header of a blob. Throws LlamaError blob_corrupt. */
+export const describeChunk = (blob: Uint8Array): ChunkFacts => calling(() => native().describeBlob(blob));
 
 export interface TinyModels {
   /** Path of the GGUF; written when first asked for. */

@@ -6,7 +6,7 @@ import { aWork } from "../../operators/call/values.testing.ts";
 import { plainRequest } from "../../schemas/plain-request.ts";
 import type { Replay, Request } from "../../schemas/types.ts";
 import { createCodec, readSchema } from "./codec.ts";
-import { createMemoryRegistry } from "./memory.ts";
+import { createMemoryRegistry } from "./memory.testing.ts";
 import { CodecError, RegistryUnavailable } from "./port.ts";
 import { replay, wire } from "./replay.testing.ts";
 

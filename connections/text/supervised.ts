@@ -19,8 +19,6 @@ export interface TextOptions {
   mostWaiting?: number;
   /** Characters up to which a call is done in place. */
   inPlace?: { split: number; redact: number };
-  /** Milliseconds for a worker to start, and between two attempts when one did not. */
-  start?: { limit: number; pause: number };
   /** Another worker module, for tests. */
   worker?: URL;
 }
@@ -29,8 +27,11 @@ export interface TextOptions {
 // ms (redact): bench/results/NOTES.md.
 const shortTexts = { split: 4_096, redact: 1_024 };
 
+/** Milliseconds for a worker to start, and between two attempts when one did not. */
+const start = { limit: 30_000, pause: 10_000 };
+
 export function createTextWork(options: TextOptions): TextWork {
-  const { limitMs, log, mostWaiting = 64, inPlace = shortTexts, start = { limit: 30_000, pause: 10_000 } } = options;
+  const { limitMs, log, mostWaiting = 64, inPlace = shortTexts } = options;
   const entry = options.worker ?? new URL("./worker.ts", import.meta.url);
   const inTurn = pLimit(1);
   let client: WorkerClient<TextMethods> | null = null;

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-quality.ts";
+import { reuseScore, type ReuseModel } from "../../algorithms/routing/reuse-trees.ts";
 import { run } from "../python/python.ts";
 import { trainingPython } from "./helpfulness.ts";
 

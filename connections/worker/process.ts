@@ -9,7 +9,7 @@ type Listener = Parameters<Worker["on"]>[1];
 
 /** What rpc.ts uses of a worker thread. */
 export interface WorkerLike {
-  postMessage(message: unknown, transfer?: Transferable[]): void;
+  postMessage(message: unknown): void;
   on(event: string, listener: Listener): unknown;
   terminate(): Promise<number>;
 }

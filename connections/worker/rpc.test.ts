@@ -61,10 +61,8 @@ test("events come in order and before the result", async () => {
   expect(events).toEqual([0, 1, 2, 3, 4]);
 });
 
-test("buffers move both ways", async () => {
-  const vector = Float32Array.of(1, 2, 3);
-  expect(await connect().call("double", vector, { transfer: [vector.buffer] })).toEqual(Float32Array.of(2, 4, 6));
-  expect(vector.length).toBe(0);
+test("buffers come back", async () => {
+  expect(await connect().call("double", Float32Array.of(1, 2, 3))).toEqual(Float32Array.of(2, 4, 6));
 });
 
 test("close rejects what is pending and ends the worker", async () => {

@@ -14,7 +14,7 @@ import { type PortLike, processPort, startProcess, type WorkerLike } from "./pro
 import { startWorker } from "./start.ts";
 
 /**
- * Each method takes one argument and gives one result; both are cloned (or moved, see transfer).
+ * Each method takes one argument and gives one result; both are cloned, or a result moved (Moved).
  */
 export type Methods<M> = { [K in keyof M]: (argument: never) => unknown };
 export type ArgumentOf<M, K extends keyof M> = M[K] extends (argument: infer A) => unknown ? A : never;
@@ -37,8 +37,6 @@ export type Handlers<M> = {
 };
 
 export interface CallOptions {
-  /** Buffers that move to the worker instead of being copied; they are empty here afterwards. */
-  transfer?: Transferable[];
   /** Aborting tells the handler; the call settles when the handler does. */
   signal?: AbortSignal | undefined;
   onEvent?: (event: unknown) => void;
@@ -129,7 +127,7 @@ export function connectWorker<M extends Methods<M>>(what: {
     pending.clear();
     resolveDied(death);
   };
-  const post = (message: ToWorker, transfer: Transferable[] = []): void => worker.postMessage(message, transfer);
+  const post = (message: ToWorker): void => worker.postMessage(message);
 
   worker.on("message", (message: FromWorker) => {
     const call = pending.get(message.id);
@@ -152,7 +150,7 @@ export function connectWorker<M extends Methods<M>>(what: {
         const cancel = (): void => post({ kind: "cancel", id });
         const done = (): void => options.signal?.removeEventListener("abort", cancel);
         // Posting first: an argument that can't be cloned throws here and leaves nothing pending.
-        post({ kind: "call", id, method, argument }, options.transfer);
+        post({ kind: "call", id, method, argument });
         pending.set(id, {
           // The worker serves the same interface M, so the value is what M says.
           resolve: (value) => (done(), resolve(value as ResultOf<M, typeof method>)),

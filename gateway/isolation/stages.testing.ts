@@ -2,7 +2,7 @@
 // and examples, a model that says for whom it answers, and what record writes. Nothing happens by
 // itself: each record goes on when it is told to, so that any interleaving can be made.
 import { setMaxListeners } from "node:events";
-import { createPolicy } from "../../algorithms/response-cache/create.ts";
+import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { chunkKey } from "../../connections/kv/keys.ts";
 import { cancelledFailure, type CancelWatch } from "../../state/cancel.ts";
@@ -60,7 +60,7 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   const outcomes = createLeaderOutcomes(tables, () => Promise.resolve(null));
   const underWay = createUnderWay({ outcomes, followers: 64, everyMs: never, clock: now, log: context.log });
   const kept = createKeptAnswers({
-    policy: createPolicy("adaptive", 2 ** 24),
+    policy: createAdaptive(2 ** 24),
     clock: now,
     onAnswer: underWay.answered,
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { createHashEmbedder } from "../../connections/embedder/hash.testing.ts";
 import { mask, scopeOf, withheldText } from "../../algorithms/privacy/mask.ts";
 import { replacePersonalData } from "../../algorithms/privacy/pii.ts";
 import { embeddingToBytes } from "../../algorithms/selection/embedding.ts";

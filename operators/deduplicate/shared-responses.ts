@@ -10,13 +10,12 @@ interface Look {
   at: number;
 }
 
-/**
- * freshMs: what was found so lately is not asked again; a response never changes once it is there.
- */
-export function createSharedResponses(
-  responses: FirstResponses,
-  { freshMs = 500, limit = 4_096 } = {},
-): FirstResponses {
+/** What was found so lately is not asked again; a response never changes once it is there. */
+const freshMs = 500;
+/** Requests whose responses were looked for lately. */
+const limit = 4_096;
+
+export function createSharedResponses(responses: FirstResponses): FirstResponses {
   const looks = new LRUCache<string, Look>({ max: limit });
   return {
     find(tenant, requestId, now) {

@@ -1,6 +1,6 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { createHashEmbedder } from "../../connections/embedder/hash.testing.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import type { StepContext } from "../../runtime/step.ts";
 import { arm, lookedUp } from "../select/fixtures.testing.ts";

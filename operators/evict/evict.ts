@@ -8,15 +8,14 @@ import { creditRetention } from "../../algorithms/routing/gain.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 import type { Solver } from "../../connections/solver/port.ts";
 import type { ExampleChange } from "../example-change.ts";
-import { selectPoolBytes } from "../offloads.ts";
-import { selectExpired, selectRivals } from "./statements.ts";
+import { selectExpired, selectPoolBytes, selectRivals } from "./statements.ts";
 
 export interface EvictDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   solver: Solver;
   rules: {
     /** Of texts and embeddings. */
-    budgetBytes: () => Promise<number>;
+    budgetBytes: number;
     /** Milliseconds after its creation in which an example is not evicted for room. */
     graceMs: number;
     /** A use by a cheaper arm counts as an offload from this quality on. */
@@ -89,7 +88,7 @@ export function createEvict({
     const expired = await clickhouse.query<{ id: string; domain: string }>(selectExpired, { now, limit: mostAtOnce });
     if (expired.length > 0) return expired.map(({ id, domain }) => ({ id, domain, value: null, reason: "expired" }));
     const [weight] = await clickhouse.query<{ bytes: number }>(selectPoolBytes);
-    const budgetBytes = await rules.budgetBytes();
+    const { budgetBytes } = rules;
     if (Number(weight?.bytes ?? 0) <= budgetBytes) return [];
     const rivals = await clickhouse.query<Rival & { pool: number }>(selectRivals, {
       now,

@@ -1,5 +1,27 @@
-// What eviction asks ClickHouse: what has expired, and who is worth the least for its bytes.
-import { faded, fadedUse, offloads } from "../offloads.ts";
+// What eviction asks ClickHouse: what has expired, and which examples are worth the least for their
+// bytes. An offload is a use by an arm cheaper than the one that the example's answer came from, of
+// at least {offloadQuality}. It fades by the hour ({now}, {retention}) and is shared among the
+// examples that were shown together. {costs} has the normalised cost of each configured arm; any
+// other counts as the most expensive, 1.
+
+/** What is left of one unit of that age; `ms` is an expression, milliseconds since the epoch. */
+const faded = (ms: string): string => `pow({retention:Float64}, greatest({now:Int64} - ${ms}, 0) / 3600000)`;
+
+const costOfArm = (arm: string): string =>
+  `if(mapContains({costs:Map(String, Float64)}, ${arm}), {costs:Map(String, Float64)}[${arm}], 1)`;
+
+/** By example: id, and the faded `sum` of its offloads. */
+const offloads = `
+    SELECT used.example_id AS id, sum(${faded("toUnixTimestamp64Milli(used.created_at)")} / shown.count) AS sum
+    FROM example_use_quality AS used
+    INNER JOIN (SELECT request_id, tenant, count() AS count FROM example_use_quality GROUP BY request_id, tenant) AS shown
+      ON shown.request_id = used.request_id AND shown.tenant = used.tenant
+    GLOBAL INNER JOIN (SELECT example_id, source_arm FROM examples FINAL WHERE NOT deleted) AS source ON source.example_id = used.example_id
+    WHERE used.quality >= {offloadQuality:Float64} AND used.arm_cost < ${costOfArm("source.source_arm")}
+    GROUP BY used.example_id`;
+
+/** Bytes of the whole pool. */
+export const selectPoolBytes = "SELECT sum(bytes) AS bytes FROM examples FINAL WHERE NOT deleted";
 
 export const selectExpired = `
   SELECT example_id AS id, domain FROM examples FINAL
@@ -18,6 +40,6 @@ export const selectRivals = `
     SELECT example_id AS id, domain, bytes, toUnixTimestamp64Milli(created_at) AS createdAt, quality
     FROM examples FINAL WHERE NOT deleted
   ) AS example
-  GLOBAL LEFT JOIN (${offloads({ sum: fadedUse })}
+  GLOBAL LEFT JOIN (${offloads}
   ) AS offload ON offload.id = example.id
   ORDER BY young, value / greatest(bytes, 1), id LIMIT {limit:UInt32}`;

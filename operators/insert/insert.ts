@@ -17,10 +17,11 @@ export interface InsertDependencies {
   deadLetter(source: Source, code: string, reason: string): Promise<void>;
   /** Told once a failed attempt. */
   onWaiting?: (cause: unknown) => void;
-  /** Milliseconds before the first repeat; doubled to at most maxBackoffMs. */
+  /** Milliseconds before the first repeat; doubled to at most 10 s. */
   backoffMs?: number;
-  maxBackoffMs?: number;
 }
+
+const maxBackoffMs = 10_000;
 
 // Codes that say "this value can't stand in this column". Everything else that is refused (no such
 // table, no such column, wrong password) would be refused for every row: that is a table to repair,
@@ -39,7 +40,7 @@ const byMonth = ({ months, length }: Lines): [number, number][] =>
 
 /** Rejects only when the signal aborts. */
 export function createInsert(dependencies: InsertDependencies) {
-  const { clickhouse, deadLetter, onWaiting, backoffMs = 100, maxBackoffMs = 10_000 } = dependencies;
+  const { clickhouse, deadLetter, onWaiting, backoffMs = 100 } = dependencies;
 
   /** Repeats until it succeeds; what `giveUp` accepts is returned instead. */
   async function retried(

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Arm, ArmRequest, ArmResult } from "../../arms/arm.ts";
 import { createCompare } from "./compare.ts";
-import { combineVerdicts, comparisonPrompt, readVerdict, winRate } from "../../algorithms/routing/comparison.ts";
+import { combineVerdicts, comparisonPrompt, readVerdict } from "../../algorithms/routing/comparison.ts";
 
 describe("a verdict", () => {
   it.each([
@@ -56,17 +56,6 @@ describe("verdicts together", () => {
           expect(combineVerdicts(verdicts(n), verdicts(m))).toBeCloseTo(0, 12);
         },
       ),
-    );
-  });
-  it("make a win rate in which ties count half", () => {
-    expect(winRate([])).toBe(0.5);
-    expect(winRate([3, -3, 0.3, -0.3])).toBe(0.5);
-    expect(winRate([0.31, 0.2])).toBe(0.75);
-    expect(winRate([-0.31])).toBe(0);
-    fc.assert(
-      fc.property(fc.array(fc.double({ min: -3, max: 3, noNaN: true }), { minLength: 1 }), (scores) => {
-        expect(winRate(scores) + winRate(scores.map((score) => -score))).toBeCloseTo(1, 12);
-      }),
     );
   });
 });

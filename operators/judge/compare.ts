@@ -13,14 +13,15 @@ export interface CompareDependencies {
   arm: Pick<Arm, "answer" | "concurrency">;
   /** Of each order; 8 by default. */
   samples?: number;
-  /** Milliseconds for one call; 60,000 by default. */
-  callMs?: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
 
+/** For one call. */
+const callMs = 60_000;
+
 /** Rejects only when the signal is aborted. */
-export function createCompare({ arm, samples = 8, callMs = 60_000, clock }: CompareDependencies) {
+export function createCompare({ arm, samples = 8, clock }: CompareDependencies) {
   return async function compare(
     { requestId, question, first, second }: Comparison,
     signal: AbortSignal,

@@ -2,13 +2,19 @@
 // is made, so that it counts once.
 import { hash } from "node:crypto";
 import { requestKey } from "../../algorithms/identity/identity.ts";
-import type { Judgement } from "./unrated.ts";
 
 /** What its ids begin with. */
 export const ofJudge = "judge-";
 
-export function feedbackIdOf(judgement: Pick<Judgement, "request_id" | "tenant" | "other_arm" | "judge">): string {
-  const { request_id: requestId, tenant, other_arm: against, judge } = judgement;
+/** As they are recorded (unrated.ts). */
+interface Compared {
+  request_id: string;
+  tenant: string;
+  other_arm: string;
+  judge: string;
+}
+
+export function feedbackIdOf({ request_id: requestId, tenant, other_arm: against, judge }: Compared): string {
   const key = `${requestKey(tenant, requestId)} ${judge} ${against}`;
   return ofJudge + hash("sha256", key).slice(0, 32);
 }

@@ -15,6 +15,9 @@ export interface ReferenceArm {
   system?: string | undefined;
 }
 
+/** For the call of the reference. */
+const callMs = 120_000;
+
 export interface JudgeUnratedDependencies {
   /** Arm and model: the author of the feedback. */
   judge: string;
@@ -22,8 +25,6 @@ export interface JudgeUnratedDependencies {
   reference?: ReferenceArm | undefined;
   /** With which answers are drawn. */
   share: number;
-  /** Milliseconds for the reference's call; 120,000 by default. */
-  callMs?: number;
   /** Milliseconds since the epoch. */
   clock: () => number;
 }
@@ -43,7 +44,7 @@ interface Second {
 }
 
 export function createJudgeUnrated(dependencies: JudgeUnratedDependencies) {
-  const { judge, compare, reference, share, callMs = 120_000, clock } = dependencies;
+  const { judge, compare, reference, share, clock } = dependencies;
 
   async function ask(item: Unrated, signal: AbortSignal): Promise<Second | null> {
     if (reference === undefined) return null;

@@ -28,9 +28,7 @@ import { repeat } from "../../runtime/repeat.ts";
 import { createSingleton, type Lease } from "../../runtime/singleton.ts";
 import { exampleMessages } from "./example-messages.ts";
 import { holdExamples } from "../examples.ts";
-import { BUDGET, createBudgetTable } from "../../state/policies/budget.ts";
-import { fixedSplit } from "../../config/sections/memory.ts";
-import { highestPolicyVersion, policyHistory } from "../../state/policies/history.ts";
+import { highestPolicyVersion } from "../../state/policies/history.ts";
 import { redactsCandidates } from "../redact.ts";
 import type { SessionOf } from "../../state/session.ts";
 import type { Session } from "../session.ts";
@@ -123,7 +121,7 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
         clickhouse,
         solver: createSolver({ limitMs: solveMs, log }),
         rules: {
-          budgetBytes: async () => (await splitOf(session)).examples,
+          budgetBytes: evict.budgetBytes,
           graceMs: evict.graceHours * 3_600_000,
           offloadQuality: evict.offloadQuality,
         },
@@ -174,15 +172,6 @@ export async function startCurate(session: SessionOf<typeof curate>, instance: s
   });
   await singleton.start();
   return { name: curate.name, health: () => ({ ...singleton.health(), ...passes.report() }), stop: singleton.stop };
-}
-
-/** As it is recorded: the examples are weighed by what is recorded, too. */
-async function splitOf({ config, clickhouse }: Pick<SessionOf<typeof curate>, "config" | "clickhouse">) {
-  const fixed = fixedSplit(config);
-  if (config.memory.budget === "fixed") return fixed;
-  const table = createBudgetTable(fixed);
-  for (const version of await policyHistory(clickhouse, BUDGET, { limit: 1 })) table.apply(version);
-  return table.current();
 }
 
 const placeRules = ({ selection: { pool, shareAbove } }: Session["config"]): Omit<PlaceRules, "countEveryMs"> => ({

@@ -4,9 +4,6 @@ import { armOpener } from "../arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import { generate } from "./pipeline.ts";
 import { tenantWeight } from "../../config/tenants.ts";
-import { fixedSplit } from "../../config/sections/memory.ts";
-import { measuredMs, stepOf } from "../../operators/solve/budget.ts";
-import { firstCacheBytes, followCacheBudget } from "../../state/response-cache/budget.ts";
 import { keepAnswers } from "../response-cache.ts";
 import type { Breakers, BreakersOf } from "../../state/breakers/breakers.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
@@ -33,20 +30,10 @@ export async function startGenerate(
   const { limits, stack } = session.config;
   const bound = config.type === "llama" ? config.linked.maxKl : 0;
   const history = createLinkHistory({ ...session, log }, { arm: config.name, bound });
-  // A replay of a log has nothing to learn from, and a folder of its own.
-  const budget = session.replay
-    ? undefined
-    : { arm: config.name, clickhouse: session.clickhouse, fixed: fixedSplit(session.config), log };
-  const diskBytes = budget && (await firstCacheBytes(budget));
-  const { memory } = session.config;
   const arm = await armOpener(session)(config, {
     log,
     kvFolder: join(stack.folder, "kv"),
     history,
-    caches:
-      budget && diskBytes !== undefined
-        ? { diskBytes, margin: { step: stepOf(budget.fixed, memory), windowMs: measuredMs(memory.everyMs) } }
-        : undefined,
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
@@ -67,15 +54,13 @@ export async function startGenerate(
   const inventory = publishInventory(session, { arm, instance, log });
   // A replay of a log has other examples than the pool whose caches lie in the folder.
   const { clickhouse } = session;
-  const resized =
-    budget && diskBytes !== undefined ? followCacheBudget(arm, { ...budget, first: diskBytes }) : undefined;
   const gone = session.replay ? undefined : forgetGoneExamples({ arm, clickhouse, clock: Date.now, log });
   return {
     name: stage.name,
     health: stage.health,
     async stop() {
       replies.stop();
-      await Promise.all([stage.stop(), inventory.stop(), gone?.stop(), resized?.stop()]);
+      await Promise.all([stage.stop(), inventory.stop(), gone?.stop()]);
       await Promise.all([arm.close(), deltas.stop()]);
       await history.close();
     },

@@ -1,14 +1,13 @@
 // learn: what is new in ClickHouse becomes statistics, statistics a posterior, the posterior a
 // version of the router policy; how each threshold of helpfulness did becomes a version of the
 // threshold; kept answers that were rated badly are taken back; how often reused answers are wrong
-// becomes a version of the policy reuse; answers that nobody rated are judged; what bytes are worth
-// becomes one of the policy budget. One process of many (runtime/singleton.ts) does it, again and
-// again (runtime/repeat.ts); every pass may break off anywhere and be done twice.
+// becomes a version of the policy reuse; unrated answers are judged. One process of many
+// (runtime/singleton.ts) does it, again and again (runtime/repeat.ts); every pass may break off
+// anywhere and be done twice.
 import type { Aggregate } from "../../operators/aggregate/aggregate.ts";
 import type { JudgingAgenda } from "../../operators/judge/unrated.ts";
-import type { BudgetSplit, ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.ts";
+import type { ChosenThreshold, ReuseCase, Solved } from "../../operators/learnt.ts";
 import type { Published } from "../../operators/publish/publish.ts";
-import { createSplit, type SplitRules } from "../../operators/solve/budget.ts";
 import { createSolve, type SolveDependencies } from "../../operators/solve/solve.ts";
 import type { Retracted } from "../../operators/retract/retract.ts";
 import { createJudgeReuse, type JudgeReuseDependencies, type ReuseDomains } from "../../operators/solve/reuse.ts";
@@ -37,19 +36,11 @@ export interface JudgeUnratedDependencies {
   judgeAll: (agenda: JudgingAgenda) => Promise<number>;
 }
 
-export interface LearnBudgetDependencies {
-  /** Of the split in force. */
-  measure: () => Promise<Pick<BudgetSplit, "before" | "worth">>;
-  rules: SplitRules;
-  publish: (split: BudgetSplit) => Promise<Policy | null>;
-}
-
 const declaration = {
   name: "learn",
   sources: ["ClickHouse"],
-  // The versions in force; how busy the arms are that plan calls itself; what bytes of chunk caches
-  // are worth.
-  tables: ["policies", "inline-calls", "kv-inventory"],
+  // The versions in force; how busy the arms are that plan calls itself.
+  tables: ["policies", "inline-calls"],
   outputs: ["policies", "ClickHouse"],
   // Tombstones; what the automatic judge says.
   beside: ["answers", "feedback"],
@@ -84,17 +75,8 @@ export const judgeUnrated = pass<JudgeUnratedDependencies>()
   .step("judge-unrated", ({ judgeAll }) => async (agenda) => ({ judged: await judgeAll(agenda) }))
   .end();
 
-/** Of the version that was published, if one was. */
-export const learnBudget = pass<LearnBudgetDependencies>()
-  .step("memory-worth", ({ measure }) => measure)
-  .step("split-budget", createSplit)
-  .step("publish-budget", ({ publish }) => async ({ split }) => ({ published: await publish(split) }))
-  .end();
-
 export const learn = {
   ...declaration,
   ...router,
-  operators: [router, learnThreshold, retractAnswers, learnReuse, judgeUnrated, learnBudget].flatMap(
-    ({ operators }) => operators,
-  ),
+  operators: [router, learnThreshold, retractAnswers, learnReuse, judgeUnrated].flatMap(({ operators }) => operators),
 } as const;

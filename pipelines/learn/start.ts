@@ -9,7 +9,6 @@ import { routerPrior } from "../../state/policies/prior.ts";
 import { createLearnReport } from "../../operators/pass-reports.ts";
 import { createPublish } from "../../operators/publish/publish.ts";
 import { createRowCounts } from "../../operators/row-counts.ts";
-import { BUDGET } from "../../state/policies/budget.ts";
 import { THRESHOLD } from "../../state/policies/threshold.ts";
 import { ROUTER } from "../../state/policies/router.ts";
 import { longestTtlMs } from "../../config/sections/cache.ts";
@@ -25,10 +24,8 @@ import { createSingleton, type Lease } from "../../runtime/singleton.ts";
 import { openJudgePass } from "./judge.ts";
 import { reusePass } from "./reuse.ts";
 import { REUSE } from "../../state/policies/reuse.ts";
-import { budgetPass } from "./budget.ts";
 import { proxyPass, thresholdPass, type Learning } from "./helpfulness.ts";
 import { highestPolicyVersion } from "../../state/policies/history.ts";
-import { followMargins } from "./cache-margins.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
 
@@ -54,7 +51,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       kafka,
       codec,
       topic: topic("policies"),
-      names: [ROUTER, THRESHOLD, PROXY, REUSE, BUDGET],
+      names: [ROUTER, THRESHOLD, PROXY, REUSE],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
@@ -77,10 +74,6 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
     // Not health's business: an arm that nobody watches is off within the hour
     // (state/policies/reuse.ts).
     loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
-    const learnsBudget = config.memory.budget === "learnt" && config.cache.enabled;
-    const margins = learnsBudget && config.memory.caches ? followMargins(session, log) : undefined;
-    if (learnsBudget)
-      loops.push(repeat(opened(budgetPass(learning, margins)), { ...timing, everyMs: config.memory.everyMs }));
     const producer = kafka.plainProducer();
     if (config.cache.enabled)
       loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));
@@ -99,12 +92,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       await Promise.all(loops);
     } finally {
       passes.clear();
-      await Promise.all([
-        policies.close(),
-        producer.close(),
-        margins?.stop(),
-        judge.opened()?.then((one) => one.close()),
-      ]);
+      await Promise.all([policies.close(), producer.close(), judge.opened()?.then((one) => one.close())]);
     }
   };
 

@@ -10,8 +10,6 @@ import type { ArmConfig } from "../../config/schema.ts";
 import { tenantWeight } from "../../config/tenants.ts";
 import { openDocuments } from "../../connections/documents/lmdb.ts";
 import { loadProxy } from "../../connections/helpfulness/onnx.ts";
-import { createBudgetTable } from "../../state/policies/budget.ts";
-import { fixedSplit } from "../../config/sections/memory.ts";
 import { createPlacementTable, type PlacementMode } from "../../state/policies/placement.ts";
 import { createReuseTable, REUSE } from "../../state/policies/reuse.ts";
 import { createReuseMetrics } from "../../operators/route/metrics.ts";
@@ -101,10 +99,6 @@ export async function startPlan(
   const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
   const onReuse = createReuseMetrics(session.metrics);
 
-  const budget = createBudgetTable(fixedSplit(config));
-  const learnsBudget = config.memory.budget === "learnt";
-  let onSplit: (bytes: number) => void = () => undefined;
-
   const policyTable = followTable({
     kafka,
     codec,
@@ -113,12 +107,11 @@ export async function startPlan(
     record: "policies",
     apply: (changes) => {
       for (const { key, value } of changes) {
-        for (const table of [policies, shadows, placements, reuse, ...(learnsBudget ? [budget] : [])])
+        for (const table of [policies, shadows, placements, reuse])
           if (value === null) table.remove(key);
           else table.apply(value);
       }
       helpfulness.apply(changes);
-      onSplit(budget.current().responses);
       onReuse.domains(reuse.figures());
       const { policy, problem } = policies.current();
       policyMetrics.version(ROUTER, policy.version);
@@ -132,14 +125,7 @@ export async function startPlan(
   const { embedder, pool } = held;
   await held.restored();
   const sent = createSentResponses(session, log);
-  const answers = config.cache.enabled
-    ? await holdAnswers(session, { budgetBytes: budget.current().responses, sent: sent.find, log })
-    : undefined;
-  if (answers !== undefined) {
-    onSplit = answers.resize;
-    // Another may have come while what is kept was read.
-    onSplit(budget.current().responses);
-  }
+  const answers = config.cache.enabled ? await holdAnswers(session, { sent: sent.find, log }) : undefined;
   await documents.caughtUp;
   await atMost(proxyMs, helpfulness.settled());
   log.info(

@@ -11,17 +11,18 @@ export interface PoolMetricsOptions {
   stage: string;
   pool: Pick<ExamplePool, "figures">;
   embedder: Pick<Embedder, "figures">;
-  /** Milliseconds between readings. Default 5,000. */
-  everyMs?: number;
   /**
    * Domains with metrics of their own, the largest first: every label is a time series. Default 20.
    */
   domains?: number;
 }
 
+/** Between readings. */
+const everyMs = 5_000;
+
 /** Reads at once and then every so often, until it is stopped. */
 export function observePool(options: PoolMetricsOptions): { read(): void; stop(): void } {
-  const { registry, stage, pool, embedder, everyMs = 5_000, domains = 20 } = options;
+  const { registry, stage, pool, embedder, domains = 20 } = options;
   const gauge = gaugesOf(registry);
   const byStage = ["stage"] as const;
   const held = gauge("precedent_pool_examples", "Examples held.", byStage);

@@ -1,7 +1,7 @@
 // Examples of another model, and a pool whose model was changed: found again once embedded, never
 // compared before.
 import { afterEach, expect, test } from "vitest";
-import { createHashEmbedder } from "../../connections/embedder/hash.ts";
+import { createHashEmbedder } from "../../connections/embedder/hash.testing.ts";
 import { EmbedderError, type Embedder } from "../../connections/embedder/port.ts";
 import { anExample, axis } from "./examples.testing.ts";
 import { cleanUp, testFolder, testPool } from "./pool.testing.ts";

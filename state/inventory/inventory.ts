@@ -7,7 +7,6 @@ import { createInventoryTable, type InventoryTable, renewMs } from "./table.ts";
 import { createKvMetrics } from "./metrics.ts";
 import { repeat } from "../../runtime/repeat.ts";
 import { followTable } from "../../runtime/table.ts";
-import type { KvInventory } from "../../schemas/types.ts";
 import type { Session, SessionOf } from "../session.ts";
 
 /** How often an arm is asked, in milliseconds. */
@@ -54,12 +53,11 @@ export function publishInventory(
     // Nothing was said yet, and there is nothing to say.
     if (last === null && inventory.chunks === 0) return false;
     if (last !== null && same(last.inventory, inventory) && now - last.at < renewMs) return false;
-    const { bloom, hashes, chunks, bytes, margin } = inventory;
+    const { bloom, hashes, chunks, bytes } = inventory;
     await send(
       codec.encode("kv-inventory", {
         ...{ arm: arm.name, tenant: "default", instance, bloom: Buffer.from(bloom), hashes, chunks, bytes },
-        ...{ gainTokens: margin?.gainTokens ?? 0, lossTokens: margin?.lossTokens ?? 0 },
-        ...{ measuredMs: margin?.measuredMs ?? 0, createdAt: now },
+        createdAt: now,
       }),
     );
     last = { inventory, at: now };
@@ -87,20 +85,12 @@ export interface FollowedInventories {
   stop(): Promise<void>;
 }
 
-export function followInventories(session: Inventoried, log: Session["log"]): FollowedInventories {
-  const table = createInventoryTable(Date.now);
-  const { caughtUp, stop } = followInventoryTopic(session, table, log);
-  return { table, caughtUp, stop };
-}
-
-export type Inventoried = Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">;
-
 /** Keeps a table of what the arms' processes say of their caches, by arm/instance. */
-export function followInventoryTopic(
-  { kafka, codec, topic }: Inventoried,
-  table: { apply(key: string, inventory: KvInventory): void; remove(key: string): void },
+export function followInventories(
+  { kafka, codec, topic }: Pick<SessionOf<{ tables: ["kv-inventory"] }>, "kafka" | "codec" | "topic">,
   log: Session["log"],
-): Omit<FollowedInventories, "table"> {
+): FollowedInventories {
+  const table = createInventoryTable(Date.now);
   const reader = followTable({
     ...{ kafka, codec, log, topic: topic("kv-inventory"), record: "kv-inventory" as const },
     apply(changes) {
@@ -110,5 +100,5 @@ export function followInventoryTopic(
       }
     },
   });
-  return { caughtUp: reader.caughtUp, stop: () => reader.stop() };
+  return { table, caughtUp: reader.caughtUp, stop: () => reader.stop() };
 }

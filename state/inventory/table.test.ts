@@ -8,7 +8,7 @@ const inventory = (arm: string, ids: readonly string[], createdAt = 1_000): KvIn
   const { bits, hashes } = createBloom(new Set(ids.map((id) => cacheName("example", id))));
   return {
     ...{ arm, tenant: "default", instance: "i", bloom: Buffer.from(bits), hashes },
-    ...{ chunks: ids.length, bytes: 1, createdAt, gainTokens: 0, lossTokens: 0, measuredMs: 0 },
+    ...{ chunks: ids.length, bytes: 1, createdAt },
   };
 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPolicy } from "../../algorithms/response-cache/create.ts";
+import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import type { Answer } from "../../schemas/types.ts";
 import { createKeptAnswers, type GivenAnswer } from "./entries.ts";
 
@@ -12,7 +12,7 @@ function cacheOf(budget = 1_000_000) {
   const state = { now: 100 };
   const told: [string, GivenAnswer][] = [];
   const kept = createKeptAnswers({
-    policy: createPolicy("adaptive", budget),
+    policy: createAdaptive(budget),
     clock: () => state.now,
     onAnswer: (...one) => told.push(one),
   });
@@ -61,20 +61,6 @@ describe("kept answers", () => {
     // One that grew too large is not held any more.
     kept.apply("k49", anAnswer({ bytes: 100_000, createdAt: 11 }));
     expect(kept.find("k49")).toBeUndefined();
-  });
-
-  it("drops what has no room any more when it is made smaller, and takes more when larger", () => {
-    const { kept } = cacheOf(3_500);
-    for (const key of ["a", "b", "c"]) {
-      kept.find(key);
-      kept.apply(key, anAnswer());
-    }
-    expect(kept.figures()).toMatchObject({ entries: 3, left: { evicted: 0 } });
-    kept.resize(1_500);
-    expect(kept.figures()).toMatchObject({ entries: 1, left: { evicted: 2 } });
-    kept.resize(3_500);
-    kept.apply("d", anAnswer());
-    expect(kept.figures().entries).toBe(2);
   });
 
   it("keeps answers that cost nothing", () => {

@@ -1,7 +1,7 @@
 // The answers that a process keeps, within its byte budget, by the decisions of a policy of the
 // response cache. They come by the topic `answers`, from whichever process made them; the newest
 // counts. An answer that expired is not there any more. Never waits.
-import type { ResizableCachePolicy } from "../../algorithms/response-cache/policy.ts";
+import type { CachePolicy } from "../../algorithms/response-cache/policy.ts";
 import type { Answer } from "../../schemas/types.ts";
 
 /** What a hit is made of. */
@@ -16,8 +16,6 @@ export interface KeptAnswers {
   peek(key: string): GivenAnswer | undefined;
   /** So often it was asked for, by what is recorded. */
   asked(key: string, times: number): void;
-  /** Keeps so many bytes from now on. */
-  resize(bytes: number): void;
   /** Drops what has expired. */
   sweep(): void;
   figures(): KeptFigures;
@@ -32,7 +30,7 @@ export interface KeptFigures {
 }
 
 export interface KeptAnswersOptions {
-  policy: ResizableCachePolicy;
+  policy: CachePolicy;
   /** Milliseconds since the epoch. */
   clock: () => number;
   /** Told of every answer that may be given, kept here or not. */
@@ -48,8 +46,6 @@ export const answerKeyOf = (domain: string, hash: string): string => `${domain}/
 
 export function createKeptAnswers({ policy, clock, onAnswer }: KeptAnswersOptions): KeptAnswers {
   const held = new Map<string, Answer>();
-  /** As it was last said; undefined: the policy's own. */
-  let capacity: number | undefined;
   const left = { evicted: 0, expired: 0, removed: 0 };
 
   const remove = (key: string, why: keyof typeof left): void => {
@@ -93,11 +89,6 @@ export function createKeptAnswers({ policy, clock, onAnswer }: KeptAnswersOption
     },
     asked(key, times) {
       for (let i = 0; i < times; i++) evict(policy.arrive(key).evicted);
-    },
-    resize(bytes) {
-      if (bytes === capacity) return;
-      capacity = bytes;
-      evict(policy.resize(bytes));
     },
     sweep() {
       const now = clock();

@@ -37,12 +37,13 @@ export interface UnderWay {
   waiting(): number;
 }
 
+/** Leaders that are known at most. */
+const mostLeaders = 16_384;
+
 export interface UnderWayOptions {
   outcomes: LeaderOutcomes;
   /** Followers of one request at most. */
   followers: number;
-  /** Leaders that are known at most. */
-  leaders?: number;
   /** Milliseconds between two looks for the outcomes of leaders. */
   everyMs?: number;
   /** Milliseconds since the epoch. */
@@ -61,7 +62,7 @@ interface Waiter {
 }
 
 export function createUnderWay(options: UnderWayOptions): UnderWay {
-  const { outcomes, followers, leaders = 16_384, everyMs = 1_000, clock, log } = options;
+  const { outcomes, followers, everyMs = 1_000, clock, log } = options;
   const flights = new Map<string, Flight>();
   let waiters = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -123,7 +124,7 @@ export function createUnderWay(options: UnderWayOptions): UnderWay {
       else if (flight !== undefined)
         // The same record, taken up again.
         return flight.leader.id !== asking.id && flight.waiting.size < followers;
-      if (followers > 0 && flights.size < leaders) flights.set(key, { leader: asking, waiting: new Set() });
+      if (followers > 0 && flights.size < mostLeaders) flights.set(key, { leader: asking, waiting: new Set() });
       return false;
     },
 
@@ -131,7 +132,7 @@ export function createUnderWay(options: UnderWayOptions): UnderWay {
       const flight = flights.get(key);
       if (flight === undefined) {
         // Its leader has ended since.
-        if (flights.size < leaders) flights.set(key, { leader: asking, waiting: new Set() });
+        if (flights.size < mostLeaders) flights.set(key, { leader: asking, waiting: new Set() });
         return Promise.resolve({ kind: "leads" });
       }
       if (signal.aborted) return Promise.resolve({ kind: "gone" });

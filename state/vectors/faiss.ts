@@ -14,8 +14,6 @@ import { exactFigures, VectorError, type IndexFigures, type VectorIndex, type Ve
 import { defaultIndexOptions, type IndexOptions } from "./tuning.ts";
 
 export interface FaissOptions extends Partial<IndexOptions> {
-  /** "thread" saves 0.1 ms a search, and a crash takes everything along. Default "process". */
-  isolation?: "thread" | "process";
   log?: Logger;
 }
 
@@ -35,12 +33,13 @@ const closeMs = 500;
 
 /** Rejects with VectorError index_unavailable where the addon was not built. */
 export async function createFaissIndexes(dimension: number, options: FaissOptions = {}): Promise<FaissIndexes> {
-  const { isolation = "process", log, ...tuning } = options;
+  const { log, ...tuning } = options;
   const worker = connectWorker<FaissMethods>({
     name: "faiss",
     entry: new URL("./worker.ts", import.meta.url),
     data: { dimension, options: { ...defaultIndexOptions, ...tuning } } satisfies FaissInput,
-    isolation,
+    // A thread would save 0.1 ms a search, and a crash would take everything along.
+    isolation: "process",
   });
   const figuresOf = new Map<number, IndexFigures>();
   const call: typeof worker.call = (method, argument, callOptions) =>

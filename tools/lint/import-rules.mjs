@@ -162,12 +162,6 @@ export const packages = [
     use: "the port arms/arm.ts",
   },
   {
-    // Policies that measurements reject are compared in benchmarks and never served.
-    packages: ["**/research/*"],
-    within: ["arms/linked/research/**", "bench/**"],
-    use: "the policies of algorithms/linked-prefill/link-policy.ts",
-  },
-  {
     packages: ["zod"],
     within: [
       "config/**",

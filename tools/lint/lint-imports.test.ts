@@ -74,8 +74,8 @@ describe("import rules", () => {
     ["pipelines/plan/pipeline.ts", 'import { createKafka } from "../../connections/kafka/kafka.ts";'],
     ["connections/training/helpfulness.ts", 'import { runProgram } from "../../cli/run.ts";'],
     ["cli/up.ts", 'import { main } from "../tools/demo/main.ts";'],
-    ["arms/linked/plans.ts", 'import { planCompared } from "./research/plan.ts";'],
-    ["pipelines/generate/start.ts", 'import { parseCompared } from "../../arms/linked/research/policy.ts";'],
+    ["arms/linked/plans.ts", 'import { planCompared } from "../../bench/linked/research/plan.ts";'],
+    ["pipelines/generate/start.ts", 'import { parseCompared } from "../../bench/linked/research/policy.ts";'],
     ["cli/ask.ts", 'import { describe } from "../tools/demo/describe.ts";'],
   ])("%s may not: %s", async (file, statement) => {
     expect(await problems(file, statement)).toHaveLength(1);
@@ -99,11 +99,13 @@ describe("import rules", () => {
     ["operators/call/call.ts", 'import type { Arm } from "../../arms/arm.ts";'],
     ["state/examples/port.ts", 'import type { IndexFigures } from "../vectors/port.ts";'],
     ["connections/llama/port.ts", 'import type { ModelFacts } from "./facts-port.ts";'],
-    ["bench/linked/measure.ts", 'import { planCompared } from "../../arms/linked/research/plan.ts";'],
-    ["arms/linked/research/look.ts", 'import { withFocus } from "./question.ts";'],
+    ["bench/linked/research/look.ts", 'import { cacheKey } from "../../../arms/linked/prompt.ts";'],
     ["tools/demo/start.ts", 'import { runProgram } from "../../cli/run.ts";'],
     ["pipelines/session.ts", 'import { createKafka } from "../../connections/kafka/kafka.ts";'],
-    ["operators/embed/embed.test.ts", 'import { createHashEmbedder } from "../../connections/embedder/hash.ts";'],
+    [
+      "operators/embed/embed.test.ts",
+      'import { createHashEmbedder } from "../../connections/embedder/hash.testing.ts";',
+    ],
   ])("%s may: %s", async (file, statement) => {
     expect(await problems(file, statement)).toEqual([]);
   });

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { normal, splitmix64 } from "../../numeric/random.ts";
-import { idleWaits, mostAtOnce } from "./observed.ts";
 import { fitLine } from "./robust-fit.ts";
-import { drawnService, expectedService, fitServiceTimes, ratesOf, type LoggedCall } from "./service-times.ts";
+import { drawnService, fitServiceTimes, type LoggedCall, type ServiceTimes } from "./service-times.ts";
 
 interface Truth {
   constant: number;
@@ -29,6 +28,17 @@ function calls(count: number, { constant, computed, reused, completion }: Truth,
 const near = (seen: number | null, expected: number, off: number): void =>
   expect(Math.abs((seen ?? Infinity) / expected - 1), `${seen} beside ${expected}`).toBeLessThan(off);
 
+/** Milliseconds a token and a call; null: not to be told apart from the constant. */
+function ratesOf({ first, rest }: ServiceTimes) {
+  const [computed = null, reused = null, completion = null] = rest.slopes;
+  return {
+    constantMs: rest.constant + (first?.constant ?? 0),
+    prefillMsPerToken: first === null ? computed : (first.slopes[0] ?? null),
+    linkedMsPerToken: first === null ? reused : (first.slopes[1] ?? null),
+    decodeMsPerToken: completion,
+  };
+}
+
 describe("a fit", () => {
   test("recovers the milliseconds a token exactly where nothing is spread, a worked example", () => {
     const rates = ratesOf(fitServiceTimes(calls(100, truth, () => 1))!);
@@ -37,9 +47,12 @@ describe("a fit", () => {
     near(rates.linkedMsPerToken, 0.05, 1e-6);
     near(rates.decodeMsPerToken, 18, 1e-6);
     // 100 computed, 200 reused, 10 answered: 12 + 40 + 10 = 62 ms, and 180 ms more.
-    const said = expectedService(fitServiceTimes(calls(100, truth, () => 1))!, {
-      ...{ computed: 100, reused: 200, completion: 10 },
-    });
+    const fitted = fitServiceTimes(calls(100, truth, () => 1))!;
+    // Drawn as a call on the line. One of few tokens is not on it: its prediction has a floor.
+    const { first, rest } = fitted.ratios;
+    const exact = first.findIndex((ratio, i) => Math.abs(ratio - 1) < 1e-9 && Math.abs(rest[i]! - 1) < 1e-9);
+    const size = { computed: 100, reused: 200, completion: 10 };
+    const said = drawnService(fitted, size, (exact + 0.5) / rest.length);
     near(said.firstMs, 62, 1e-6);
     near(said.totalMs, 242, 1e-6);
   });
@@ -77,7 +90,7 @@ describe("a fit", () => {
     near(rates.prefillMsPerToken, 0.4, 1e-6);
     const same = one.map((call) => ({ ...call, computed: 100, reused: 0, totalMs: 40 + 18 * call.completion }));
     expect(ratesOf(fitServiceTimes(same)!)).toMatchObject({ prefillMsPerToken: null, linkedMsPerToken: null });
-    const { firstMs, totalMs } = expectedService(fitServiceTimes(same)!, same[0]!);
+    const { firstMs, totalMs } = drawnService(fitServiceTimes(same)!, same[0]!, 0.5);
     expect(firstMs).toBe(totalMs);
     expect(fitServiceTimes(one.slice(0, 19))).toBeNull();
   });
@@ -115,26 +128,5 @@ describe("a fit", () => {
     );
     near(other.slopes[0]!, 1_000 * one.slopes[0]!, 1e-6);
     near(other.constant, 1_000 * one.constant, 1e-6);
-  });
-});
-
-describe("what the log shows of a queue", () => {
-  test("the most calls at once, and what waits when nothing is before", () => {
-    const planned = Float64Array.from({ length: 60 }, (_, i) => 100 * Math.floor(i / 2));
-    // Of two that come together one waits for the other; each takes 20 ms, and topics 4.
-    const began = planned.map((at, i) => at + 4 + (i % 2 === 0 ? 0 : 20));
-    const ended = began.map((at) => at + 20);
-    expect(mostAtOnce({ planned, began, ended })).toBe(1);
-    expect(mostAtOnce({ planned, began, ended: ended.map((at) => at + 15) })).toBe(2);
-    // Written down late, by one of the two.
-    expect(mostAtOnce({ planned, began, ended: ended.map((at) => at + 2) })).toBe(1);
-    expect([...idleWaits({ planned, began, ended }, 1)]).toEqual(Array.from({ length: 30 }, () => 4));
-    // Hardly ever idle: the shortest wait.
-    const busy = {
-      planned: planned.fill(0),
-      began: began.map((_, i) => 20 * i + 6),
-      ended: ended.map((_, i) => 20 * i + 26),
-    };
-    expect([...idleWaits(busy, 1)]).toEqual([6]);
   });
 });

@@ -2,7 +2,6 @@
 // and taken from a cache), decode milliseconds a token, a constant, and how far calls lie beside
 // that. Waiting for a place is not in it.
 import { fitLine, predicted, type Line } from "./robust-fit.ts";
-import { quantilesOf } from "../../numeric/quantile.ts";
 
 /** What a call is about. */
 export interface CallSize {
@@ -21,27 +20,17 @@ export interface LoggedCall extends CallSize {
   totalMs: number;
 }
 
-export interface Spread {
-  p10: number;
-  p50: number;
-  p90: number;
-}
-
 export interface ServiceTimes {
-  /** Calls that it was fitted to. */
-  calls: number;
   /** To the first token; null: none is logged, and it is held to come with the end. */
   first: Line | null;
   /** From the first token to the end, or the whole call; columns: computed, reused, completion. */
   rest: Line;
   /** Logged over predicted, of logged calls: pairs of the first token and the rest. */
   ratios: { first: Float64Array; rest: Float64Array };
-  /** Of the whole calls: logged over predicted. */
-  spread: Spread;
 }
 
 /** Fewer say nothing of an arm. */
-export const leastCalls = 20;
+const leastCalls = 20;
 /** More calls than this fit no better. */
 const mostFitted = 20_000;
 const mostRatios = 2_000;
@@ -76,12 +65,7 @@ export function fitServiceTimes(logged: readonly LoggedCall[]): ServiceTimes | n
       (call) => Math.max(0, call.totalMs - (split ? call.firstMs! : 0)) / predicted(rest, sizes(call)),
     ),
   };
-  const whole = kept.map((call) => {
-    const said = expectedService({ first, rest }, call);
-    return call.totalMs / said.totalMs;
-  });
-  const [p10 = 1, p50 = 1, p90 = 1] = quantilesOf(whole, [0.1, 0.5, 0.9]);
-  return { calls: calls.length, first, rest, ratios, spread: { p10, p50, p90 } };
+  return { first, rest, ratios };
 }
 
 const prompt = ({ computed, reused }: CallSize): number[] => [computed, reused];
@@ -104,35 +88,12 @@ export interface Service {
   totalMs: number;
 }
 
-/** A call of this size, as the lines say. */
-export function expectedService({ first, rest }: Pick<ServiceTimes, "first" | "rest">, call: CallSize): Service {
-  const firstMs = first === null ? 0 : predicted(first, prompt(call));
-  const totalMs = firstMs + predicted(rest, sizes(call));
-  return { firstMs: first === null ? totalMs : firstMs, totalMs };
-}
-
-/** The same, spread as the logged calls were; at: in [0, 1), which of them. */
+/**
+ * What a call of this size takes, spread as the logged calls were; at: in [0, 1), which of them.
+ */
 export function drawnService({ first, rest, ratios }: ServiceTimes, call: CallSize, at: number): Service {
   const i = Math.floor(at * ratios.rest.length);
   const firstMs = first === null ? 0 : predicted(first, prompt(call)) * ratios.first[i]!;
   const totalMs = firstMs + predicted(rest, sizes(call)) * ratios.rest[i]!;
   return { firstMs: first === null ? totalMs : firstMs, totalMs };
-}
-
-/** Milliseconds a token and a call, for people; null: not to be told apart from the constant. */
-export interface Rates {
-  constantMs: number;
-  prefillMsPerToken: number | null;
-  linkedMsPerToken: number | null;
-  decodeMsPerToken: number | null;
-}
-
-export function ratesOf({ first, rest }: ServiceTimes): Rates {
-  const [computed = null, reused = null, completion = null] = rest.slopes;
-  return {
-    constantMs: rest.constant + (first?.constant ?? 0),
-    prefillMsPerToken: first === null ? computed : (first.slopes[0] ?? null),
-    linkedMsPerToken: first === null ? reused : (first.slopes[1] ?? null),
-    decodeMsPerToken: completion,
-  };
 }

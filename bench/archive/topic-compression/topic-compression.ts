@@ -6,7 +6,7 @@ import { constants, gunzipSync, gzipSync } from "node:zlib";
 import { v7 as uuidv7 } from "uuid";
 import { encodeProduce } from "../../../connections/kafka/protocol/produce.ts";
 import { createCodec } from "../../../connections/registry/codec.ts";
-import { createMemoryRegistry } from "../../../connections/registry/memory.ts";
+import { createMemoryRegistry } from "../../../connections/registry/memory.testing.ts";
 import { plainRequest } from "../../../schemas/plain-request.ts";
 import type { BenchContext, Benchmark, Measured } from "../../benchmark.ts";
 import { readLines, shuffled } from "../../support/samples.ts";

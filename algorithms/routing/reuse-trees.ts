@@ -1,0 +1,30 @@
+// Boosted trees as they are shipped, and their score. Pure.
+
+/** A tree: splits in fours, and what stands at its leaves. */
+export interface ReuseTree {
+  /**
+   * Feature, threshold, and where to go on when the feature is not above it, and when it is: the
+   * number of a split, or -1 - the number of a leaf. The first split is the root.
+   */
+  splits: readonly number[];
+  leaves: readonly number[];
+}
+export interface ReuseModel {
+  /** Log odds before any tree. */
+  base: number;
+  trees: readonly ReuseTree[];
+}
+
+/** Score of a row of features (reuse-features.ts), [0, 1]. */
+export function reuseScore(row: readonly number[], { base, trees }: ReuseModel): number {
+  let odds = base;
+  for (const { splits, leaves } of trees) {
+    let at = splits.length === 0 ? -1 : 0;
+    while (at >= 0) {
+      const split = 4 * at;
+      at = row[splits[split]!]! <= splits[split + 1]! ? splits[split + 2]! : splits[split + 3]!;
+    }
+    odds += leaves[-1 - at]!;
+  }
+  return 1 / (1 + Math.exp(-odds));
+}

@@ -1,0 +1,58 @@
+// The names of policies that benchmarks compare with those that are served
+// (algorithms/linked-prefill/link-policy.ts): measurements found them no better at an equal share
+// of recomputed tokens, or too slow (bench/results/NOTES.md). Every one may follow last-M+.
+//   blend-R | craft-ALPHA | craft-ALPHA+focus | craft-ALPHA+gap | random-R | attended-R
+// with R percent; focus, gap: only in chunks that the question looks at; random and attended are
+// controls at an equal share.
+import {
+  type LinkPolicy,
+  parsePolicy,
+  type Problem,
+  splitLast,
+} from "../../../algorithms/linked-prefill/link-policy.ts";
+
+/**
+ * How many chunks the question is said to look at (focus.ts): by the entropy of the gaps between
+ * their scores, or by the largest gap.
+ */
+export type FocusCut = "focus" | "gap";
+
+export interface ResearchPolicy {
+  kind: "blend" | "craft" | "random" | "attended";
+  /** craft: alpha; the others: share in [0, 1]. */
+  amount: number;
+  /** The last so many chunks are recomputed whole, and `kind` goes for the others. */
+  last: number;
+  /** craft: chunks out of focus are left as they are. */
+  focus?: FocusCut;
+}
+
+export type ComparedPolicy = LinkPolicy | ResearchPolicy;
+
+/** A policy that is served, or one of research. */
+export function parseCompared(name: string): ComparedPolicy | Problem {
+  const served = parsePolicy(name);
+  if (!("problem" in served)) return served;
+  const { last = 0, rest = "" } = splitLast(name) ?? {};
+  const [, kind, digits, cut] =
+    /^(blend|craft|random|attended)-(\d{1,4}(?:\.\d{1,4})?)(?:\+(focus|gap))?$/.exec(rest) ?? [];
+  const number = Number(digits);
+  const focus = cut as FocusCut | undefined;
+  if (kind === "craft" && number > 0) return { kind, amount: number, last, ...(focus && { focus }) };
+  const isShare = number > 0 && number <= 100 && focus === undefined;
+  if (isShare && (kind === "blend" || kind === "random" || kind === "attended"))
+    return { kind, amount: number / 100, last };
+  return {
+    problem: `"${name}" is no policy of linked prefill: neither one that is served (algorithms/linked-prefill/link-policy.ts) nor one of research (bench/linked/research/policy.ts)`,
+  };
+}
+
+/** As parseCompared; throws for a name that is none. */
+export function comparedPolicy(name: string): ComparedPolicy {
+  const policy = parseCompared(name);
+  if ("problem" in policy) throw new Error(policy.problem);
+  return policy;
+}
+
+export const isResearch = (policy: ComparedPolicy): policy is ResearchPolicy =>
+  ["blend", "craft", "random", "attended"].includes(policy.kind);
