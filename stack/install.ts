@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { cacheFolder } from "../config/assets.ts";
 import { stackFolder } from "./folder.ts";
 import { withMutex } from "../connections/process/lock.ts";
+import { takePrefetched } from "../connections/process/prefetched.ts";
 import { startProgress } from "./progress.ts";
 
 /**
@@ -73,7 +74,7 @@ async function download(cache: string, target: string, say?: (line: string) => v
   await rm(target, { recursive: true, force: true });
   const draft = join(cache, `${serversName}.draft-${process.pid}`);
   try {
-    await maven(draft, say);
+    if (!(await takePrefetched("servers", draft))) await maven(draft, say);
     for (const part of ["kafka", "registry"])
       if ((await readdir(join(draft, part)).catch(() => [])).length === 0)
         throw new Error(`mvn ended well but left no ${part} in ${draft}`);

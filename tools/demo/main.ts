@@ -59,10 +59,10 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   try {
     const client = await openClient(system.session, signal);
     try {
-      const { session, stages } = system;
+      const { session, stages, complete } = system;
       for (const scene of scenes) {
         signal.throwIfAborted();
-        await scene({ screen, session, stages, client, data, signal, commandedAt });
+        await scene({ screen, session, stages, client, data, signal, commandedAt, complete });
       }
     } finally {
       await client.close();

@@ -15,6 +15,8 @@ export interface SceneContext {
   signal: AbortSignal;
   /** When the command was given, ms since the epoch. */
   commandedAt: number;
+  /** Resolves when all configured arms answer; at first only those whose models are there. */
+  complete: Promise<void>;
 }
 
 export type Scene = (context: SceneContext) => Promise<void>;

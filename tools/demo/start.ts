@@ -8,7 +8,8 @@ import { openSession, type Session } from "../../pipelines/session.ts";
 import { startStages } from "../../pipelines/up.ts";
 import { importPairs } from "../../cli/examples.ts";
 import { embeddingModelFolder } from "../../config/assets.ts";
-import type { Config } from "../../config/schema.ts";
+import { defaultModel, namedModel } from "../../config/models.ts";
+import type { ArmConfig, Config } from "../../config/schema.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import type { Embedder } from "../../connections/embedder/port.ts";
 import type { SetUpParts } from "../setup/setup.ts";
@@ -30,6 +31,8 @@ export interface System {
   session: Session;
   /** Names of the stages that run. */
   stages: ReadonlySet<string>;
+  /** All configured arms answer; at first only those whose models are there. */
+  complete: Promise<void>;
   /** Stops the stages, and the stack unless it ran before. */
   stop(): Promise<void>;
 }
@@ -42,6 +45,8 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close();
   };
+  const arrived = new Set<string>();
+  for (const [name, fetched] of ready.models) void fetched.then(() => arrived.add(name)).catch(() => undefined);
   try {
     const { running } = await stackStatus(folder);
     const first = !existsSync(join(folder, "data"));
@@ -73,11 +78,13 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     signal.throwIfAborted();
 
-    // An arm needs its model, an index its addon.
-    await Promise.all(Object.values(ready));
+    // The arms whose models are there answer first. So few examples are searched exactly, whether
+    // FAISS is built yet or not.
+    await Promise.all([ready.llama, ready.embedding, ready.page]);
     signal.throwIfAborted();
-    // Set-up may have made a better model since the session was opened.
-    session.arms.replace(session.arms.configured());
+    const all = session.arms.configured();
+    const late = all.filter((arm) => ready.models.has(modelNameOf(arm)) && !arrived.has(modelNameOf(arm)));
+    session.arms.replace(all.filter((arm) => !late.includes(arm)));
     const starting = startStages(session);
     const stages = await screen.task(
       "stages",
@@ -86,12 +93,20 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     closers.push(stages.stop);
     signal.throwIfAborted();
-    return { session, stages: new Set(Object.keys(stages.reports())), stop };
+    const complete = Promise.all(late.map((arm) => ready.models.get(modelNameOf(arm)))).then(async () => {
+      if (late.length > 0 && !signal.aborted) await stages.replaceArms(all);
+    });
+    complete.catch(() => undefined);
+    return { session, stages: new Set(Object.keys(stages.reports())), complete, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
+
+/** Name in the registry of models; empty for an arm that uses none of it. */
+const modelNameOf = (arm: ArmConfig): string =>
+  (arm.type === "llama" ? namedModel(arm.model ?? defaultModel)?.name : undefined) ?? "";
 
 const whereOf = ({ kafka, stack }: Session["connections"], running: boolean): string =>
   stack === undefined

@@ -27,7 +27,7 @@ export const modules = [
     name: "stack",
     about: "the embedded servers",
     imports: ["algorithms", "config", "connections"],
-    only: { connections: ["errors", "process/identity", "process/lock", "security/local-host"] },
+    only: { connections: ["errors", "process/identity", "process/lock", "process/prefetched", "security/local-host"] },
   },
   {
     name: "arms",

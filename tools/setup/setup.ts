@@ -36,35 +36,52 @@ export interface SetUpOptions {
 }
 
 /** What begins at once, in this order; each resolves when it is there. */
-export type SetUpParts = Readonly<Record<"servers" | "embedding" | "indexes" | "llama" | "page", Promise<void>>>;
+export interface SetUpParts extends Readonly<
+  Record<"servers" | "embedding" | "indexes" | "llama" | "page", Promise<void>>
+> {
+  /** By the name of the model; the default one is part of `llama`. */
+  models: ReadonlyMap<string, Promise<void>>;
+}
 
 /**
  * Rejects when something that can't be done without is missing; FAISS can be (the exact index takes
  * its place).
  */
 export async function setUp(options: SetUpOptions = {}): Promise<void> {
-  await Promise.all(Object.values(beginSetUp(options)));
+  const { models, ...parts } = beginSetUp(options);
+  await Promise.all([...Object.values(parts), ...models.values()]);
 }
 
 /** For a caller that can begin its own work with a part. */
 export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const { progress = createProgress(), llama = true, scattered = false, servers = true, flat = true } = options;
   const { models = [], stackFolder = ".precedent" } = options;
-  // Much of it compiles: more at a time than there are cores would only take longer each.
+  // These compile: more at a time than there are cores would only take longer each.
   const turns = pLimit(Math.max(2, availableParallelism()));
-  const part = (name: string, work: () => Promise<void>): Promise<void> => {
-    const done = withLock(name, progress.line, () => turns(work));
-    // Whoever waits for it hears of a failure; one part may fail while another is waited for.
-    done.catch(() => undefined);
-    return done;
-  };
+  const part = (name: string, work: () => Promise<void>): Promise<void> =>
+    inBackground(withLock(name, progress.line, () => turns(work)));
+  const page = part("page", () => ensurePage(progress));
+  const embedding = part("embedding", () => ensureEmbeddingModel(progress));
+  const llamaReady = llama
+    ? part("llama", () => ensureLlama(progress, scattered, namedModel(defaultModel)!))
+    : Promise.resolve();
+  const others = llama ? models.filter(({ name }) => name !== defaultModel) : [];
   return {
-    servers: servers ? part("servers", () => ensureEmbeddedServers(stackFolder, progress)) : Promise.resolve(),
-    embedding: part("embedding", () => ensureEmbeddingModel(progress)),
+    ...{ page, embedding, llama: llamaReady },
+    servers: servers
+      ? inBackground(withLock("servers", progress.line, () => ensureEmbeddedServers(stackFolder, progress)))
+      : Promise.resolve(),
     indexes: part("indexes", () => ensureIndexes(flat, progress)),
-    page: part("page", () => ensurePage(progress)),
-    llama: llama ? part("llama", () => ensureLlama(progress, scattered, models)) : Promise.resolve(),
+    models: new Map(
+      others.map((model) => [model.name, inBackground(ensureModelAfter(llamaReady, model, progress))] as const),
+    ),
   };
+}
+
+/** Its failure is reported to the caller that awaits it, and is never an unhandled rejection. */
+function inBackground<T>(work: Promise<T>): Promise<T> {
+  work.catch(() => undefined);
+  return work;
 }
 
 const there = (name: string, progress: Progress): void => progress.line(`✓ ${name}: there`);
@@ -101,25 +118,30 @@ async function ensureIndexes(flat: boolean, progress: Progress): Promise<void> {
   }
 }
 
-/** The models are fetched while the addon is compiled; the headers are fetched once for both. */
-async function ensureLlama(progress: Progress, scattered: boolean, more: readonly NamedModel[]): Promise<void> {
-  const models = [...new Set([namedModel(defaultModel)!, ...more])];
-  const fetched = async (): Promise<void> => {
-    for (const model of models) await ensureModel(model, progress);
-  };
-  await Promise.all([fetched(), ensureLlamaAddon(progress, scattered)]);
-  for (const model of models) {
-    const title = `${model.name} as Q8_0`;
-    const made = await requantiseModel(model, (line) => progress.line(`  ${title}: ${line}`));
-    if (made === null) {
-      if (model.requantised !== undefined) there(title, progress);
-    } else
-      progress.line(
-        made.made
-          ? `✓ ${title}: made`
-          : `! ${title}: ${made.reason}\n  Going on with the model as fetched: as good, and slower.`,
-      );
-  }
+/** The model is fetched while the addon is compiled; the headers are fetched once for both. */
+async function ensureLlama(progress: Progress, scattered: boolean, model: NamedModel): Promise<void> {
+  await Promise.all([ensureModel(model, progress), ensureLlamaAddon(progress, scattered)]);
+  await ensureRequantised(model, progress);
+}
+
+/** Fetched beside everything else; its copy in Q8_0 needs the headers of llama.cpp. */
+async function ensureModelAfter(llama: Promise<void>, model: NamedModel, progress: Progress): Promise<void> {
+  await ensureModel(model, progress);
+  await llama;
+  await ensureRequantised(model, progress);
+}
+
+async function ensureRequantised(model: NamedModel, progress: Progress): Promise<void> {
+  const title = `${model.name} as Q8_0`;
+  const made = await requantiseModel(model, (line) => progress.line(`  ${title}: ${line}`));
+  if (made === null) {
+    if (model.requantised !== undefined) there(title, progress);
+  } else
+    progress.line(
+      made.made
+        ? `✓ ${title}: made`
+        : `! ${title}: ${made.reason}\n  Going on with the model as fetched: as good, and slower.`,
+    );
 }
 
 async function ensureModel(model: NamedModel, progress: Progress): Promise<void> {

@@ -14,7 +14,7 @@ import { untilCount } from "../sql.ts";
  * asks fewer.
  */
 const passes = 4;
-const longestMs = 90_000;
+const longestMs = 60_000;
 const inFlight = 6;
 
 export const learning: Scene = async (context) => {
@@ -22,6 +22,12 @@ export const learning: Scene = async (context) => {
   screen.heading(
     "Feedback moves the policy",
     `${data.questions.length} questions in random order, then the same in other words, and both once more. Nobody sits here to judge, and models this small can't: the reward of an answer is its token F1 against our reference.`,
+  );
+  await screen.task("all arms", context.complete, () =>
+    context.session.arms
+      .configured()
+      .map(({ name }) => name)
+      .join(" · "),
   );
   const rewarded = await askAll(context);
   if (!stages.has("learn")) {

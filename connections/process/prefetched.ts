@@ -1,0 +1,31 @@
+// Takes over downloads that tools/prefetch.mjs began while npm installed: prefetched/KEY in the cache
+// folder is complete, prefetched/KEY.PID is still written by that process.
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { cacheFolder } from "../../config/assets.ts";
+import { identify } from "./identity.ts";
+
+const pollMs = 200;
+
+/**
+ * Moves the download to `target` once it is complete; false where there is none, or it was broken
+ * off. Waits while its process lives, ten minutes at most.
+ */
+export async function takePrefetched(key: string, target: string, longestMs = 600_000): Promise<boolean> {
+  const folder = join(cacheFolder(), "prefetched");
+  const end = Date.now() + longestMs;
+  for (;;) {
+    const names = await readdir(folder).catch((): string[] => []);
+    if (names.includes(key))
+      return rename(join(folder, key), target).then(
+        () => true,
+        () => false,
+      );
+    const writers = names
+      .filter((name) => name.startsWith(`${key}.`))
+      .map((name) => Number(name.slice(key.length + 1)));
+    if (!writers.some((pid) => Number.isInteger(pid) && identify(pid) !== undefined) || Date.now() >= end) return false;
+    await sleep(pollMs);
+  }
+}
