@@ -116,8 +116,8 @@ const commandLines = (text: string): string[] =>
  * path from the top.
  */
 const keys: ReadonlySet<string> = new Set(
-  [...reference.matchAll(/^## (\S+)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
-    [...body.matchAll(/^\| `([^`]+)`/gm)].map(([, key = ""]) => `${section}.${key}`),
+  [...reference.matchAll(/^##+ (.+)\n([\s\S]*?)(?=^##|$(?![\s\S]))/gm)].flatMap(([, section = "", body = ""]) =>
+    [...body.matchAll(/^\| `([^`]+)`/gm)].map(([, key = ""]) => (/ /.test(section) ? key : `${section}.${key}`)),
   ),
 );
 

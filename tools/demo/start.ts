@@ -93,7 +93,7 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     );
     closers.push(stages.stop);
     signal.throwIfAborted();
-    const complete = Promise.all(late.map((arm) => ready.models.get(modelNameOf(arm)))).then(async () => {
+    const complete = Promise.all(late.map(async (arm) => ready.models.get(modelNameOf(arm)))).then(async () => {
       if (late.length > 0 && !signal.aborted) await stages.replaceArms(all);
     });
     complete.catch(() => undefined);

@@ -10,14 +10,14 @@ it("docs/configuration.md is what the schema says (npm run reference)", async ()
 
 it("takes types, ranges, defaults and comments from the schema", () => {
   const text = generateReference();
-  expect(text).toContain("| `brokers` | list of string, from 1 |  | Absent: the embedded stack's broker. |");
+  expect(text).toContain("| `kafka.brokers` | list of string, from 1 |  | Absent: the embedded stack's broker. |");
   expect(text).toContain(
-    "| `costWeight` | number, from 0 | `0.3` | lambda_c: the price of cost in quality; 0 is quality alone. |",
+    "| `routing.costWeight` | number, from 0 | `0.3` | lambda_c: the price of cost in quality; 0 is quality alone. |",
   );
-  expect(text).toContain("| `model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |");
+  expect(text).toContain("| `arms[].model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |");
   // A constant of its own, in another file.
   expect(text).toContain(
     "| `linked.diskBytes` | integer, above 0 | `2147483648` | Under the stack folder, in kv/ARM. |",
   );
-  expect(text).toContain("| `prices.prompt` | number, from 0 | required |");
+  expect(text).toContain("| `arms[].prices.prompt` | number, from 0 | required |");
 });

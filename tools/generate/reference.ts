@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { z } from "zod";
 import { armSchema, configSchema } from "../../config/schema.ts";
+import { commonKeys } from "./common-keys.ts";
 import { generatedParts } from "./parts.ts";
 
 const configFolder = new URL("../../config/", import.meta.url);
@@ -33,20 +34,58 @@ interface Node {
 /** Text of docs/configuration.md, before Prettier. */
 export function generateReference(): string {
   const comments = commentsOf(schemaSources());
-  const whole = jsonSchema(configSchema);
-  const sections: string[] = [];
-  const plain: [string, Node][] = [];
-  for (const [name, node] of Object.entries(whole.properties ?? {})) {
+  const sections: Section[] = [];
+  const top: Row[] = [];
+  for (const [name, node] of Object.entries(jsonSchema(configSchema).properties ?? {})) {
     if (name === "arms") continue;
-    if (node.properties === undefined) plain.push([name, node]);
-    else sections.push(section(name, comments.get(`config.${name}`), rows(node, name, comments)));
+    const comment = comments.get(`config.${name}`);
+    if (node.properties === undefined) top.push(row(name, node, false, comment));
+    else sections.push({ title: name, comment, path: `${name}.`, rows: rows(node, name, comments) });
   }
-  const top = table(plain.map(([name, node]) => row(name, node, false, comments.get(`config.${name}`))));
-  const arms = (jsonSchema(armSchema).oneOf ?? []).map((node) => {
+  const listed = new Set<string>();
+  const arms = (jsonSchema(armSchema).oneOf ?? []).map((node): Section => {
     const type = String(node.properties?.["type"]?.const);
-    return section(`arms, type ${type}`, undefined, rows(node, `${type}Arm`, comments), 3);
+    const own = rows(node, `${type}Arm`, comments).filter((one) => {
+      const known = JSON.stringify(one);
+      return !listed.has(known) && listed.add(known);
+    });
+    return { title: `arms, type ${type}`, path: `arms.${type}.`, rows: own };
   });
-  return [preface, "## Top level", top, ...sections, armsPreface, ...arms].join("\n\n") + "\n";
+  const all: Section[] = [{ title: "Top level", path: "", rows: top }, ...sections, ...arms];
+  return [preface, common(all), advancedPreface, ...all.flatMap(advanced)].join("\n\n") + "\n";
+}
+
+interface Row {
+  key: string;
+  /** The other cells. */
+  cells: string[];
+}
+interface Section {
+  title: string;
+  comment?: string | undefined;
+  /** What stands before its keys in `commonKeys`. */
+  path: string;
+  rows: Row[];
+}
+
+/** One table of the keys that people set, by their whole path. Throws where one does not exist. */
+function common(sections: readonly Section[]): string {
+  const found = new Map(
+    sections.flatMap(({ path, rows }) => rows.map(({ key, cells }) => [`${path}${key}`, cells] as const)),
+  );
+  const lines = commonKeys.map((key) => {
+    const cells = found.get(key);
+    if (cells === undefined) throw new Error(`no key ${key}: tools/generate/common-keys.ts`);
+    return { key: key.replace(/^arms\.\w+\./, "arms[]."), cells };
+  });
+  return `## Keys that people set\n\n${table(lines)}`;
+}
+
+/** The keys of a section that stand nowhere above. */
+function advanced({ title, comment, path, rows }: Section): string[] {
+  const left = rows.filter(({ key, cells }) => !commonKeys.includes(`${path}${key}`) && cells[0] !== "object");
+  if (left.length === 0) return [];
+  return [[`### ${title}`, ...(comment === undefined ? [] : [comment]), table(left)].join("\n\n")];
 }
 
 const preface = `# Configuration
@@ -61,9 +100,11 @@ file the defaults hold, with the one arm \`small\` of type \`llama\`.
 - Relative paths are taken from the file's own folder.
 - A server that is not configured is the embedded stack's: \`kafka.brokers\`, \`registry.url\` and \`clickhouse.url\` replace it one by one.`;
 
-const armsPreface = `## arms
+const advancedPreface = `## Advanced
 
-What can answer a request: 1 to 64 of them, each with a name of its own. What the types do is described in [arms.md](arms.md).`;
+All other keys. Their defaults serve until a page or a measurement of yours says otherwise.
+\`arms\` holds 1 to 64 arms, each with a name of its own: [arms.md](arms.md). A key that means the same for
+several types stands at the first.`;
 
 const schemaSources = (): string[] =>
   ["schema.ts", ...readdirSync(new URL("sections/", configFolder)).map((file) => `sections/${file}`)].map((file) =>
@@ -73,15 +114,15 @@ const schemaSources = (): string[] =>
 const jsonSchema = (schema: z.ZodType): Node =>
   z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as unknown as Node;
 
-function section(title: string, comment: string | undefined, lines: string[], level = 2): string {
-  return [`${"#".repeat(level)} ${title}`, ...(comment === undefined ? [] : [comment]), table(lines)].join("\n\n");
-}
-
-const table = (lines: readonly string[]): string =>
-  ["| key | type | default | |", "| --- | --- | --- | --- |", ...lines].join("\n");
+const table = (lines: readonly Row[]): string =>
+  [
+    "| key | type | default | |",
+    "| --- | --- | --- | --- |",
+    ...lines.map(({ key, cells }) => `| ${[code(key), ...cells].map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`),
+  ].join("\n");
 
 /** One line a key; keys of nested objects follow with their path. */
-function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): string[] {
+function rows(node: Node, source: string, comments: ReadonlyMap<string, string>, path = ""): Row[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
     // An object that is a constant of its own is named like the key that holds it.
     const sources = [source, "armBase", path.split(".").at(-2) ?? ""];
@@ -91,15 +132,14 @@ function rows(node: Node, source: string, comments: ReadonlyMap<string, string>,
   });
 }
 
-function row(name: string, node: Node, required: boolean, comment = ""): string {
+function row(name: string, node: Node, required: boolean, comment = ""): Row {
   const otherwise =
     node.default === undefined || node.properties !== undefined
       ? required
         ? "required"
         : ""
       : code(JSON.stringify(node.default));
-  const cells = [code(name), typeOf(node), otherwise, comment];
-  return `| ${cells.map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`;
+  return { key: name, cells: [typeOf(node), otherwise, comment] };
 }
 
 const code = (text: string): string => `\`${text}\``;
