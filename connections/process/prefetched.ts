@@ -1,5 +1,5 @@
-// Takes over downloads that tools/prefetch.mjs began while npm installed: prefetched/KEY in the cache
-// folder is complete, prefetched/KEY.PID is still written by that process.
+// Takes over downloads that tools/prefetch.mjs began while npm installed: prefetched/KEY in the
+// cache folder is complete, prefetched/KEY.PID is still written by that process.
 import { readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
