@@ -15,9 +15,9 @@ export interface MarginOptions {
 }
 
 export interface MarginCounts {
-  /** Of what a step more would have kept. */
+  /** Tokens that a cache one step larger would have kept. */
   gainTokens: number;
-  /** Of what a step less would have evicted. */
+  /** Tokens that a cache one step smaller would have evicted. */
   lossTokens: number;
   /** Milliseconds that the counts are of. */
   measuredMs: number;

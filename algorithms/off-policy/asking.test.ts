@@ -8,9 +8,12 @@ import { logOf, type LoggedChoices } from "./log.ts";
 import { decided } from "./log.testing.ts";
 import { ratioOf } from "./ratio.ts";
 
-/** Of the requests on which the arms are nearly even, all are asked about; of others few. */
+/**
+ * Shares of requests. Feedback is asked for on all requests where the arms are nearly even, and on
+ * few of the others.
+ */
 const share = { even: 0.3, askedElsewhere: 0.05 };
-/** Chance that somebody who was asked answers, and that somebody does who was not. */
+/** Probability of feedback on a decision that was asked about, and on one that was not. */
 const answers = { asked: 0.6, unasked: 0.01 };
 /** a is worth .5 and b .5 where they are even, else .9 and .3. */
 const worth = (even: boolean, arm: number): number => (even ? 0.5 : arm === 0 ? 0.9 : 0.3);

@@ -16,7 +16,7 @@ export interface EstimatorOptions {
   cap: number;
   /** lambda_c: utility is the reward less this times the normalised cost of the arm. */
   costWeight: number;
-  /** Of every candidate: its predicted reward. */
+  /** Predicted reward, one per candidate. */
   predicted?: Float64Array | undefined;
   /**
    * Of every decision: 1 / the probability that it got feedback, where it got some, else 0. Absent:

@@ -16,7 +16,7 @@ export type IntervalKind = (typeof intervalKinds)[number];
 export interface IntervalOptions {
   kind: IntervalKind;
   confidence: number;
-  /** Of the bootstrap. */
+  /** Seed of the bootstrap. */
   seed: number;
   resamples?: number;
 }

@@ -42,7 +42,9 @@ export interface FeedbackRates {
   asking: Record<Asking, number | null>;
   /** Feedback depends on whether it was asked for, so it comes mostly from where it was. */
   selective: boolean;
-  /** Decisions that nobody could be asked about, of which none has a reward while others have. */
+  /**
+   * Decisions that could not be asked about, where none of these has a reward while others have.
+   */
   silent: number;
   /**
    * Probability of feedback for a decision of this kind, which was asked about with this
@@ -85,7 +87,7 @@ export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {
   const never = shareOf(byAsking, "never");
   const rated = [asking.asked, asking.unasked].filter((rate) => rate !== null);
   const rewarded = cells.some((cell) => cell.rewarded > 0);
-  /** Of the arm under this asking; of all arms where it has no such decision. */
+  /** Rate of the arm under this asking; the rate of all arms if the arm has no such decision. */
   const baseOf = (arm: string, kind: Asking): number =>
     shareOf(byArmAsking, keyOf(arm, kind)) ?? (byArm.has(arm) ? shareOf(byAsking, kind) : null) ?? 1;
   const cellOf = (arm: string, length: number, domain: string) => (kind: Asking) => {

@@ -19,7 +19,7 @@ export interface Ratio {
   value: number;
   /** Standard error of the value. */
   error: number;
-  /** Of every decision: what it moves the value by, times their number; they sum to 0. */
+  /** Influence on the value times the number of decisions, one per decision; they sum to 0. */
   influence: Float64Array;
 }
 

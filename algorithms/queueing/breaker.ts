@@ -34,7 +34,7 @@ export interface BreakerTurn {
 }
 
 export interface Breaker {
-  /** undefined: not now. Whoever gets a turn gives it back by `leave`. */
+  /** undefined: not now. The caller must return an acquired turn with `leave`. */
   enter(now: number): BreakerTurn | undefined;
   /** `random` in [0, 1). */
   leave(turn: BreakerTurn, verdict: Verdict, flow: string, now: number, random: number): void;

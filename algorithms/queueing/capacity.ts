@@ -3,7 +3,7 @@
 // was under way, so what a record costs falls with the load; the formulas are those of a server
 // whose batches form so (docs/design/delivery.md, What a larger cluster costs).
 
-/** Of one process of a stage, whose thread does one thing at a time. Milliseconds. */
+/** Service times of one single-threaded stage process, milliseconds. */
 export interface StageTimes {
   /** CPU of a transaction, whatever is in it. */
   transactionMs: number;
@@ -19,7 +19,7 @@ export const requestsOfTransaction = 3;
 export interface StageLoad {
   /** Records in a transaction, on average. */
   batch: number;
-  /** Of the process' thread. */
+  /** Share of the process' thread that is busy, [0, 1]. */
   utilisation: number;
   /** CPU milliseconds a record, its share of the transaction included. */
   cpuMs: number;
@@ -27,7 +27,7 @@ export interface StageLoad {
   latencyMs: number;
 }
 
-/** Of a process that so many records reach a second, one at a time and independently. */
+/** Load of a process that receives records as a Poisson process of this rate. */
 export function stageLoad({ transactionMs, commitMs, recordMs }: StageTimes, ratePerSecond: number): StageLoad {
   const rate = ratePerSecond / 1_000;
   const free = 1 - rate * recordMs;
@@ -49,7 +49,7 @@ export function stageLoad({ transactionMs, commitMs, recordMs }: StageTimes, rat
 
 /** Service times of the servers: CPU milliseconds. */
 export interface ServerTimes {
-  /** Of a transaction of a stage, and of what is written for one request. */
+  /** Per transaction of a stage, and per request for the records written for it. */
   brokerTransactionMs: number;
   brokerRequestMs: number;
   clickhouseRequestMs: number;

@@ -83,12 +83,12 @@ describe("fair queue", () => {
             const before = waiting.map((count, flow) => (count > 0 ? held(flow) / (weights[flow] ?? 1) : Infinity));
             const flow = queue.take(all);
             if (flow === undefined) break;
-            // Nobody who waits holds less for its weight than the one that was served.
+            // No waiting flow holds fewer slots per weight than the one that was served.
             expect(before[flow]).toBeCloseTo(Math.min(...before), 9);
             running.push(flow);
             waiting[flow] = (waiting[flow] ?? 0) - 1;
           }
-          // Work-conserving: a place is free only when nobody waits.
+          // Work-conserving: a slot is free only when no request waits.
           const left = waiting.reduce((sum, count) => sum + count, 0);
           expect(running.length).toBe(Math.min(places, running.length + left));
           expect(queue.size()).toBe(left);

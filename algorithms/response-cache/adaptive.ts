@@ -101,7 +101,7 @@ export function createAdaptive(
     for (const shadow of shadows) if (shadow.has(slot)) shadow.remove(slot);
   }
 
-  /** Forgets whom nobody asked for longest. */
+  /** Forgets the ids that were not requested for longest. */
   function bound(): void {
     const most = Math.max(leastOutside, outsidePerEntry * live.count());
     while (outside.count() > most) {

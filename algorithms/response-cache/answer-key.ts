@@ -22,7 +22,7 @@ export interface Asked {
   domain: string;
   /** Those in force; the ones that the request does not allow do not count. */
   arms: readonly AnsweringArm[];
-  /** Of the texts of the documents that it names, as they are now. */
+  /** Digest of the current texts of the documents that the request names. */
   documents: string;
 }
 
@@ -70,6 +70,6 @@ const stableJson = (value: unknown): string =>
       : part,
   );
 
-/** Of pieces of text in order: no other list of pieces has it. */
+/** Digest of an ordered list of texts; "" for an empty list. */
 export const digestOf = (texts: readonly string[]): string =>
   texts.length === 0 ? "" : hash("sha256", JSON.stringify(texts));

@@ -1,4 +1,4 @@
-// The policies that a process may be told to use, each with a bound on what it remembers.
+// The response cache policies, each with a bound on its memory.
 import { knapsack } from "../selection/knapsack.ts";
 import { createAdaptive } from "./adaptive.ts";
 import { createGdsf, createLec1, createLecm, createLfu, createLru } from "./baselines.ts";

@@ -81,7 +81,7 @@ export function withDomains(
 }
 
 export interface Separated<P> {
-  /** Of the first n weights: what holds where no domain is known. */
+  /** Posterior of the first n weights, which apply where no domain is known. */
   posterior: P;
   /** In the order of the domains. */
   shifts: DomainShift[];

@@ -89,7 +89,7 @@ export function readPassthrough(json: string): Passthrough {
         requires.add(needed);
       }
   }
-  // Whatever it is, somebody must have said that it may be sent.
+  // Unknown members need an arm that declares "parameters".
   if (requires.size === 0) requires.add("parameters");
   return { members, requires: capabilities.filter((one) => requires.has(one)) };
 }

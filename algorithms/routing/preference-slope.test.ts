@@ -39,7 +39,9 @@ function world(
   return { arms, rows };
 }
 
-/** Of the best estimate of the slope from these rows if all qualities were known (Fisher). */
+/**
+ * Standard error of the best estimate of the slope from these rows with known qualities (Fisher).
+ */
 function standardError(rows: readonly PreferenceRow[], slope: number): number {
   const information = rows.map(({ firstContext }) => {
     const x = Array.from(firstContext);

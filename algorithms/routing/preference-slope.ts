@@ -5,7 +5,7 @@
 import type { Posterior } from "./bandit.ts";
 import { preferenceEvidence, type PreferenceRow } from "./preferences.ts";
 
-/** Of the logarithm: a slope of e or 1 / e is one deviation away. */
+/** Standard deviation of the logarithm: a slope of e or 1 / e is one deviation away. */
 const priorDeviation = 1;
 /** Slopes that are tried; nothing outside is believed. */
 const least = -2;

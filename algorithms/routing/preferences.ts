@@ -136,7 +136,7 @@ function maximum(problem: Problem): { step: Float64Array; value: number; hessian
 
 interface Problem {
   arms: readonly Posterior[];
-  /** Of each arm, packed. */
+  /** Packed precision matrices, one per arm. */
   precisions: readonly Float64Array[];
   /** first and second: places among the arms. */
   pairs: readonly PreferenceRow[];

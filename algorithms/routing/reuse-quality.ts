@@ -39,7 +39,9 @@ export function reuseScore(row: readonly number[], { base, trees }: ReuseModel =
   return 1 / (1 + Math.exp(-odds));
 }
 
-/** Of the very same question: the pairs that the trees were fitted to have none. */
+/**
+ * At this similarity it is the same question; the pairs that the trees were fitted to have none.
+ */
 const sameQuestion = 0.99;
 /** Marks of code: with other ones other code is asked for, which the trees know nothing of. */
 const marks = /[<>=+*%&|^~@#$\\{}[\]]/g;

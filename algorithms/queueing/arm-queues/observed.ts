@@ -1,7 +1,7 @@
 // What the log itself shows of an arm's queue: how many calls it had under way at once, and what a
 // request waits when nothing is before it.
 
-/** Of the calls of one arm, milliseconds; all arrays have the same length. */
+/** Observed calls of one arm, milliseconds; all arrays have the same length. */
 export interface ObservedCalls {
   /** When they were handed on to the arm. */
   planned: Float64Array;

@@ -121,7 +121,7 @@ describe("a fit", () => {
 describe("what the log shows of a queue", () => {
   test("the most calls at once, and what waits when nothing is before", () => {
     const planned = Float64Array.from({ length: 60 }, (_, i) => 100 * Math.floor(i / 2));
-    // Of two that come together one waits for the other; each takes 20 ms, and topics 4.
+    // Calls arrive in pairs, and the second waits for the first; each takes 20 ms, and topics 4.
     const began = planned.map((at, i) => at + 4 + (i % 2 === 0 ? 0 : 20));
     const ended = began.map((at) => at + 20);
     expect(mostAtOnce({ planned, began, ended })).toBe(1);

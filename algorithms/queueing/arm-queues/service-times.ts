@@ -36,7 +36,7 @@ export interface ServiceTimes {
   rest: Line;
   /** Logged over predicted, of logged calls: pairs of the first token and the rest. */
   ratios: { first: Float64Array; rest: Float64Array };
-  /** Of the whole calls: logged over predicted. */
+  /** Spread of logged over predicted duration of whole calls. */
   spread: Spread;
 }
 
@@ -119,7 +119,7 @@ export function drawnService({ first, rest, ratios }: ServiceTimes, call: CallSi
   return { firstMs: first === null ? totalMs : firstMs, totalMs };
 }
 
-/** Milliseconds a token and a call, for people; null: not to be told apart from the constant. */
+/** Milliseconds per token and per call, for display; null: indistinguishable from the constant. */
 export interface Rates {
   constantMs: number;
   prefillMsPerToken: number | null;

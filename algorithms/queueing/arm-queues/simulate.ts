@@ -31,7 +31,7 @@ export interface Outcome {
   /** From arrival. */
   firstTokenMs: Float64Array;
   totalMs: Float64Array;
-  /** Of each arm: share of its places that were taken between the first arrival and the last. */
+  /** Share of each arm's slots in use between the first arrival and the last. */
   utilisation: number[];
 }
 
