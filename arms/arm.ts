@@ -95,8 +95,8 @@ const illCodes: ReadonlySet<string> = new Set([
 export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => code === "endpoint_timeout" && !retriable;
 
 /**
- * Whether a failure is the arm's (no connection, 429, 5xx, a timeout, a crash) and another arm may
- * do better; false: the request's, or nobody's.
+ * Whether the arm caused the failure (no connection, 429, 5xx, a timeout, a crash), so that another
+ * arm may do better. False: the request caused it, or the client ended it.
  */
 export const isArmsFault = (failure: ArmFailure): boolean =>
   failure.ill === true || (illCodes.has(failure.code) && !endedByDeadline(failure));

@@ -9,9 +9,9 @@ type Ending = "cancelled" | "deadline";
 
 export interface Calls {
   /**
-   * Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more,
-   * and endedFailure() says why. Where none is free `onWait` is told first, with what is aborted
-   * when all is over; it must not throw.
+   * Runs `call` once a slot is free. `ending` is aborted when the result is no longer needed, and
+   * endedFailure() says why. If no slot is free, `onWait` runs first, with a signal that is aborted
+   * when the call is over; it must not throw.
    */
   run(
     request: ArmRequest,

@@ -2,7 +2,9 @@
 // all, that of the convention "context". Pure.
 import type { Convention } from "../../connections/kv/port.ts";
 
-/** Of one to six, two left the least for last-2 to repair, by little (bench/results/NOTES.md). */
+/**
+ * Of 1 to 6 chunks, 2 left last-2 the least to repair, by a small margin (bench/results/NOTES.md).
+ */
 export const contextChunks = 2;
 /**
  * Tokens of them together; of long passages one or two are enough, and all of this is computed once

@@ -19,7 +19,7 @@ export interface CurveOf {
 
 /** What all processes of one arm measured and chose. */
 export interface LinkHistory {
-  /** Of each policy the newest `limit`, of the last days, all of them oldest first. */
+  /** The newest `limit` samples of each policy within the last days, oldest first overall. */
   samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;
   /** Name of the policy that was recorded last as chosen; null: none for this curve. */
   choice(of: CurveOf): Promise<string | null>;

@@ -1,6 +1,6 @@
-// What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks
-// that were seen, and compares linked prefills with full ones. Both queues are bounded; what does
-// not fit is forgotten, for there will be more.
+// Idle work of a llama arm: computes the caches that its convention wants for chunks that were
+// seen, and compares linked prefills with full ones. Both queues are bounded. Work that does not
+// fit is dropped, because more will come.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";

@@ -27,7 +27,7 @@ export interface Inventory {
 
 export interface InventoryOptions {
   store: Pick<KvStore, "list" | "stats" | "margin">;
-  /** Of the slow tier; null: names are kept in memory alone. */
+  /** Folder of the slow tier; null: names are held in memory only. */
   folder: string | null;
   log: Pick<Logger, "warn">;
   /** Names that are kept; the longest unseen goes first. */

@@ -163,7 +163,7 @@ describe("linked model", () => {
     // Another policy begins anew: only the two chunks are there; and in full nothing is.
     expect(await ask("last-1", 50)).toEqual([7, 0, 5]);
     expect(await ask("full", 50)).toEqual([0, 7, 5]);
-    // Nobody else does.
+    // No other domain links it.
     expect(await askOf("other/default")("naive", 50, 60, 70)).toEqual([0, 0, 14]);
   });
 

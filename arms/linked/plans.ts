@@ -72,8 +72,8 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
         await Promise.race([Promise.all(others), aborted(signal)]);
         continue;
       }
-      // Somebody may have finished while the caches were loaded. From here on nothing is awaited
-      // until all is claimed.
+      // Another request may have computed chunks while the caches were loaded. From here on no
+      // await until all are claimed.
       const now = chooseVariants(prompt.chunks, store.variants, convention).filter(({ variant }) => variant === null);
       if (now.length < missing.length && !signal.aborted) continue;
       let done = (): void => undefined;

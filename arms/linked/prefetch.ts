@@ -53,7 +53,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
       const keys = keysOf(keyed, policy);
       const release = keys.length === 0 ? null : await store.prefetch(keys, over);
       if (release !== null || keys.length === 0) return release;
-      // Nobody is there who could make room.
+      // No other prefetch holds room that it could release.
       if (keeping === 0) return null;
       await Promise.race([room, ended]);
     }

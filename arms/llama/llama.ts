@@ -23,7 +23,7 @@ import { createWatchdog } from "./watchdog.ts";
 type OnText = (text: string, attempt: number) => void;
 
 export interface LlamaArm extends Arm {
-  /** Of the process that the model runs in; another one after every restart. */
+  /** Process id of the model's process; it changes with every restart. */
   pid(): number;
 }
 

@@ -1,5 +1,5 @@
-// For the tests of the openai arm: a real HTTP server on the loopback that behaves, or misbehaves,
-// as it is told.
+// For tests of the openai arm: a real HTTP server on the loopback with scripted responses and
+// faults.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";

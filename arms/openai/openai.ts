@@ -37,7 +37,7 @@ const systemClock: ArmClock = {
   sleep: (ms, signal) => sleepFor(ms, undefined, { signal }).catch(() => undefined),
 };
 
-// Callers that were told the same Retry-After come back spread over this.
+// Jitter on Retry-After, so that throttled callers do not return at the same time.
 const retryAfterJitterMs = 250;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {

@@ -1,7 +1,7 @@
-// From single texts to batches: what waits while the model is busy goes together (queue.ts), what
-// was seen is answered from a cache, the same text asked twice at once is computed once, and what
-// nobody waits for any more is not computed at all. The queue of requests is bounded: a text that
-// finds it full is refused at once, instead of waiting for a vector that would come too late.
+// Batches single texts. Texts that wait while the model is busy go together (queue.ts), known texts
+// are answered from a cache, concurrent requests for the same text are computed once, and texts
+// without a waiting caller are not computed. The queue of requests is bounded: when it is full, a
+// text is refused at once, because its vector would come too late.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../errors.ts";
@@ -83,7 +83,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
     const vector = new Promise<Float32Array>((...both) => ([resolve, reject] = both));
     const item: Item = { key, text, length, background, callers: 0, vector, resolve, reject };
     underWay.set(key, item);
-    // Whoever waits is told by the vector itself.
+    // Callers get the error from the vector itself.
     const forget = (): boolean => underWay.get(key) === item && underWay.delete(key);
     vector.then(forget, forget);
     queue.add(item);

@@ -11,9 +11,9 @@ export interface Patience {
   /** Nothing for so long, and in so many fetches, asks for an explanation. */
   quietMs: number;
   fetches: number;
-  /** A partition that nobody waits for is looked at so often while nothing comes. */
+  /** How often a quiet partition without waiting callers is checked. */
   idleMs: number;
-  /** The broker is asked at most so often about one that somebody waits for. */
+  /** Minimum interval between queries to the broker about a partition with waiting callers. */
   askMs: number;
   lookMs: number;
   warnEveryMs: number;
@@ -34,7 +34,7 @@ const soon = 0.5;
 export interface Followed {
   /** Behind what was handed over, control markers included. */
   position: number;
-  /** Resolved when the position is there, or nobody follows any more. */
+  /** Resolved at the position, or when the partition is no longer followed. */
   waiting: { end: number; resolve: () => void }[];
   newsAt: number;
   lookedAt?: number;
@@ -107,7 +107,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   };
   const warn = (partition: number, state: Followed, stuck: NonNullable<Followed["stuck"]>, now: number): void => {
     const ms = now - stuck.since;
-    // Nobody waits: a transaction of this moment is no news.
+    // No caller waits, so a short transaction is not worth a warning.
     if (state.waiting.length === 0 && ms < patience.quietMs) return;
     if (stuck.warnedAt !== undefined && now - stuck.warnedAt < patience.warnEveryMs) return;
     stuck.warnedAt = now;
@@ -117,7 +117,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     );
   };
 
-  /** share: of the time after which a partition that nobody waits for is due. */
+  /** share: of the time after which a partition without waiting callers is due. */
   const isDue = (partition: number, state: Followed, now: number, share = 1): boolean => {
     if (!isOurs(partition)) return false;
     const { newsAt, lookedAt = 0 } = state;

@@ -115,8 +115,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       partitionsConsumedConcurrently: 4,
       eachBatch: async ({ batch, isStale: sought, heartbeat }) => {
         if (sought()) return;
-        // A handler that waits (for ClickHouse, say) must not cost us the membership; told to
-        // rejoin, it has to let go.
+        // A handler that waits (for ClickHouse, say) must not cost the membership; when the broker
+        // asks for a rejoin, the handler has to let go.
         let rejoin = false;
         const isStale = (): boolean => rejoin || stopped || sought();
         const beat = (): void => void heartbeat().catch(() => (rejoin = true));
@@ -163,7 +163,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       const joined = new Promise<void>((resolve) => {
         endRun = resolve;
         consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-          // kafkajs can't be stopped while it joins; an error here ends what nobody wants any more.
+          // kafkajs can't be stopped while it joins; an error here ends the join.
           if (stopped) throw new Error("the consumer was stopped");
           if (memberId !== undefined && memberId !== payload.memberId) forget(memberId);
           memberId = payload.memberId;

@@ -114,7 +114,7 @@ test("one that is forgotten, and can't join at once, tries again until it has jo
   refuse.set("heartbeat", protocolError("UNKNOWN_MEMBER_ID"));
   refuse.set("joinGroup", protocolError("GROUP_LOAD_IN_PROGRESS"));
   while (joined.length < 4) await sleep(1);
-  // Joined, joined again by the runner's start, refused, joined as somebody new.
+  // Joined, joined again by the runner's start, refused, joined as a new member.
   expect(joined).toEqual(["", "member-1", "", ""]);
   await runner.stop();
 });

@@ -48,10 +48,10 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // For comparison alone; what lasts is in ClickHouse.
   alternatives: { config: { ...limit(16), "retention.ms": String(2 * day) } },
   "tenant-alternatives": { config: { ...limit(17), "retention.ms": String(2 * day) } },
-  // Of no use once the response is there.
+  // Deltas are useless once the response is complete.
   deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   "tenant-deltas": { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
-  // Few records; whoever calls arms reads them all.
+  // Few records; every process that calls arms reads them all.
   cancels: { partitions: 1, config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
   // Few records, kept for good: what was withdrawn stays so when the tables are made anew.

@@ -41,7 +41,7 @@ function play(answers: Record<string, unknown[]> = {}) {
   return { cluster, broker: broker as unknown as Broker, asked, disconnects: () => disconnects };
 }
 
-/** Of one topic. */
+/** Messages for partitions of one topic. */
 const data = (...partitions: number[]) => [
   { topic: "t", partitions: partitions.map((partition) => ({ topic: "t", partition, messages: [] })) },
 ];
@@ -103,7 +103,7 @@ describe("a producer", () => {
     await its.sendOffsets(offsets);
     await expect(its.commit()).rejects.toMatchObject({ type: "PRODUCER_FENCED" });
     expect(played.asked.filter((name) => name === "EndTxn")).toHaveLength(4);
-    // Nobody knows its epoch: it is of no use any more.
+    // Its epoch is unknown, so the producer is unusable.
     expect(() => its.beginTransaction()).toThrow("no transaction can begin");
     await expect(its.abort()).rejects.toThrow("no transaction is open");
   });

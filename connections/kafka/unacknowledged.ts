@@ -21,7 +21,7 @@ export interface Batch {
   topic: string;
   partition: number;
   messages: Message[];
-  /** Of an idempotent producer, from the first attempt on. */
+  /** Sequence number of an idempotent producer, from the first attempt on. */
   firstSequence?: number;
 }
 /** One partition in a broker's answer to Produce. */
@@ -70,7 +70,7 @@ export interface Outcome {
   acknowledged: Map<Batch, PartitionResponse>;
   /** Said of a batch by the broker. */
   refused: { batch: Batch; errorCode: number }[];
-  /** Neither refused nor placed in the log: nobody knows what became of them. */
+  /** Neither refused nor placed in the log: their outcome is unknown. */
   doubtful: Batch[];
 }
 

@@ -25,10 +25,10 @@ export interface KvEntry {
   /** Hash of format, sharing domain and tokens. */
   chunk: string;
   convention: Convention;
-  /** Of the chunk itself. */
+  /** Tokens of the chunk itself. */
   tokens: number;
   prefix: readonly PrefixChunk[];
-  /** Of the blob. */
+  /** Bytes of the blob. */
   bytes: number;
   /** Milliseconds since the epoch. */
   createdAt: number;

@@ -111,7 +111,7 @@ describe("what bytes are worth at the margin", () => {
     await store.remove(anEntry(there).key);
     await putAll(store, [there]);
     expect(store.margin()!.gainTokens).toBe(2);
-    // Of another budget nothing is known yet.
+    // Nothing is known yet for another byte budget.
     await store.resize(20);
     expect(store.margin()).toMatchObject({ gainTokens: 0, measuredMs: 0 });
   });

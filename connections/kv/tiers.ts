@@ -69,7 +69,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
   const bytesOnDisk = (): number => [...held.values()].reduce((sum, one) => sum + (one.disk ? one.entry.bytes : 0), 0);
   const rank = (one: Held): number => rankOf(one.value, halfLife);
 
-  /** The budget of the disk has no room for it. Of several variants only the last counts. */
+  /** Evicts for lack of room on disk. Only the last of a chunk's variants counts for the margin. */
   function evict(one: Held): void {
     const { key, chunk, bytes } = one.entry;
     drop(key);

@@ -33,7 +33,7 @@ export interface ChatTokens {
  */
 interface Skeleton {
   parts: ({ kind: "tokens"; tokens: Int32Array } | { kind: "content"; message: number })[];
-  /** Parts before the end of each message; null when messages can't be told apart. */
+  /** Number of parts before the end of each message; null: the messages' boundaries are unknown. */
   ends: number[] | null;
 }
 

@@ -50,8 +50,8 @@ export interface ModelInput {
   /** Path of a GGUF file. */
   path: string;
   /**
-   * SHA-256 of the file, hex; fingerprintOf computes it (0.3 s for 150 MB), and whoever opens it
-   * often keeps it by path, size and time.
+   * SHA-256 of the file, hex. fingerprintOf computes it (0.3 s for 150 MB); callers that open the
+   * file often cache it by path, size and time.
    */
   fingerprint: string;
   /**

@@ -18,7 +18,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Any other refusal (EPERM) comes from a living process of somebody else.
+    // Any other refusal (EPERM) comes from a living process of another user.
     if (error instanceof Error && "code" in error && error.code === "ESRCH") return undefined;
   }
   let stat: string;

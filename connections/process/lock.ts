@@ -59,8 +59,8 @@ export async function writeHolder(file: string, holder: Holder): Promise<void> {
 const writing = new Map<string, Promise<void>>();
 
 /**
- * Readers see the old text or the new one, never a part. Of several writes of a process the last
- * one asked for stands in the end.
+ * Readers see the old text or the new one, never a part. After several writes by one process, the
+ * last one called wins.
  */
 export function writeAtomically(file: string, text: string, mode = 0o600): Promise<void> {
   const before = writing.get(file)?.catch(() => undefined);

@@ -44,7 +44,7 @@ test("closing ends where nobody takes the spans: they are lost, and that is said
   let lost = 0;
   let said = 0;
   const tracing = createTracing({
-    // Nobody listens on the discard port.
+    // No process listens on the discard port.
     url: "http://127.0.0.1:9/v1/traces",
     headers: {},
     sampling: { ratio: 1, key: "", followFlag: false },

@@ -15,16 +15,16 @@ export type SpanKind = "server" | "send" | "process" | "model" | "inside";
 
 /** What is known of the work. Never a text of a prompt, an answer or an error: codes and counts. */
 export interface Facts {
-  // Of an HTTP request.
+  // HTTP request.
   method?: string | undefined;
   route?: string | undefined;
   status?: number | undefined;
-  // Of a record.
+  // Record.
   topic?: string | undefined;
   partition?: number | undefined;
   offset?: number | undefined;
   group?: string | undefined;
-  // Of a model call.
+  // Model call.
   provider?: string | undefined;
   requestModel?: string | undefined;
   maxTokens?: number | undefined;
@@ -38,7 +38,7 @@ export interface Facts {
   outputTokens?: number | undefined;
   /** Seconds. */
   firstTokenAfter?: number | undefined;
-  // Of Precedent.
+  // Precedent's own attributes.
   stage?: string | undefined;
   requestId?: string | undefined;
   tenant?: string | undefined;

@@ -65,7 +65,7 @@ export async function withAttention<Chunk extends KnownChunk>(
   }));
 }
 
-/** Of the chunks and, last, of the question. */
+/** Start positions of the chunks and, last, of the question. */
 function startsOf(chunks: readonly KnownChunk[]): number[] {
   const starts = [0];
   for (const { length } of chunks) starts.push(starts.at(-1)! + length);
