@@ -15,7 +15,7 @@ const names = {
 };
 type Column = keyof typeof names;
 
-/** Of a longer trace the beginning is taken. */
+/** A longer trace is truncated. */
 export const mostArrivals = 500_000;
 /** Tokens of a request; more is no token count. */
 const mostTokens = 10_000_000;
@@ -49,7 +49,7 @@ export async function readArrivals(file: string, shown: string): Promise<{ arriv
 
 const sorted = (arrivals: Arrival[]): Arrival[] => arrivals.sort((a, b) => a.arrival - b.arrival);
 
-/** Of one line; a cell may stand in double quotes. */
+/** Cells of one line; a cell may stand in double quotes. */
 const cellsOf = (line: string): string[] =>
   [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(([, quoted, plain = ""]) =>
     (quoted?.replaceAll('""', '"') ?? plain).trim(),

@@ -1,6 +1,5 @@
-// precedent feedback REQUEST_ID …: says what somebody thinks of an answer. The record is produced
-// as any client would; it may come before the request is recorded, twice (the same --id), or years
-// late.
+// precedent feedback REQUEST_ID …: rates an answer. The record is produced as any client would; it
+// may arrive before the request is recorded, twice (the same --id), or years later.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { openSession } from "../pipelines/session.ts";
@@ -34,7 +33,7 @@ export function addFeedback(program: Command, io: Io): void {
     .option("--comment <text>", "anything else")
     .option("--id <id>", "id of this feedback: the same id twice counts once; a new one by default")
     .action(async (requestId: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
-      // Wrong use is told before anything is connected to.
+      // Usage errors are reported before any connection is opened.
       const feedback = feedbackRecord({ ...options, requestId, verdict }, id ?? uuid(), Date.now());
       const { config } = configOf(command, io);
       const session = await openSession(config, { log: createLog({ level: "error" }), start: false });

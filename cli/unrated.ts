@@ -1,5 +1,5 @@
-// precedent unrated: what the automatic judge (learn.judge) would compare next, and what that is
-// expected to cost. Reads ClickHouse, asks nobody, writes nothing.
+// precedent unrated: shows what the automatic judge (learn.judge) would compare next, and the
+// expected cost. Reads ClickHouse, calls no arm, writes nothing.
 import type { Command } from "commander";
 import { readUnrated, type JudgingAgenda, type UnratedSettings } from "../operators/judge/unrated.ts";
 import { UsageError, type Io } from "./io.ts";

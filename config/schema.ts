@@ -23,15 +23,15 @@ export { armSchema };
 export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
 
 const limits = z.strictObject({
-  /** Of a request's messages, and of its messages and documents together. */
+  /** Maximum bytes of a request's messages, and of its messages and documents together. */
   maxPromptBytes: z.number().int().positive().default(1_048_576),
   /** Messages of a request. */
   maxMessages: z.number().int().min(1).max(65_536).default(4_096),
-  /** Of a request's metadata, keys and values together. */
+  /** Maximum bytes of a request's metadata, keys and values together. */
   maxMetadataBytes: z.number().int().min(0).max(mostMetadataBytes).default(16_384),
   /** Time for an answer where the request names no deadline. */
   deadlineMs: milliseconds.default(120_000),
-  /** No request is kept longer than this, whatever it asks for: nobody holds a place for days. */
+  /** Maximum deadline of a request, whatever it asks for. */
   maxDeadlineMs: milliseconds.max(86_400_000).default(3_600_000),
   /** Records that a stage has under way at most; no more are fetched meanwhile. */
   inFlight: z.number().int().min(1).max(16_384).default(256),

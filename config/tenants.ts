@@ -16,7 +16,7 @@ export const tenantsOf = (config: Pick<Config, "tenants">): string[] => Object.k
 export const streamingTenantsOf = ({ tenants }: Pick<Config, "tenants">): string[] =>
   Object.keys(tenants).filter((name) => tenants[name]?.deltas === true);
 
-/** Of whom there are topics of their own: of these arms, and of the tenants that are configured. */
+/** Owners of topics of their own: these arms, and the configured tenants. */
 export const topicOwners = (config: Pick<Config, "tenants">, arms: readonly string[]) => ({
   arms,
   tenants: tenantsOf(config),
@@ -38,7 +38,7 @@ interface Tenants {
   tenants: z.infer<typeof tenants>;
 }
 
-/** Each must be told from all others, by its topics and by its principal. */
+/** Each tenant's topics and principal must be unique. */
 export function refuseTenants({ kafka, tenants }: Tenants, refuse: (path: string[], message: string) => void): void {
   const names = Object.keys(tenants);
   if (names.length > mostTenants) refuse(["tenants"], `there are ${names.length}, and ${mostTenants} may have topics`);

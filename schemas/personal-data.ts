@@ -39,7 +39,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   keys: { none: "names of tenants and hashes of keys; precedent keys revoke" },
 };
 
-/** `time`: by which what came to a tenant before its erasure is told from what came later. */
+/** `time`: the column that separates records from before a tenant's erasure from later ones. */
 export type TableKept =
   | { by: "request"; request: string; time: string | null }
   | { by: "letter"; time: string }

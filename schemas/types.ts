@@ -5,7 +5,7 @@ export interface Answer {
   tenant: string;
   /** tenant/domain. */
   domain: string;
-  /** Of the canonical request (algorithms/response-cache/answer-key.ts). */
+  /** Hash of the canonical request (algorithms/response-cache/answer-key.ts). */
   hash: string;
   /** The request that was answered so. */
   requestId: string;
@@ -15,7 +15,7 @@ export interface Answer {
   model: string;
   /** What it cost. */
   cost: number;
-  /** Of request and response. */
+  /** Bytes of request and response. */
   bytes: number;
   expiresAt: number;
   createdAt: number;
@@ -39,7 +39,7 @@ export interface ApiKey {
   domains: string[] | null;
   /** Over all gateways; null means no limit. */
   requestsPerMinute: number | null;
-  /** Of prompts and answers, over all gateways; null means no limit. */
+  /** Tokens of prompts and answers, over all gateways; null: no limit. */
   tokensPerMinute: number | null;
   /** Under which its spending is counted: id of the first key of those that were rotated into this one; null: its own id. */
   account: string | null;
@@ -85,7 +85,7 @@ export interface DeadLetter {
   key: Buffer | null;
   value: Buffer | null;
   headers: Record<string, Buffer>;
-  /** Of the source record. */
+  /** Timestamp of the source record. */
   timestamp: number | null;
   createdAt: number;
 }
@@ -193,7 +193,7 @@ export interface ShownExample {
 
 /** One candidate, drawn evenly, that chance forced into the prompt or kept out of it: the unbiased label of helpfulness (docs/design/selection.md, Unbiased labels). */
 export interface ExampleTrial {
-  /** Of the example. */
+  /** Id of the example. */
   id: string;
   /** Forced in; else kept out. */
   shown: boolean;
@@ -209,7 +209,7 @@ export interface ExampleTrial {
 
 /** An example whose answer could be given as it is (docs/arms.md, reuse). */
 export interface ReuseTrial {
-  /** Of type reuse. */
+  /** Arm of type reuse. */
   arm: string;
   exampleId: string;
   /** Cosine, [-1, 1]. */
@@ -230,7 +230,7 @@ export interface ReuseTrial {
 export interface ShadowChoice {
   /** Its name, such as shadow/1. */
   policy: string;
-  /** Of that name. */
+  /** Version of the policy with that name. */
   version: number;
   /** Its choice, drawn by its probabilities. */
   arm: string;
@@ -270,7 +270,7 @@ export interface Delta {
 
 /** A piece of a call of a tool: the first one of a call has its id and its name. */
 export interface CallPiece {
-  /** Of the call within the answer, from 0. */
+  /** Index of the call within the answer, from 0. */
   index: number;
   id: string | null;
   type: string | null;
@@ -289,11 +289,11 @@ export interface Document {
 
 /** What was erased (precedent forget), as hashes alone: whatever comes of it later is not recorded, and becomes no example. Key: id. */
 export interface Erasure {
-  /** Of the erasure; a large one has several records. */
+  /** Id of the erasure; a large one has several records. */
   id: string;
   /** algorithms/privacy/erasure.ts: of requests, of places of dead letters, or of a tenant. */
   hashes: string[];
-  /** Of a tenant: what came before. Null: whatever it is, whenever it comes. */
+  /** Erases a tenant's records that came before. Null: erases them whenever they come. */
   before: number | null;
   createdAt: number;
 }
@@ -307,13 +307,13 @@ export interface Example {
   domain: string;
   request: string;
   response: string;
-  /** Of the request: little-endian float32, unit length. */
+  /** Embedding of the request: little-endian float32, unit length. */
   embedding: Buffer;
   embeddingModel: string;
   source: ExampleSource;
   /** [0, 1]. */
   quality: number;
-  /** Of texts and embedding. */
+  /** Bytes of texts and embedding. */
   bytes: number;
   expiresAt: number | null;
   /** Times it was replayed, at most 5. */
@@ -328,7 +328,7 @@ export interface ExampleSource {
   requestId: string | null;
 }
 
-/** What somebody thought of a response. */
+/** Rating of a response. */
 export interface Feedback {
   /** Idempotency key. */
   id: string;
@@ -343,7 +343,7 @@ export interface Feedback {
   author: string;
   /** Arm of the other response, for pairwise kinds. */
   against: string | null;
-  /** Of a correction. */
+  /** Text of a correction. */
   text: string | null;
   /** Id of feedback that no longer counts. */
   withdraws: string | null;
@@ -379,7 +379,7 @@ export interface KvInventory {
   hashes: number;
   /** Names in the filter. */
   chunks: number;
-  /** Of the caches behind them. */
+  /** Bytes of the caches behind them. */
   bytes: number;
   /** Computed again lately, that a step more of the budget on disk would have kept. */
   gainTokens: number;
@@ -429,7 +429,7 @@ export interface Request {
   passthrough: string | null;
   /** What an arm must declare to be asked, because of passthrough: tools, vision, parameters. */
   requires: string[];
-  /** To whose spending the cost of the answer counts: id of the gateway's key, of the first one where that was rotated; null: nobody's. */
+  /** Account that is charged with the answer's cost: id of the gateway's key, of the first one if it was rotated; null: none. */
   account: string | null;
   /** Opaque, recorded. */
   metadata: Record<string, string>;
@@ -567,7 +567,7 @@ export interface Response {
   cost: number;
   /** What the answer had cost when it was made, of one that is given again from the cache. */
   savedCost: number;
-  /** The request's, to whose spending the cost counts; null: nobody's, or nothing was asked of an arm. */
+  /** The request's account, which is charged with the cost; null: none, or no arm was called. */
   account: string | null;
   timings: ResponseTimings;
   error: ResponseError | null;
@@ -595,7 +595,7 @@ export interface Usage {
   prompt: number;
   /** From linked KV caches. */
   linked: number;
-  /** Of the linked, recomputed. */
+  /** Linked tokens that were recomputed. */
   recomputed: number;
   prefilled: number;
   completion: number;
@@ -628,7 +628,7 @@ export interface Withdrawal {
   source: string | null;
   /** As in Feedback; an empty one is of those who said no name. */
   author: string | null;
-  /** Of the time at which the broker got the feedback. */
+  /** Start of the range of times at which the broker got the feedback. */
   since: number | null;
   /** Feedback of this time still counts. */
   until: number | null;
@@ -651,7 +651,7 @@ export interface Work {
   fallback: WorkFallback | null;
   /** Hash under which the answer may be kept (topic answers); null: it may not. */
   cacheKey: string | null;
-  /** The deadline: when it passes nobody needs the answer. */
+  /** Deadline, after which the client no longer needs the answer. */
   notAfter: number;
   plannedAt: number;
   /** Time from createdAt to planned. */
@@ -661,7 +661,7 @@ export interface Work {
 /** A part of the prompt that can be cached and linked on its own. */
 export interface Piece {
   kind: "system" | "example" | "document" | "guidance" | "turn";
-  /** Of the example or document. */
+  /** Id of the example or document. */
   id: string | null;
   role: "system" | "user" | "assistant" | "tool";
   text: string;

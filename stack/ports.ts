@@ -23,7 +23,7 @@ export async function freePort(preferred: number | undefined, taken: readonly nu
 }
 
 /**
- * Resolves when nobody listens on the port any more; rejects after `withinMs` with who does and
+ * Resolves when the port is free; rejects after `withinMs` with the process that listens on it and
  * what to do.
  */
 export async function ownPort(name: string, port: number, withinMs: number): Promise<number> {

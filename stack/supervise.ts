@@ -77,7 +77,7 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
       folder: join(paths.data, "kafka"),
       async ports() {
         const broker = await port("kafka");
-        // Nobody but the broker itself has this one.
+        // Only the broker uses this port.
         state.controllerPort = await freePort(state.controllerPort, [broker, ...others("kafka")]);
         return { port: broker, controllerPort: state.controllerPort };
       },

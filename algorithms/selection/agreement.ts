@@ -78,7 +78,7 @@ export function agreementsOf(
       agreed += other * f1;
       voted += votes[j]! * f1;
       if (own.first === tokens[j]!.first) begunAlike += other;
-      // Of equally similar candidates the one with more agreement counts, so order does not matter.
+      // Ties in similarity go to the candidate with more agreement, so that order does not matter.
       if (other > nearestWeight || (other === nearestWeight && f1 > nearestF1)) {
         nearestWeight = other;
         nearestF1 = f1;

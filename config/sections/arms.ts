@@ -86,10 +86,7 @@ const linked = z.strictObject({
     .int()
     .positive()
     .default(2_048 * 1_048_576),
-  /**
-   * Share of the requests whose linked prefill is compared with a full one while nobody waits;
-   * [0, 1].
-   */
+  /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: mean divergence from a full prefill that is allowed, in nats. */
   maxKl: z.number().positive().default(0.1),
@@ -139,7 +136,7 @@ const reuseArm = z.strictObject({
   type: z.literal("reuse"),
   /** inline alone: there is nothing to wait for. */
   dispatch: z.literal("inline").default("inline"),
-  /** Whose requests it may answer: names, or "*" for all. Nobody's by default. */
+  /** Tenants whose requests it may answer: names, or "*" for all. Default: none. */
   tenants: z
     .array(z.union([name, z.literal("*")]))
     .max(10_000)

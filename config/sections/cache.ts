@@ -21,7 +21,7 @@ export const cache = z.strictObject({
     .int()
     .min(0)
     .default(64 * 1_048_576),
-  /** Of request and answer together; what is larger is not kept. */
+  /** Maximum bytes of request and answer together; larger ones are not cached. */
   maxBytes: z.number().int().positive().max(8_388_608).default(262_144),
   /** Whether requests that state a temperature above 0 and no seed are answered from it, too. */
   sampled: z.boolean().default(false),

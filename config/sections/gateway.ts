@@ -9,7 +9,7 @@ export const gateway = z.strictObject({
   port: z.number().int().min(0).max(65_535).optional(),
   /** Requests that wait for answers at most; a tenant has at most as many as it leaves free. */
   maxOpen: z.number().int().min(1).max(65_536).default(4_096),
-  /** Of the body of an HTTP request. */
+  /** Maximum bytes of an HTTP request's body. */
   maxBodyBytes: z
     .number()
     .int()
@@ -23,8 +23,8 @@ export const gateway = z.strictObject({
   /** A client that takes nothing of its answer, streamed or not, for so long is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
   /**
-   * Of answers that clients have not taken, of all connections together; beyond it those that leave
-   * most are disconnected.
+   * Maximum unsent bytes of all connections together; beyond it the connections with the most are
+   * closed.
    */
   maxUnsentBytes: z
     .number()

@@ -155,10 +155,10 @@ export const learn = z.strictObject({
       perAuthorHour: z.number().int().min(1).default(1_000),
     })
     .prefault({}),
-  /** Answers that nobody rated are compared by an arm (docs/learning.md, The automatic judge). */
+  /** Unrated answers are compared by an arm (docs/learning.md, The automatic judge). */
   judge: z
     .strictObject({
-      /** Who judges; absent: nobody does. */
+      /** Arm that judges; absent: no automatic judge. */
       arm: name.optional(),
       /**
        * Gives the second answer where a request has none: an arm without examples. Absent: only

@@ -10,7 +10,7 @@ export const tls = z.strictObject({
   cert: z.string().optional(),
   /** PEM file of its private key. */
   key: z.string().optional(),
-  /** Of the private key. */
+  /** Passphrase of the private key. */
   passphrase: z.string().optional(),
 });
 

@@ -12,23 +12,23 @@ export const kafka = z.strictObject({
   sasl: z
     .strictObject({
       mechanism: z.enum(["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"]),
-      /** Of plain and scram. */
+      /** User name for plain and scram. */
       username: z.string().min(1).optional(),
       password: z.string().min(1).optional(),
       /** File that holds the password. */
       passwordFile: z.string().optional(),
-      /** Of oauthbearer: where its tokens come from. */
+      /** Token endpoint for oauthbearer. */
       oauth: oauth.optional(),
-      /** Of oauthbearer: a file that holds the token, which somebody else renews. */
+      /** File with the token for oauthbearer, which another program renews. */
       tokenFile: z.string().optional(),
     })
     .optional(),
-  /** Of the names of all topics, groups and transactions. */
+  /** Prefix of the names of all topics, groups and transactions. */
   prefix: z
     .string()
     .regex(/^[A-Za-z0-9._-]*$/)
     .default("precedent."),
-  /** Of topics that are made; those that exist keep theirs. */
+  /** Partitions of new topics; existing topics keep theirs. */
   partitions: z.number().int().min(1).max(1024).default(8),
   /** Copies of each topic that is made; absent: one a broker, at most 3. */
   replicationFactor: z.number().int().min(1).max(32_767).optional(),

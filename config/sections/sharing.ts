@@ -10,7 +10,7 @@ const sharedDomain = z.strictObject({
    */
   synthetic: z
     .strictObject({
-      /** Of all runs together. */
+      /** Privacy budget of all runs together. */
       epsilon: z.number().positive().max(50),
       delta: z.number().positive().max(0.01),
       /** What questions are about, in words that are no secret: they are made of it. */

@@ -79,8 +79,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   };
 
   /**
-   * Of a partition that has been quiet: whether a transaction holds it, whether its rest is gone,
-   * or whether all is read.
+   * Classifies a quiet partition: a transaction holds it, its rest is gone, or everything is read.
    */
   const judge = (partition: number, state: Followed, { stable, high }: PartitionEnds): void => {
     const now = Date.now();

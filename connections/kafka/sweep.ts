@@ -47,8 +47,8 @@ interface Leftover {
 
 export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions): Sweep {
   /**
-   * Of the last life that was not swept; kept over attempts that failed, for the coordinator
-   * forgets it at the initialisation.
+   * Recorded transaction of the last life that was not swept. It is kept across failed attempts,
+   * because the coordinator forgets it at the initialisation.
    */
   let former: RecordedTransaction | undefined;
   /** What only the new life can end. */

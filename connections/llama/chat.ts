@@ -16,12 +16,12 @@ export interface ChatTokens {
   /** The whole prompt; it ends where the answer begins. */
   tokens: Int32Array;
   /**
-   * Of each message; they follow each other without a gap, the first from position 0. Null when the
-   * template mixes messages.
+   * Range of each message; contiguous, the first starts at position 0. Null: the template mixes
+   * messages.
    */
   messages: Range[] | null;
   /**
-   * Of each text of each message, without a gap as well: what the template puts around a message
+   * Ranges of each message's texts, contiguous as well: what the template puts around a message
    * belongs to its first and last text.
    */
   texts: Range[][] | null;

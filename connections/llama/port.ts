@@ -74,7 +74,7 @@ export interface ContextInput {
   /** Default true. Caches made with and without it never mix. */
   flashAttention?: boolean;
   /**
-   * Of keys and values; q8_0 needs flash attention and heads of a multiple of 64 dimensions.
+   * Type of keys and values; q8_0 needs flash attention and heads of a multiple of 64 dimensions.
    * Default "f16".
    */
   kvType?: KvType;

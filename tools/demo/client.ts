@@ -16,7 +16,7 @@ export interface AskOptions {
   scene?: string;
   /** Only this arm may answer. */
   arm?: string;
-  /** Of several recorded answers, which. */
+  /** Selects one of several recorded answers. */
   seed?: number;
   /** What of its linked chunks is computed again; otherwise as the arm is configured. */
   linkPolicy?: string;
@@ -35,7 +35,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** Nobody has answered a request in time. */
+/** No answer to a request came in time. */
 export class NoResponse extends Error {
   override name = "NoResponse";
 }

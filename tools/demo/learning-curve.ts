@@ -6,7 +6,7 @@ import type { SceneContext } from "./scene.ts";
 
 /** Requests that a point of the curves averages over. */
 const window = 10;
-/** Of the newest requests only: bounds what is read. */
+/** Only this many of the newest requests are read. */
 const most = 2_000;
 
 interface Outcome {

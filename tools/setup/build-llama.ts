@@ -48,7 +48,7 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
       // The old stamp goes first: a build cut off here is made again. A rename replaces a loaded
       // file safely.
       await rm(stamp, { force: true });
-      // Of other sources than what is built now.
+      // Built from other sources than the current ones.
       for (const file of [scatteredAddonFile, scatteredCheckFile]) await rm(file, { force: true });
       for (const { addon, check } of made) {
         await rename(addon, join(target, basename(addon)));

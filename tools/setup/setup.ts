@@ -54,7 +54,7 @@ export function beginSetUp(options: SetUpOptions = {}): SetUpParts {
   const turns = pLimit(Math.max(2, availableParallelism()));
   const part = (name: string, work: () => Promise<void>): Promise<void> => {
     const done = withLock(name, progress.line, () => turns(work));
-    // Whoever waits for it hears of a failure; one part may fail while another is waited for.
+    // Callers that await it get a failure; one part may fail while another is awaited.
     done.catch(() => undefined);
     return done;
   };

@@ -1,6 +1,6 @@
-// The loop closes: requests, feedback on every answer, a policy that moves. Nobody sits here to
-// give feedback and models of half a billion parameters are no judges, so the reward of an answer
-// is its token F1 against the reference, and that is said.
+// The loop closes: requests, feedback on every answer, a policy that moves. The demo has no human
+// feedback and models of half a billion parameters are no judges, so the reward of an answer is its
+// token F1 against the reference, and the screen says so.
 import pLimit from "p-limit";
 import pc from "picocolors";
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";
