@@ -55,7 +55,7 @@ export function describeHanging(ended: readonly EndedTransaction[]): Finding {
   });
   return {
     state: "missing",
-    detail: [`${hanging.length} hang, and whoever reads committed waits behind them`, ...lines, ...done].join("\n"),
+    detail: [`${hanging.length} hang, and block read-committed consumers`, ...lines, ...done].join("\n"),
     remedy: [...new Set(hanging.map(({ transaction }) => transaction.remedy))].join("\n"),
   };
 }

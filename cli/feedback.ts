@@ -29,7 +29,7 @@ export function addFeedback(program: Command, io: Io): void {
     .option("--text <answer>", "a correction: the answer that would have been right")
     .option("--withdraws <feedback-id>", "this feedback on the same request no longer counts")
     .option("--source <who>", "person, judge or system", "person")
-    .option("--author <name>", "who says it: all that somebody said can be withdrawn at once")
+    .option("--author <name>", "author: all feedback of an author can be withdrawn at once")
     .option("--comment <text>", "anything else")
     .option("--id <id>", "id of this feedback: the same id twice counts once; a new one by default")
     .action(async (requestId: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {

@@ -42,9 +42,8 @@ const limits = z.strictObject({
     .positive()
     .default(64 * 1_048_576),
   /**
-   * Repeats of requests under way that wait outside of inFlight for the first answer, and as many
-   * requests that wait for an answer of an inline arm, for each such arm; a tenant has at most as
-   * many as it leaves free.
+   * Maximum parked repeats outside of inFlight, and maximum requests that wait for each inline arm;
+   * a tenant has at most as many as it leaves free.
    */
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
@@ -103,8 +102,8 @@ export const configSchema = z
       .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
       .prefault({}),
     /**
-     * Domains of which tenants share the examples, by name; "all" is every tenant. Members show
-     * each other what they asked and were answered: only for tenants that agreed to it.
+     * Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
+     * requests and answers, so only for tenants that agreed.
      */
     sharing: sharing.default({}),
     /**

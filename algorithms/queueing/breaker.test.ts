@@ -146,7 +146,7 @@ describe("any sequence of calls", () => {
     );
   });
 
-  it("opens within the minimum of failures when nothing succeeds, whoever asks", () => {
+  it("opens within the minimum of failures when nothing succeeds, for any caller", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 4, maxLength: 4 }), (names) => {
         const breaker = createBreaker(settings);

@@ -8,7 +8,7 @@ describe("a passthrough", () => {
   it.each<[string, object, string[]]>([
     ["tools", { tools: [{}], tool_choice: "auto" }, ["tools"]],
     ["a format and log probabilities", { response_format: { type: "json_object" }, logprobs: true }, ["parameters"]],
-    ["what nobody knows", { reasoning_effort: "low", tools: [] }, ["tools", "parameters"]],
+    ["unknown members", { reasoning_effort: "low", tools: [] }, ["tools", "parameters"]],
     ["a tool's result", { messages: [{ role: "tool", tool_call_id: "1", content: "x" }] }, ["tools"]],
     ["an image", { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] }, ["vision"]],
     ["a name", { messages: [{ role: "user", name: "ann", content: "hi" }] }, ["parameters"]],

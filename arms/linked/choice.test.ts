@@ -70,7 +70,7 @@ it("keeps what it measured itself until that is read back, and what is lost not 
   expect(other.chosen()!.record).toBe(null);
 });
 
-it("is the same in all processes that read the same, whoever measured what", () => {
+it("is the same in all processes that read the same samples", () => {
   const drawn = fc.array(
     fc.record({
       policy: fc.constantFrom<string>(...candidates),

@@ -191,7 +191,7 @@ describe("linked model", () => {
     expect(store.list()).toHaveLength(before);
   });
 
-  it("never counts for a domain what others have left, whoever asked what before", async () => {
+  it("never counts for a domain what other domains have cached, in any order of requests", async () => {
     const requests = fc.array(
       fc.record({
         domain: fc.constantFrom("a/x", "b/x"),
@@ -213,7 +213,7 @@ describe("linked model", () => {
     );
   });
 
-  it("makes the wanted cache of each chunk once while nobody waits", async () => {
+  it("makes the wanted cache of each chunk once in idle time", async () => {
     const { answer, idle, store } = await linked({ convention: "context" });
     const { prompt } = await answer("naive", 1, 2, 3);
     idle.seen(prompt);

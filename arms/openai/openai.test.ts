@@ -82,7 +82,7 @@ describe("a healthy endpoint", () => {
     });
   });
 
-  it("passes content_filter on and estimates tokens nobody counted", async () => {
+  it("passes content_filter on and estimates missing token counts", async () => {
     const { arm } = await endpoint(
       (_request, response) =>
         void stream(response).end(chunk("Hello") + chunk(null, "content_filter") + "data: [DONE]\n\n"),

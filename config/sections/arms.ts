@@ -18,15 +18,14 @@ const armBase = {
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
   /**
-   * text: the answer as it comes; code: what stands in the code block that it begins with, or
-   * between the backticks around all of it, streamed in one piece (docs/arms.md).
+   * text: the answer unchanged; code: only the code block that it begins with, or the code between
+   * surrounding backticks, in one piece (docs/arms.md).
    */
   answerAs: z.enum(["text", "code"]).default("text"),
   concurrency: z.number().int().positive().default(8),
   /**
-   * Who calls it: inline, plan itself, a hop less for arms that wait rather than compute; or
-   * queued, the stage generate, which takes its requests from a topic and scales apart from plan
-   * (docs/arms.md).
+   * Which stage calls it: inline: plan, a hop less, for arms that wait rather than compute; queued:
+   * generate, which scales apart from plan (docs/arms.md).
    */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
   /** Per million tokens. */
@@ -46,9 +45,8 @@ const openaiArm = z.strictObject({
   requestsPerMinute: z.number().int().positive().optional(),
   stream: z.boolean().default(true),
   /**
-   * What the endpoint can do besides text, and so which requests it may be asked (docs/gateway.md):
-   * tools and their calls, images, and any other parameter of a chat completion (response_format,
-   * logprobs, ...).
+   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
+   * parameters of a chat completion (response_format, ...).
    */
   tools: z.boolean().default(false),
   vision: z.boolean().default(false),
@@ -70,8 +68,8 @@ const linked = z.strictObject({
     })
     .default("last-2"),
   /**
-   * What chunks are prefilled behind when they are cached: nothing, the system prompt, that and the
-   * two chunks next to them in the prompt that brought them, or all that stood before them there.
+   * Prefix of cached chunks: none, the system prompt, that and the two nearest chunks of their
+   * first prompt, or the whole prefix of their first prompt.
    */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
   /** Caches of chunks, and a quarter of it the beginnings of conversations. */

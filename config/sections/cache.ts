@@ -28,8 +28,8 @@ export const cache = z.strictObject({
   /** An answer whose reduced reward is below is not given again; [0, 1], 0: whatever is said. */
   minimumReward: z.number().min(0).max(1).default(0.5),
   /**
-   * Requests that wait for the answer to the same request under way, each; further ones are
-   * answered by a model of their own. limits.parked bounds them together and by tenant.
+   * Maximum repeats that wait for one request under way; further ones get an answer of their own.
+   * limits.parked bounds them in all and by tenant.
    */
   followers: z.number().int().min(0).max(65_536).default(1_024),
 });

@@ -8,8 +8,8 @@ export const routing = z.strictObject({
   /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
   tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
   /**
-   * Quality that is known to within this is hardly tried any more: samples have the deviation
-   * d² / (d + indifference), where Thompson sampling (0) has d. Part of the logged propensity.
+   * Quality known to within this is hardly explored: samples have the deviation d² / (d +
+   * indifference), where Thompson sampling (0) has d.
    */
   indifference: z.number().min(0).max(1).default(0.1),
   /**
@@ -20,21 +20,21 @@ export const routing = z.strictObject({
   /** Arm that answers when routing is degraded; the first by default. */
   defaultArm: name.optional(),
   /**
-   * Prior of every arm's weights: N(mean, variance); mean on the constant feature only. Where
-   * variances are estimated, the first guess of the variance of the constant and the cost.
+   * Prior of every arm's weights: N(mean, variance); mean on the constant feature only. First guess
+   * of the constant's and cost's variance if estimated.
    */
   priorMean: z.number().min(0).max(1).default(0.5),
   priorVariance: z.number().positive().default(0.04),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
   /**
-   * estimated: the variances above are first guesses, learn fits them to the rewards, and arms
-   * share what they have in common; fixed: every arm alone, under these variances.
+   * estimated: learn fits the variances above to the rewards, and arms share what they have in
+   * common; fixed: independent arms under these variances.
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**
-   * shared: all tenants' rewards and comparisons count for all of them; tenant: each tenant's for
-   * that tenant alone, and one without rewards has the prior (docs/learning.md).
+   * shared: rewards and comparisons count for all tenants; tenant: for their own tenant only, and
+   * one without rewards has the prior (docs/learning.md).
    */
   statistics: z.enum(["shared", "tenant"]).default("shared"),
   /**
@@ -43,9 +43,8 @@ export const routing = z.strictObject({
    */
   mostTenants: z.number().int().min(1).max(200).default(50),
   /**
-   * What differs between the arms by sharing domain is learnt of so many domains, those with the
-   * most rewards of late; the others are as all of them together. Not with fixed variances or
-   * statistics by tenant. 0: of none.
+   * At most this many sharing domains, those with the most recent rewards, get their own effects;
+   * the rest use the global model. 0: none.
    */
   mostDomains: z.number().int().min(0).max(40).default(16),
   /**
@@ -115,14 +114,13 @@ export const routing = z.strictObject({
    */
   askShare: z.number().min(0).max(1).default(0.01),
   /**
-   * Feedback is also asked for where the arms are nearly even: where the standard deviation of
-   * their choice probabilities is at most this share of its largest value. 0.2: two arms between
-   * 0.4 and 0.6. 0: never.
+   * Feedback is also asked for if the standard deviation of choice probabilities is at most this
+   * share of its maximum. 0.2: two arms between 0.4 and 0.6.
    */
   askWithin: z.number().min(0).max(1).default(0.2),
   /**
-   * Second answers for comparison (topic alternatives), where the arms are nearly even and the
-   * request allows it (mayCompare). Each plan process counts its own requests, by the hour.
+   * Alternative answers for comparison, where arms are nearly even and the request allows it
+   * (mayCompare). Each plan process counts its own, by the hour.
    */
   alternatives: z
     .strictObject({

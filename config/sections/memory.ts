@@ -5,8 +5,8 @@ import { milliseconds } from "./common.ts";
 
 export const memory = z.strictObject({
   /**
-   * fixed: cache.budgetBytes and curate.evict.budgetBytes as they are. learnt: both together are
-   * one budget, whose split learn moves to where bytes save more (policy `budget`).
+   * fixed: cache.budgetBytes and curate.evict.budgetBytes hold. learnt: learn splits their sum to
+   * where bytes save more (policy `budget`).
    */
   budget: z.enum(["fixed", "learnt"]).default("fixed"),
   /**

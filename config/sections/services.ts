@@ -38,9 +38,8 @@ export const kafka = z.strictObject({
    */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
   /**
-   * How long a transaction may stay open. It bounds how long readers wait behind one whose process
-   * died and was not started again, and how long the brokers may take for a commit: below a few
-   * seconds a slow broker has its commits undone and repeated.
+   * Transaction timeout of the producers. It bounds how long readers wait behind a dead process,
+   * and how long a commit may take on a slow broker.
    */
   transactionTimeoutMs: milliseconds.min(1_000).max(900_000).default(5_000),
   /** A process that is silent for so long loses its partitions to others. */

@@ -1,4 +1,5 @@
-// Domains of which tenants share the examples.
+// Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
+// requests and answers, so only for tenants that agreed.
 import { z } from "zod";
 
 const sharedDomain = z.strictObject({

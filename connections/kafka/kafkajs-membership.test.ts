@@ -85,7 +85,7 @@ test("also when the coordinator refused it in between, or it did not get as far 
   expect(joined).toEqual(["", "member-1", "member-1"]);
 });
 
-test("as somebody new once it has left, or when the coordinator has forgotten it", async () => {
+test("as a new member once it has left, or when the coordinator has forgotten it", async () => {
   const { joined, refuse, start } = setUp();
   await (await start()).leave();
   await start();

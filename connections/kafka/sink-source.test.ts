@@ -157,7 +157,7 @@ describe("input of a sink", () => {
     expect(calls.slice(2)).toEqual(["commit 0 9", "commit 0 10"]);
   });
 
-  test("a position that Kafka did not take is told again", async () => {
+  test("a commit that Kafka refused is repeated", async () => {
     const { its, calls, failures } = setUp({ 0: 7 });
     its.onJoin(member, [at(0)]);
     await second();

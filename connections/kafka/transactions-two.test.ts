@@ -72,7 +72,7 @@ describe("a producer", () => {
     expect([its.getProducerId(), its.getProducerEpoch()]).toEqual(["8", 0]);
   });
 
-  test("ends no transaction that nobody has heard of, and every other: a request that failed may have come", async () => {
+  test("ends every transaction that a broker may know: a request that failed may have arrived", async () => {
     const cut = Object.assign(new Error("cut"), { name: "KafkaJSConnectionClosedError" });
     const played = play({ TxnOffsetCommit: [cut], Produce: [cut], EndTxn: [ended(4), ended(5)] });
     const its = initialised(played);

@@ -40,7 +40,7 @@ describe("a span", () => {
   });
 });
 
-test("closing ends where nobody takes the spans: they are lost, and that is said once", async () => {
+test("closing ends without a collector: the spans are lost, and that is reported once", async () => {
   let lost = 0;
   let said = 0;
   const tracing = createTracing({

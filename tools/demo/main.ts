@@ -40,7 +40,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 }
 
 // `npm run demo | head` closes our output early: we end as after Ctrl-C, and leave nothing running.
-process.stdout.on("error", () => stopping.abort(new Error("nobody reads on")));
+process.stdout.on("error", () => stopping.abort(new Error("the output was closed")));
 
 const screen = createScreen();
 const { signal } = stopping;

@@ -130,7 +130,7 @@ const places = fc.tuple(
 );
 
 describe("whatever comes", () => {
-  test("never more calls at once than places, times add up, and more places of a worker hurt nobody", () => {
+  test("never more calls at once than slots, times add up, and more slots of a worker delay no call", () => {
     fc.assert(
       fc.property(workloads, places, (workload, arms) => {
         const seen = simulateArms(workload, arms);

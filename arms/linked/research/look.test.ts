@@ -30,7 +30,7 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
    * `texts` nothing is there.
    */
   async function planned(order: readonly number[], used: Scorer = scorer) {
-    const parts = order.map((part) => model.tokenize(texts[part] ?? "What nobody has seen. "));
+    const parts = order.map((part) => model.tokenize(texts[part] ?? "An unseen text. "));
     const blobs: Uint8Array[] = [];
     for (const tokens of parts) {
       const made = await context.run({ tokens, exports: [{ begin: 0, end: tokens.length }] });

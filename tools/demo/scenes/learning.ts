@@ -21,7 +21,7 @@ export const learning: Scene = async (context) => {
   const { screen, stages, data, client } = context;
   screen.heading(
     "Feedback moves the policy",
-    `${data.questions.length} questions in random order, then the same in other words, and both once more. Nobody sits here to judge, and models this small can't: the reward of an answer is its token F1 against our reference.`,
+    `${data.questions.length} questions in random order, then the same in other words, and both once more. The demo has no judge, and models this small can't be one: the reward of an answer is its token F1 against our reference.`,
   );
   const rewarded = await askAll(context);
   if (!stages.has("learn")) {
