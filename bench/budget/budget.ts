@@ -25,7 +25,7 @@ const mixes: Readonly<Record<string, Mix>> = {
   falling: { from: 0.9, to: 0.1 },
   rising: { from: 0.1, to: 0.9 },
 };
-/** Of the bytes of all examples and answers. */
+/** Byte budgets, as shares of the bytes of all examples and answers. */
 const totals = { scarce: 0.1, ample: 0.3 } as const;
 const drift = 0.01;
 

@@ -5,7 +5,7 @@ import type { Figures } from "../benchmark.ts";
 import { pairedBootstrap } from "../support/bootstrap.ts";
 import { mean, significant } from "../support/statistics.ts";
 
-/** Of examples, in the fixed splits. */
+/** Shares of examples in the fixed splits. */
 export const shares = [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95];
 
 /** Saved by each share of examples, and by the learnt split. */
@@ -13,7 +13,7 @@ export interface Row {
   setting: string;
   fixed: number[];
   joint: number;
-  /** Of examples, at the end. */
+  /** Share of examples at the end. */
   share: number;
 }
 

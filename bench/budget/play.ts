@@ -28,7 +28,7 @@ export interface Ended {
 }
 
 export interface Played {
-  /** Of the measured hours: costs that were saved, as a share of asking the large arm each time. */
+  /** Cost saved in the measured hours, as a share of calling the large arm each time. */
   saved: number;
   last: BudgetBody;
 }

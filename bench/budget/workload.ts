@@ -7,7 +7,7 @@ import type { Pair } from "../support/samples.ts";
 import type { Item } from "../support/simulated-pool.ts";
 import { mean } from "../support/statistics.ts";
 
-/** Of an item, beside what it weighs as an example. */
+/** An item with its pair: a question that can be asked. */
 export interface Question extends Item {
   pair: Pair;
   /** Its answer's length beside the mean: a request's cost over its arm's. */

@@ -25,7 +25,7 @@ export async function checkOutput(kafka: Kafka, topic: string, records: number):
   return outcomeOf(times);
 }
 
-/** Of how often each record came. */
+/** Outcome by how often each record came. */
 export function outcomeOf(times: Iterable<number>): Outcome {
   const outcome: Outcome = { lost: 0, doubled: 0 };
   for (const count of times) {

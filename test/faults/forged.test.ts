@@ -1,6 +1,6 @@
-// Forged feedback and observations: whoever may write to the topics under a tenant of their own
-// rates, corrects and withdraws nothing of another's, puts no example where another's requests find
-// it, and moves no statistic by numbers that no rating can have.
+// Forged feedback and observations. A client with write access to its own tenant's topics cannot
+// rate, correct or withdraw records of another tenant, place examples in another tenant's domain,
+// or move a statistic by impossible ratings.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

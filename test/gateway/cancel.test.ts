@@ -155,7 +155,7 @@ describe("a cancel by id", () => {
       );
       return rows[0];
     });
-    // Of another tenant, and of an id that nobody has.
+    // An id of another tenant, and an unknown one.
     await produce("other", id);
     expect(await cancel("unknown")).toBe(202);
     const before = await client.chat.completions.create({ model: "mock", messages: user("still here") });

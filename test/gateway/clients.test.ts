@@ -1,7 +1,6 @@
-// Clients that nobody here wrote, against the gateway of a running system: OpenAI's for Python,
-// LangChain for Python and Node, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a
-// tool, wants a format, and meets an error as its own class of it (OpenAI's for Node:
-// gateway*.test.ts).
+// Third-party clients against the gateway of a running system: OpenAI's for Python, LangChain for
+// Python and Node, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a tool, requests
+// a format, and maps an error to its own class (OpenAI's for Node: gateway*.test.ts).
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -62,7 +61,7 @@ const callEnded = (question: string): Promise<true> =>
 
 describe("Python", () => {
   let python: string;
-  /** What a client's script was told. */
+  /** Output of a client's script. */
   async function told(script: string): Promise<Record<string, unknown>> {
     const file = fileURLToPath(new URL(`clients/${script}`, import.meta.url));
     const environment = {

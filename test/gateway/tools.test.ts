@@ -1,7 +1,7 @@
-// What applications send besides text, by OpenAI's own client through the real stack: tools and
-// their results, structured output, images, log probabilities and parameters that nobody here knows
-// reach the arm that declares them as they are, and no other; what comes back is what the endpoint
-// said, streamed and not, and again for the same Idempotency-Key.
+// Requests beyond text, by OpenAI's own client through the real stack. Tools and their results,
+// structured output, images, log probabilities and unknown parameters reach only the arm that
+// declares them, unchanged. The endpoint's response comes back unchanged, streamed and not, and
+// again for the same Idempotency-Key.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -255,7 +255,7 @@ describe("tokens", () => {
       { headers: { Authorization: "Bearer" } },
       { headers: { Authorization: "Bearer undefined" } },
       { headers: {}, search: `&user=default&password=${facade.token.slice(0, -1)}` },
-      // What is named first counts: a right password behind a wrong one helps nobody.
+      // The first password counts: a right one behind a wrong one is ignored.
       { headers: asWriter(), search: "&password=" },
     ];
     for (const init of bare)

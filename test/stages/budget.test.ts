@@ -1,5 +1,5 @@
-// The split of bytes on a real system: requests that are repeated and find no kept answer move
-// bytes from the examples, which nobody uses, to the answers; plan obeys; a revert stays.
+// The split of bytes on a real system. Repeated requests that miss the response cache move bytes
+// from the unused examples to the response cache; plan obeys; a revert stays.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

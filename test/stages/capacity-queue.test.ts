@@ -14,7 +14,7 @@ import { eventually, startSystem, type TestSystem } from "../support/system.ts";
 
 const count = 100;
 const places = 2;
-/** Of the requests that come twice as fast: so much of the places is taken on average. */
+/** Mean utilisation of the slots by the requests that come twice as fast. */
 const busy = 0.75;
 const random = splitmix64(11);
 const asked = Array.from({ length: count }, (_, i) => {
@@ -27,7 +27,7 @@ const asked = Array.from({ length: count }, (_, i) => {
   };
 });
 const meanMs = asked.reduce((sum, { latencyMs }) => sum + latencyMs, 0) / count;
-/** Of so few gaps the mean is not 1 (of these, 1.17): the places would be less busy than said. */
+/** The mean of so few gaps is not 1 (here 1.17), which would make the slots less busy. */
 const meanGap = asked.reduce((sum, { gap }) => sum + gap, 0) / count;
 
 let folder = "";

@@ -312,7 +312,7 @@ describe("precedent plan-capacity", () => {
     expect(said.current.arms.find(({ arm }) => arm === "small")!.share).toBeCloseTo(0.7, 1);
     const large = await plan("--arrivals", "burst.csv", "--policy", "large");
     expect(large.current.arms.find(({ arm }) => arm === "large")!.share).toBe(1);
-    // 15 + 0.5 x 200 + 10 x 30 ms, and what is before the call, where nobody waits.
+    // 15 + 0.5 x 200 + 10 x 30 ms, and the time before the call without queueing.
     near(large.current.total_ms.p50, 415 + 10, 0.2);
   });
 

@@ -1,6 +1,6 @@
-// Two stages under one instance id, as two hosts with the same configuration would be: one that
-// comes later is refused by name, and of two that start at once one stops. Either way every record
-// is answered once and the work is done about once: nobody fights over the producer.
+// Two stages under one instance id, as two hosts with the same configuration would be. A later one
+// is refused by name, and of two that start at once one stops. Either way every record is answered
+// once and processed about once, without a fight over the producer.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signalOf } from "../../runtime/lazy-abort.ts";

@@ -73,7 +73,7 @@ const worth = (
 const kept = 1_024 + 1_000 + 1;
 
 it("answers are ranked by what came before the cut, and worth what came after it", async () => {
-  // Known as the best; nobody asks for it any more.
+  // Known as the best, but not requested any more.
   for (const hoursAgo of [7, 6, 5]) await ask({ key: "was", hoursAgo });
   // Known a little; asked three times since.
   for (const hoursAgo of [6, 5, 3, 2, 1]) await ask({ key: "is", hoursAgo });
@@ -155,7 +155,7 @@ it("a token of a chunk cache is worth its share of the time, and so of the cost,
   expect(caches["large"]).toEqual({ gain: expect.closeTo((10 * 2) / 1_000, 9), loss: 0 });
   // No answer says what its tokens take.
   expect(Object.keys(caches).sort()).toEqual(["large", "small"]);
-  // Nobody has counted: nothing is known.
+  // No process has reported counts: nothing is known.
   expect((await worth(split, 1)).caches).toEqual({});
   expect((await worth({ responses: 0, examples: 0 }, 1, counted)).caches).toEqual({});
 });

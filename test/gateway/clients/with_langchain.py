@@ -1,4 +1,4 @@
-# LangChain's chat model for OpenAI, with the gateway in its place. Prints what it was told.
+# LangChain's chat model for OpenAI, against the gateway. Prints the responses.
 import json
 import os
 

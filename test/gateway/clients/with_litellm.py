@@ -1,4 +1,4 @@
-# LiteLLM's client, with the gateway as an OpenAI-compatible provider. Prints what it was told.
+# LiteLLM's client, with the gateway as an OpenAI-compatible provider. Prints the responses.
 import json
 import os
 

@@ -1,4 +1,4 @@
-# OpenAI's own client for Python, as an application uses it. Prints what it was told, as one object.
+# OpenAI's own client for Python, as an application uses it. Prints the responses, as one object.
 import json
 import os
 
