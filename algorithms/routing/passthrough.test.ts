@@ -23,7 +23,7 @@ describe("a passthrough", () => {
     ["no JSON object", "[1]"],
     ["model", '{"model":"x"}'],
     ["n", '{"n":2}'],
-    ["messages[0].role", '{"messages":[{"role":"nobody"}]}'],
+    ["messages[0].role", '{"messages":[{"role":"stranger"}]}'],
     ["messages[0].content[0]", '{"messages":[{"role":"user","content":[{"type":"input_audio"}]}]}'],
     ["messages is no array", '{"messages":"x"}'],
   ])("is refused for %s", (problem, json) => {

@@ -21,7 +21,7 @@ export async function checkOutput(kafka: Kafka, topic: string, records: number):
   } finally {
     await reader.stop();
   }
-  if (strange > 0) throw new Error(`${topic}: ${strange} records that nobody sent`);
+  if (strange > 0) throw new Error(`${topic}: ${strange} records that were never sent`);
   return outcomeOf(times);
 }
 

@@ -110,7 +110,7 @@ test("a rating counts for at most one answer, whatever number it carries and how
   await feedback(large.requestId, { tenant: owner, value: 1e308 });
   const reversed = await ask(owner);
   await feedback(reversed.requestId, { tenant: owner, kind: "score", value: -1e300, range: { low: 0, high: 5 } });
-  await feedback("nobody asked this", { tenant: owner, value: 1 });
+  await feedback("never asked", { tenant: owner, value: 1 });
   await settled();
   expect(await rewardOf(owner, requestId)).toMatchObject([{ reward: 0.5, weight: 1 }]);
   expect(await rewardOf(owner, other.requestId)).toMatchObject([{ reward: 0, weight: 0 }]);

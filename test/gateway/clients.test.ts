@@ -187,7 +187,7 @@ describe("the Vercel AI SDK", () => {
       output: Output.object({ schema }),
     });
     expect(output).toEqual({ answer: "in a format" });
-    const unknown = generateText({ model: precedent("nobody"), prompt: "x", maxRetries: 0 });
+    const unknown = generateText({ model: precedent("unknown"), prompt: "x", maxRetries: 0 });
     const error: unknown = await unknown.catch((thrown: unknown) => thrown);
     expect(APICallError.isInstance(error) && [error.statusCode, error.isRetryable]).toEqual([404, false]);
   });
@@ -234,7 +234,7 @@ test("curl, whole and as it comes", async () => {
   });
   expect(text.join("")).toBe("curl asks");
   // An error is a status and a body; who gives up takes the request back.
-  const failed = await curl({ model: "nobody", messages });
+  const failed = await curl({ model: "unknown", messages });
   expect(JSON.parse(failed)).toMatchObject({ error: { code: "model_not_found" } });
   const left = "held by curl until";
   await expect(

@@ -159,7 +159,7 @@ describe("other parameters", () => {
     expect(model.received().at(-1)).toMatchObject({ response_format });
   });
 
-  test("log probabilities come back; what nobody here knows goes on", async () => {
+  test("log probabilities come back; unknown parameters are passed on", async () => {
     const asked = {
       model: "tools",
       messages: user("how sure"),
@@ -185,7 +185,7 @@ describe("other parameters", () => {
 });
 
 describe("what no arm serves", () => {
-  test("is refused by its field, and asks nobody", async () => {
+  test("is refused by its field, and calls no arm", async () => {
     const before = model.received().length;
     const wrong = (body: object) => client.chat.completions.create({ model: "auto", messages: user("x"), ...body });
     const image = [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:x" } }] }];

@@ -168,7 +168,7 @@ describe.skipIf(missing !== "")(`chunk caches that learn weighs${missing}`, () =
   });
   afterAll(() => system.stop());
 
-  test("bytes that nobody uses move to the arm whose caches are evicted and come back", async () => {
+  test("unused bytes move to the arm whose caches are evicted and come back", async () => {
     let asked = 0;
     // Answers are kept as well: every question is another.
     const newest = await system.eventually(

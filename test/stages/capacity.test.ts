@@ -340,7 +340,7 @@ describe("precedent plan-capacity", () => {
     expect(await fails("--workers", "huge=2")).toContain("nothing is known of arm huge: ");
     expect(await fails("--workers", "large")).toContain("ARM=N");
     expect(await fails("--arrivals", "none.csv")).toContain("none.csv: there is no such file");
-    expect(await fails("--policy", "nobody")).toContain("nobody is no policy");
+    expect(await fails("--policy", "unknown")).toContain("unknown is no policy");
     // Fewer calls than a fit needs.
     expect(await fails("--requests", "15")).toContain("clean ones are needed");
     expect(await fails("--policy", "arm:third")).toContain("no decision of the window says what third");

@@ -123,7 +123,7 @@ function followHastily(topic: string) {
   const follower = followTopic(
     {
       ...{ client: its.client, topic, ends: its.kafka.ends, patience: hasty, log: createLog({ level: "silent" }) },
-      admin: () => Promise.reject(new Error("nobody asks")),
+      admin: () => Promise.reject(new Error("no admin needed")),
       watched(of) {
         stuck = of;
         return () => undefined;

@@ -56,7 +56,7 @@ async function answeredOnce(input: string, output: string): Promise<void> {
   expect([keys.length, new Set(keys).size]).toEqual([records, records]);
 }
 
-test("one that comes later is refused, and disturbs nobody", { timeout: 120_000 }, async () => {
+test("one that comes later is refused, and disturbs no other", { timeout: 120_000 }, async () => {
   const [input, output] = [await its.topic(8), await its.topic(8)];
   let calls = 0;
   const first = stageOn(input, output, () => {

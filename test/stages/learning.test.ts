@@ -137,7 +137,7 @@ test("300 requests, feedback late and doubled, the learner killed, ClickHouse aw
   const victim = await startLearner();
   const early = await ask(0, 100);
   // Feedback for a request that is not yet recorded, and half of the rest later.
-  await give(...early.slice(0, 50), feedbackOf("nobody", { value: 1, createdAt: Date.now() }));
+  await give(...early.slice(0, 50), feedbackOf("unknown", { value: 1, createdAt: Date.now() }));
   await published("a first version", ({ metrics }) => (metrics.rewards ?? 0) >= 1);
   await give(...early.slice(50, 70));
   await victim.kill();

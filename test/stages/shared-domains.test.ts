@@ -60,7 +60,7 @@ const placeOf = async (id: string): Promise<string | undefined> => {
   return row?.domain;
 };
 
-test("what one tenant was answered well helps the other that shares the domain, and nobody else", async () => {
+test("a good answer to one tenant helps the other that shares the domain, and no third one", async () => {
   const { outcome, id } = await rated(questions.shared, "acme");
   expect(outcome).toBe("admitted");
   expect(await system.eventually("the example recorded", () => placeOf(id))).toBe("+/shell");

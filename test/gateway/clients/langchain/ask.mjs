@@ -45,6 +45,6 @@ const failureOf = (model) =>
       () => "answered",
       ({ constructor, status, code }) => [constructor.name, status, code],
     );
-said.unknown_model = await failureOf("nobody");
+said.unknown_model = await failureOf("unknown");
 said.failed = await failureOf("mock");
 console.log(JSON.stringify(said));
