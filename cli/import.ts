@@ -151,7 +151,7 @@ function armNames(given: string | undefined, arms: readonly RouteArm[]): Readonl
   return byName;
 }
 
-/** The answer is that of our arm and its model: what is learnt of it is learnt of the arm. */
+/** The answer counts as our arm's and its model's: rewards train the estimate of that arm. */
 function checkedRow({ answer, ...row }: LogRow, named: ReadonlyMap<string, RouteArm>): LogRow {
   const { id, createdAt } = row.request;
   if (createdAt < earliest)

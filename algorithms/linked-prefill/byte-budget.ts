@@ -25,7 +25,7 @@ export interface Moved {
 }
 
 export interface MoveOptions {
-  /** Bytes moved at most; gains and losses are of so many. */
+  /** Maximum bytes per move; gains and losses refer to this many bytes. */
   step: number;
   /** How much larger the gain must be than the loss: 1.2 is a fifth. */
   margin: number;

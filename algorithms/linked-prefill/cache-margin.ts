@@ -6,7 +6,7 @@
 export interface MarginOptions {
   /** Bytes of a step. */
   step: number;
-  /** Counts are of so many milliseconds at most. */
+  /** Maximum time window of the counts, milliseconds. */
   windowMs: number;
   /** Milliseconds since the epoch. */
   now: number;

@@ -57,11 +57,11 @@ export interface FeedbackRates {
 
 /** Rates that differ by more are warned of, or corrected for. */
 const unevenRatio = 2;
-/** Who answers less often is taken to answer so often. */
+/** Lower bound of an estimated feedback rate. */
 export const leastRate = 0.01;
 /** A weight of more than 1,000 for one reward would be all that is heard. */
 export const leastHeard = 0.001;
-/** A cell is drawn towards its arm's rate as by so many decisions. */
+/** Pseudo-decisions with which a cell is shrunk towards its arm's rate. */
 const drawn = 20;
 
 /** Classes of length for a component of the context in [0, 1]. */
@@ -104,7 +104,7 @@ export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {
   };
 }
 
-/** Asked with the probability, and heard of with the chance that goes with it. */
+/** Probability of feedback, over whether it was asked for. */
 function heardWith(askProbability: number, rate: (kind: Asking) => number): number {
   if (!(askProbability > 0)) return within(rate("never"), leastRate);
   const asked = askProbability * within(rate("asked"), leastRate);

@@ -26,8 +26,8 @@ function luhnSum(text: string, start: number, end: number): number {
 export const isIssuer = (code: number): boolean => code >= zero + 2 && code <= zero + 6;
 
 /**
- * Whether the digits from start to end, so many, look like a payment card's: 13 to 19 of them, an
- * issuer's first digit, Luhn.
+ * Whether text[start, end), with this number of digits, looks like a payment card's number: 13 to
+ * 19 digits, an issuer's first digit, Luhn.
  */
 export function isCardNumber(text: string, start = 0, end = text.length, digits = end - start): boolean {
   const issuer = text.charCodeAt(start);

@@ -23,7 +23,7 @@ export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Floa
   return votes;
 }
 
-/** Counts of nothing but noise rarely pass so many of its deviations: one in 44. */
+/** Pure noise exceeds this many standard deviations once in 44 counts. */
 const threshold = 2;
 
 /**

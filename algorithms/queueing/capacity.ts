@@ -77,7 +77,7 @@ export interface Needs {
 
 const leastPartitions = 8;
 
-/** What so many requests a second need; every one passes all stages. */
+/** Capacity for this many requests per second; every one passes all stages. */
 export function capacityFor(
   ratePerSecond: number,
   stages: readonly StageTimes[],

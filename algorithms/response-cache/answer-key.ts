@@ -31,8 +31,8 @@ const LINK_POLICY = "link-policy";
 
 /** sha256 (hex). */
 export function answerKey({ request, domain, arms, documents }: Asked): string {
-  // Who asks under which id and when, at whose expense, where the answer goes and who hears of it
-  // under way; what may be kept is decided before there is a key.
+  // Not part of the key: ids, times, accounts and destinations. Whether an answer may be cached is
+  // decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [
     ...(["id", "createdAt", "account", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy"] as const),
     // In `domain`.

@@ -78,7 +78,7 @@ function ranked(capacity: number, { worth, admit, onMiss }: Rule): CachePolicy {
 
 export interface LeastCostOptions {
   /**
-   * Confidence radius subtracted from a mean cost that was seen so many times; the estimate stays
+   * Confidence radius subtracted from a mean cost after this many observations; the estimate stays
    * at least `floor`. Default: none.
    */
   radius?: (misses: number) => number;

@@ -1,6 +1,5 @@
-// A policy that remembers every id it ever heard of, made fit for a process that never ends: when
-// it knows of too many, another one takes its place, which begins with what is held. What was known
-// of the ids outside is lost then.
+// Bounds the memory of a policy that remembers every id. When it knows too many, a new policy takes
+// its place, which starts from the held entries. Facts about the ids outside are lost then.
 import type { Admission, Arrival, CreatePolicy, Id, ResizableCachePolicy } from "./policy.ts";
 
 interface Held {

@@ -43,7 +43,7 @@ export interface ResizableCachePolicy extends CachePolicy {
   resize(capacity: number): readonly Id[];
 }
 
-/** Makes a policy for so many bytes. */
+/** Makes a policy with this capacity in bytes. */
 export type CreatePolicy = (capacity: number) => CachePolicy;
 
 const NOTHING: readonly Id[] = [];

@@ -60,7 +60,7 @@ export interface ErrorWatch {
   alarms: number;
 }
 
-/** At the limit itself an alarm comes once in so many cases at most, and less often below it. */
+/** At the limit itself, an alarm comes at most once in this many cases, and less often below it. */
 const casesBetweenAlarms = 200;
 
 export interface WatchSettings {

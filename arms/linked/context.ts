@@ -14,8 +14,8 @@ export const contextChunks = 2;
 export const contextTokens = 512;
 
 /**
- * Chunks of at least so many tokens are cached behind the system prompt alone as well: passages
- * gain by it, examples do not (bench/results/NOTES.md).
+ * Minimum tokens of a chunk that is also cached behind the system prompt alone: passages gain by
+ * it, examples do not (bench/results/NOTES.md).
  */
 export const longTokens = 128;
 

@@ -32,8 +32,8 @@ export interface AnswerOptions {
 export interface Answered {
   result: RunResult;
   /**
-   * Tokens of the prompt, together all of it: linked, computed although a cache was there, computed
-   * for there was none.
+   * Tokens of the prompt: linked, recomputed although cached, and computed for lack of a cache.
+   * They sum to the whole prompt.
    */
   linked: number;
   recomputed: number;

@@ -12,7 +12,7 @@ export interface KeyedPrompt {
   chunks: readonly KeyedChunk[];
 }
 
-/** What stands at hand for a prompt, and what of it is computed again. */
+/** Cached variants for a prompt, and which of its tokens are recomputed. */
 export interface LinkedPlan {
   chosen: readonly ChosenVariant[];
   /** The caches, in the order of the chunks; null where one is missing or computed again whole. */

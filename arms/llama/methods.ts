@@ -25,8 +25,8 @@ export interface LlamaInput {
     memoryBytes: number;
     diskBytes: number;
     /**
-     * Counts what so many bytes on disk more or less would be worth, over so long; null: it is not
-     * counted.
+     * Step in bytes on disk, up and down, whose worth is counted, and the window of the counts;
+     * null: not counted.
      */
     margin: { step: number; windowMs: number } | null;
     /**

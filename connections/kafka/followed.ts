@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import type { PartitionEnds, StuckPartition } from "./port.ts";
 
 export interface Patience {
-  /** Nothing for so long, and in so many fetches, asks for an explanation. */
+  /** A partition without records for this time, and for this many fetches, is checked. */
   quietMs: number;
   fetches: number;
   /** How often a quiet partition without waiting callers is checked. */

@@ -160,9 +160,7 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
   };
 }
 
-/**
- * Rejects, to be tried again, when nothing has come for so long; what comes later is left alone.
- */
+/** Rejects, to be retried, after `withinMs` without a result; a later result is ignored. */
 async function limited<T>(work: Promise<T>, withinMs: number, who: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -21,7 +21,7 @@ export interface ResearchPolicy {
   kind: "blend" | "craft" | "random" | "attended";
   /** craft: alpha; the others: share in [0, 1]. */
   amount: number;
-  /** The last so many chunks are recomputed whole, and `kind` goes for the others. */
+  /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
   /** craft: chunks out of focus are left as they are. */
   focus?: FocusCut;
