@@ -48,16 +48,15 @@ export const sharingDomain = (tenant: string, domain: string | null): string =>
   `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
 
 /**
- * How far the clocks of two hosts, or of a host and a broker, may differ before one of them is not
- * believed.
+ * Maximum difference between the clocks of two hosts, or of a host and a broker, that is tolerated.
  */
 export const skewMs = 5_000;
 
 /**
- * When a record came to the broker, milliseconds since the epoch: the one time of a client's record
- * that counts, for deadlines, order, memory and retention. A broker that stamps records itself
- * (message.timestamp.type=LogAppendTime, as on the topics we make) is believed; a stamp that the
- * producer made is believed within skewMs of now, which is when the record is received.
+ * Arrival time of a record at the broker, milliseconds since the epoch. It is the only time of a
+ * client's record that counts, for deadlines, order, memory and retention. A broker's own timestamp
+ * (message.timestamp.type=LogAppendTime, as on the topics we create) is trusted. A producer's
+ * timestamp is clamped to within skewMs of now, the time of receipt.
  */
 export function arrivalOf(
   { timestamp, appended = false }: { timestamp: number; appended?: boolean },

@@ -32,8 +32,8 @@ export interface MoveOptions {
 }
 
 /**
- * The sum stays as it is. A memory that gains more or loses more by the same figures of the others
- * never has fewer bytes afterwards.
+ * The sum is preserved. Monotone: a memory with a higher gain or loss, all else equal, never ends
+ * up with fewer bytes.
  */
 export function moveBytes(memories: readonly Memory[], { step, margin }: MoveOptions): Moved {
   for (const { name, bytes, floor, gain, loss } of memories)

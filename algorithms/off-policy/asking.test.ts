@@ -67,7 +67,7 @@ describe("feedback asked for where the arms are even", () => {
   const made = world(count, 7);
   const rates = ratesOf(made);
   const valueOf = (estimator: Estimator, arm: number, feedbackWeight: Float64Array) => {
-    // A model that knows nothing but the mean: what the weights say decides.
+    // A model that only knows the mean, so the weights decide.
     const predicted = new Float64Array(made.log.arm.length).fill(0.5);
     const options = { cap: Infinity, costWeight: 0, feedbackWeight, predicted };
     return ratioOf(termsOf(estimator, made.log, always(made, arm), options))!.value;

@@ -1,8 +1,8 @@
-// Who gives feedback, and on what: the share of decisions with a reward by arm, length of the
-// prompt and domain, and by whether feedback was asked for. Where it differs, the rewards that are
-// there are no fair sample (missing not at random); weighting a reward by the inverse of its
-// probability corrects for what these explain. How likely a decision was to be asked about is known
-// exactly: it was logged.
+// Feedback rates: the share of decisions with a reward by arm, length of the prompt and domain, and
+// by whether feedback was asked for. Where rates differ, the observed rewards are no fair sample
+// (missing not at random); weighting a reward by the inverse of its probability corrects for what
+// these variables explain. The probability that feedback was asked for is known exactly, because it
+// was logged.
 
 /**
  * asked, unasked: of decisions with a chance to be asked about (a logged probability above 0);
@@ -36,7 +36,7 @@ export interface FeedbackRates {
   arms: ArmRate[];
   /** Largest rate of an arm over the smallest; Infinity where an arm got no feedback at all. */
   ratio: number;
-  /** Feedback is missing by arm: what is left may be biased. */
+  /** Feedback is missing by arm: the observed rewards may be biased. */
   uneven: boolean;
   /** rewarded / decisions; null: there is no such decision. */
   asking: Record<Asking, number | null>;
@@ -59,7 +59,10 @@ export interface FeedbackRates {
 const unevenRatio = 2;
 /** Lower bound of an estimated feedback rate. */
 export const leastRate = 0.01;
-/** A weight of more than 1,000 for one reward would be all that is heard. */
+/**
+ * Lower bound of the probability of feedback: larger weights than 1,000 would let one reward
+ * dominate.
+ */
 export const leastHeard = 0.001;
 /** Pseudo-decisions with which a cell is shrunk towards its arm's rate. */
 const drawn = 20;
@@ -120,7 +123,7 @@ function shareOf(sums: ReadonlyMap<string, Heard>, key: string): number | null {
   return decisions === 0 ? null : rewarded / decisions;
 }
 
-/** Largest over smallest; 1 where nothing was heard at all. */
+/** Largest over smallest rate; 1 without any feedback. */
 const ratioOf = (rates: readonly number[]): number =>
   rates.length === 0 || Math.max(...rates) === 0 ? 1 : Math.max(...rates) / Math.min(...rates);
 

@@ -23,7 +23,7 @@ export interface Ratio {
   influence: Float64Array;
 }
 
-/** null where nothing can be said: no decisions, or a denominator of 0. */
+/** null if undefined: no decisions, or a denominator of 0. */
 export function ratioOf({ numerator, denominator }: Terms): Ratio | null {
   const n = numerator.length;
   let [top, bottom] = [0, 0];

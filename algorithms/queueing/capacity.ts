@@ -100,7 +100,7 @@ export function capacityFor(
   const processes = sized.map((one) => one.processes);
   return {
     processes,
-    // A partition belongs to one process of a stage; half as many again leave room to grow.
+    // A partition belongs to one process of a stage; half as many again allow growth.
     partitions: Math.max(leastPartitions, Math.ceil(1.5 * Math.max(...processes))),
     brokers: Math.max(replication, serversOf(cores.brokers)),
     clickhouse: Math.max(1, serversOf(cores.clickhouse)),
@@ -110,8 +110,8 @@ export function capacityFor(
 }
 
 /**
- * The fewest processes whose records alone leave a thread its share of rest. Transactions fill what
- * is left, whatever that is: they become fewer and larger.
+ * The fewest processes at which records alone keep a thread below its utilisation. Transactions use
+ * the remaining time: with less of it they become fewer and larger.
  */
 function processesFor(ratePerSecond: number, { recordMs }: StageTimes, utilisation: number): number {
   return Math.max(1, Math.ceil((ratePerSecond * recordMs) / 1_000 / utilisation));

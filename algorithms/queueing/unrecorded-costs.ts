@@ -1,7 +1,7 @@
-// Costs of answers that a process has seen and that may not stand in the table of all costs yet. An
-// answer is there once the table has one of its partition with its offset or a higher one, for rows
-// come in the order of their offsets. Bounded: where the table falls far behind, costs of
-// neighbours become one, which counts as the later of them does.
+// Costs of answers that a process has seen and that the table of all costs may not have yet. The
+// table has an answer once it has one of its partition with the same offset or a higher one,
+// because rows come in offset order. Bounded: if the table falls far behind, neighbours are merged
+// and count as the later of them.
 import { costIn, type DayCost, type Window } from "./budget.ts";
 
 /** Maximum entries per partition; beyond it, neighbours are merged in pairs. */

@@ -22,7 +22,7 @@ export function createBounded(
     for (const id of evicted) held.delete(id);
   };
 
-  /** Entries that found no room in the next policy. */
+  /** Returns the entries that did not fit in the next policy. */
   function renew(): Id[] {
     policy = create(capacity);
     known.clear();
@@ -37,7 +37,7 @@ export function createBounded(
     return lost;
   }
 
-  /** Makes room for one more id. */
+  /** Frees a slot for one more id, if needed. */
   function know(id: Id): readonly Id[] {
     const full = !known.has(id) && known.size >= Math.max(least, (1 + outsidePerEntry) * held.size);
     const lost = full ? renew() : [];

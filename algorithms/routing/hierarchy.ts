@@ -78,7 +78,7 @@ export function estimateVariances(arms: readonly ArmSums[], hierarchy: Hierarchy
   return variances;
 }
 
-/** What the data say under given variances: shared ~ N(shift, inverse of Q), own given shared. */
+/** Posterior under given variances: shared ~ N(shift, inverse of Q), own given shared. */
 interface Conditioned {
   shift: Float64Array;
   /** Inverse of Q, packed. */

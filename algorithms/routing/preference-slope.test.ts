@@ -58,7 +58,7 @@ describe("the slope of preferences", () => {
       fc.property(fc.nat(1e6), fc.constantFrom(1, 2, 4, 8, 16), (seed, slope) => {
         const { arms, rows } = world(seed, slope, 2_000, 1_500);
         const found = estimateSlope(arms, rows);
-        // Where preferences are weak a thousand comparisons say no more than that.
+        // With weak preferences a thousand comparisons are no more precise than this.
         const chance = 5 * standardError(rows.slice(0, 1_000), slope);
         expect(found).toBeGreaterThan(Math.min(slope / 1.6, slope - chance));
         expect(found).toBeLessThan(Math.max(slope * 1.6, slope + chance));

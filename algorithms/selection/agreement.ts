@@ -24,7 +24,7 @@ export interface Agreements {
   consensus: Float64Array;
 }
 
-/** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
+/** Weight of another candidate: e^(-sharpness d), where its cosine is d below the best. */
 const sharpness = 10;
 /**
  * The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a

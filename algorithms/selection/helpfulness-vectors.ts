@@ -33,8 +33,8 @@ interface Projection {
 }
 
 /**
- * The projection's rows, each multiplied by the question's vector: what is left to do for a
- * candidate is one product with its columns.
+ * The projection's rows, each multiplied by the question's vector, so that a candidate only needs
+ * one product with its columns.
  */
 function projectedQuestion(question: Float32Array, projection: Projection): Float64Array {
   const { columns, products } = projection;

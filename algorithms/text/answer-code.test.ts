@@ -19,7 +19,7 @@ it.each([
   ["echo `date`", "echo `date`"],
   ["`which ls` -l `pwd`", "`which ls` -l `pwd`"],
   ["`which ls` -l", "`which ls` -l"],
-  // Nothing inside: better the answer as it is than none.
+  // An empty block: the answer stays unchanged.
   ["```", "```"],
   ["```bash\n```", "```bash\n```"],
   ["``", "``"],

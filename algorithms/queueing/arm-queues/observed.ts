@@ -11,8 +11,8 @@ export interface ObservedCalls {
 }
 
 /**
- * When a call was over is written down after its place is free: by a millisecond, or where its
- * process was busy by more. So much of a call's end is not believed, of its whole time.
+ * The end of a call is recorded after its slot is freed: by a millisecond, or by more if its
+ * process was busy. Tolerance for this, per call: a constant, and a share of its duration.
  */
 const tolerance = { ms: 1, share: 0.1 };
 /** So many of the calls may have found more at once than there were places, for the same reason. */
@@ -32,7 +32,7 @@ export function mostAtOnce({ began, ended }: ObservedCalls): number {
 }
 
 const mostHops = 2_000;
-/** So few idle moments say nothing. */
+/** Minimum idle moments for an estimate. */
 const leastIdle = 20;
 
 /**

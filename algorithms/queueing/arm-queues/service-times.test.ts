@@ -60,7 +60,7 @@ describe("a fit", () => {
     const rates = ratesOf(fitted);
     near(rates.prefillMsPerToken, 0.4, 0.08);
     near(rates.decodeMsPerToken, 18, 0.08);
-    // Least squares lies far off: what is tested is the robustness.
+    // Least squares is far off here, so the robust fit is tested.
     const decode = logged.map(({ firstMs, totalMs }) => totalMs - firstMs!);
     const squares = decode.reduce((sum, ms, i) => sum + ms * logged[i]!.completion, 0);
     expect(squares / logged.reduce((sum, { completion }) => sum + completion ** 2, 0)).toBeGreaterThan(25);

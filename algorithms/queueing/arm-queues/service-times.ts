@@ -40,7 +40,7 @@ export interface ServiceTimes {
   spread: Spread;
 }
 
-/** Fewer say nothing of an arm. */
+/** Minimum calls for a fit. */
 export const leastCalls = 20;
 /** More calls than this fit no better. */
 const mostFitted = 20_000;
@@ -104,7 +104,7 @@ export interface Service {
   totalMs: number;
 }
 
-/** A call of this size, as the lines say. */
+/** Predicted service time of a call of this size. */
 export function expectedService({ first, rest }: Pick<ServiceTimes, "first" | "rest">, call: CallSize): Service {
   const firstMs = first === null ? 0 : predicted(first, prompt(call));
   const totalMs = firstMs + predicted(rest, sizes(call));
