@@ -17,8 +17,8 @@ export interface ArmRequest {
    */
   caching?: Caching;
   /**
-   * JSON of what goes to the endpoint as it is (algorithms/routing/passthrough.ts); only arms that
-   * declare what it requires are given any.
+   * JSON of members for the endpoint (algorithms/routing/passthrough.ts); only for arms that
+   * declare the required capabilities.
    */
   passthrough?: string | undefined;
   /**
@@ -140,8 +140,7 @@ export interface Arm {
    */
   answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult>;
   /**
-   * Only of arms that keep caches; null while nothing can be said. Rejects when the arm's process
-   * dies meanwhile.
+   * Only for arms with caches; null while unknown. Rejects when the arm's process dies meanwhile.
    */
   inventory?(): Promise<ArmInventory | null>;
   /** Only of arms that keep caches. */

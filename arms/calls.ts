@@ -1,6 +1,6 @@
-// The calls that an arm has under way: no more than it takes at a time, in fair turns between
-// tenants, each ended by the first of its signal, its deadline and close(). A caller that gives up
-// while it waits for its turn is answered at once.
+// The calls that an arm has under way: at most its number of slots, in fair turns between tenants,
+// each ended by the first of its signal, its deadline and close(). A caller that aborts while it
+// waits for a slot is answered at once.
 import { errorOf } from "../connections/errors.ts";
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
@@ -85,7 +85,7 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
         onWait?.((over = new AbortController()).signal);
       const gaveUp = new Promise<ArmResult>((resolve) => {
         const leave = (): void => {
-          // Once it runs the call ends by itself, and knows how often it was made.
+          // A running call ends itself, and knows its number of attempts.
           if (!running) resolve(endedFailure(ending.signal, 0));
         };
         if (ending.signal.aborted) leave();

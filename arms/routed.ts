@@ -1,5 +1,4 @@
-// The arms as plan sees them: names, models and what they cost. Made anew whenever the
-// configuration changes.
+// The arms as plan sees them: names, models and costs. Rebuilt whenever the configuration changes.
 import { capabilities } from "../algorithms/routing/passthrough.ts";
 import { answerCost, normalisedCosts } from "./cost.ts";
 import type { ArmConfig } from "../config/schema.ts";

@@ -21,7 +21,7 @@ interface PutOptions {
   title?: string;
 }
 
-// As Kafka takes a record (connections/kafka/topics.ts), with room for what stands around the text.
+// Kafka's limit of a record (connections/kafka/topics.ts), less the record's other fields.
 const longestText = 15 * 1_048_576;
 
 export function addDocuments(program: Command, io: Io): void {

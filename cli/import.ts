@@ -1,6 +1,6 @@
 // precedent import: the log of another system becomes requests, decisions, responses and feedback
-// in ClickHouse, so that learn begins with what is known (docs/import.md). Done again, or after it
-// was killed, it goes on where it stood and adds nothing twice.
+// in ClickHouse, so that learn starts with its data (docs/import.md). Run again, or after a kill,
+// it resumes and adds nothing twice.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { openSession, type Session } from "../pipelines/session.ts";

@@ -36,11 +36,11 @@ const messages = z.preprocess((value) => {
   try {
     return JSON.parse(value) as unknown;
   } catch {
-    return value; // said by the schema
+    return value; // the schema reports it
   }
 }, z.array(message).min(1).nullish());
 
-/** What a row may say; docs/replay.md explains each. */
+/** Columns of a row; docs/replay.md explains each. */
 const rowSchema = z.object({
   id: text.nullish(),
   time: z.union([z.string(), z.number()]).nullish(),

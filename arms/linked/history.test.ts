@@ -76,7 +76,7 @@ describe("history of linked prefill", () => {
       one.measured(sample(n, "last-1", 0.02));
       other.measured(sample(100 + n, "last-1", 0.03));
     }
-    // Neither has enough by itself.
+    // Neither has enough samples alone.
     expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(["last-2", "last-2"]);
     await minute();
     expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(["last-1", "last-1"]);

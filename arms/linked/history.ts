@@ -1,7 +1,6 @@
-// Keeps the processes of an arm, one after the other and beside each other, of one mind about what
-// `auto` should use: what any of them measured is read back from the history, again and again, and
-// stands for what each knew by itself. While the history can't be asked a process goes by its own
-// samples, which is said once.
+// Keeps all processes of an arm in agreement about the policy of `auto`: each reads all processes'
+// samples back from the history, repeatedly, and these replace its own. While the history is
+// unreachable a process uses its own samples, which is logged once.
 import type { Logger } from "pino";
 import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
 import { candidates, mostPast } from "./choice.ts";

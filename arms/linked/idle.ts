@@ -35,7 +35,7 @@ export interface IdleWork {
   /** Looks which caches the chunks of a prompt still want. */
   seen(prompt: KeyedPrompt): void;
   compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
-  /** What is wanted of these chunks, or behind one of them, is wanted no more. */
+  /** Drops work on these chunks, or behind one of them. */
   forget(chunks: ReadonlySet<string>): void;
   /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
   next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;

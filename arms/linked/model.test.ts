@@ -160,7 +160,8 @@ describe("linked model", () => {
     expect(await ask("naive", 50, 60, 70)).toEqual([11, 0, 3]);
     expect(await ask("naive", 50, 60, 70)).toEqual([13, 0, 1]);
     expect(await ask("naive", 50, 61)).toEqual([11, 0, 2]);
-    // Another policy begins anew: only the two chunks are there; and in full nothing is.
+    // Another policy starts without prefixes: only the two chunks are cached; and in full mode
+    // nothing is.
     expect(await ask("last-1", 50)).toEqual([7, 0, 5]);
     expect(await ask("full", 50)).toEqual([0, 7, 5]);
     // No other domain links it.

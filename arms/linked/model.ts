@@ -14,7 +14,7 @@ export interface LinkedModelOptions {
   /** Hash of the format of the context's caches. */
   format: string;
   convention: Convention;
-  /** Beginnings of prompts that were answered; without it each prompt begins anew. */
+  /** Prefixes of answered prompts; absent: each prompt starts from its first token. */
   prefixes?: PrefixCache;
   /** As BeginningsOptions has it. */
   keepInFull?: boolean;

@@ -99,7 +99,7 @@ export const status = (
     .writeHead(code, { "content-type": "application/json", ...headers })
     .end(JSON.stringify({ error: { message: `echo of ${prompt} and ${secret}`, ...error } }));
 
-/** An arm whose endpoint listens no more. */
+/** An arm whose endpoint has stopped listening. */
 export async function refusingArm(more: object): Promise<Arm> {
   await endpoint(good);
   const { port } = server?.address() as AddressInfo;

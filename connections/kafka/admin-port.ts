@@ -61,8 +61,8 @@ export interface HangingSearch extends Reach {
 }
 
 /**
- * A transaction that is open in a partition and that its coordinator will not end: readers and
- * positions wait for ever.
+ * A transaction that is open in a partition and that its coordinator will not end: it blocks
+ * readers and positions.
  */
 export interface HangingTransaction {
   topic: string;

@@ -99,10 +99,7 @@ export interface GroupPositions {
 
 /** One member of a group; GroupPositions says where it is. */
 export interface GroupConsumer extends GroupPositions {
-  /**
-   * Resolves when the group was joined for the first time; joins again by itself after every
-   * trouble.
-   */
+  /** Resolves at the first join; rejoins by itself after every error. */
   run(handlers: GroupHandlers): Promise<void>;
   /**
    * pause and resume do nothing while the group is not joined: every join begins with all

@@ -1,9 +1,9 @@
-// How far each followed partition was read, who waits for it to be read to its end, and what it
-// means when nothing more comes. Two things look the same from a consumer: a tail that compaction
-// or retention emptied, which never comes, and a transaction that is open, behind which everything
-// is kept from read-committed readers. The broker tells them apart: while the last stable offset
-// lies before the end that is waited for, there is more to come, however long it takes; only once
-// it has reached that end may fetches that bring nothing count as the end.
+// How far each followed partition was read, which callers wait for its end, and what silence means.
+// To a consumer two cases look the same: a tail emptied by compaction or retention, which never
+// arrives, and an open transaction, which withholds all later records from read-committed readers.
+// The broker distinguishes them. While the last stable offset is before the awaited end, more
+// records will come, however long it takes. Only once it has reached that end do fetches without
+// records count as the end.
 import type { Logger } from "pino";
 import type { PartitionEnds, StuckPartition } from "./port.ts";
 
@@ -38,7 +38,7 @@ export interface Followed {
   waiting: { end: number; resolve: () => void }[];
   newsAt: number;
   lookedAt?: number;
-  /** Fetches counted when the broker first said that all that is waited for is stable. */
+  /** Number of fetches when the broker first reported the whole awaited range as stable. */
   stableAt?: number;
   stuck?: { stable: number; high: number; since: number; warnedAt?: number };
 }

@@ -1,6 +1,6 @@
-// Asks single brokers what kafkajs' admin client cannot: through a cluster object of our own, made
-// by the client with its addresses, TLS and SASL. It connects at the first question, and anew after
-// it was found cut.
+// Queries to single brokers that kafkajs' admin client lacks, through a cluster object of our own,
+// made by the client with its addresses, TLS and SASL. It connects at the first query, and
+// reconnects after its connection was cut.
 import type { Kafka as KafkaClient } from "kafkajs";
 import { internals, type BrokerLike, type QueryClusterLike, type RawRequest } from "./kafkajs-internals.ts";
 

@@ -17,16 +17,16 @@ function forgetFormer(connection: ConnectionLike): void {
   connection.bytesNeeded = lengthBytes;
   if (former === undefined) return;
   delete connection.socket;
-  // One that was not connected yet would say so later.
+  // A socket that was still connecting would emit these later.
   for (const event of ["connect", "secureConnect", "data", "end", "timeout", "error"]) former.removeAllListeners(event);
   former.on("error", () => undefined); // an error without a listener ends the process
   former.destroy();
 }
 
 /**
- * Rejects when the socket closes. A broker that says goodbye before a connection is made (in the
- * middle of a TLS handshake) makes kafkajs stop its clock and settle nothing, and all who share the
- * attempt would wait for ever.
+ * Rejects when the socket closes. If a broker closes the connection before it is established (in
+ * the middle of a TLS handshake), kafkajs stops its timeout and settles nothing, so all callers
+ * that share the attempt would hang.
  */
 const closed = ({ socket }: ConnectionLike): Promise<never> =>
   new Promise((_, reject) => {

@@ -160,7 +160,7 @@ export interface ConnectionLike {
   isConnected(): boolean;
   connect(): Promise<unknown>;
 }
-/** A connection's requests: those under way, and those that wait for room. */
+/** A connection's requests: those under way, and those that wait for a slot. */
 export interface RequestQueueLike {
   pending: unknown[];
   scheduleCheckPendingRequests(): void;

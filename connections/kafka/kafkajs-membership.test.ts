@@ -1,4 +1,5 @@
-// kafkajs' own ConsumerGroup on a coordinator by script: as whom it joins after it was given up.
+// kafkajs' own ConsumerGroup on a scripted coordinator: the member id that it joins with after it
+// was given up.
 import { expect, test } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
 import { internals, type ConsumerGroupLike, type RunnerLike } from "./kafkajs-internals.ts";

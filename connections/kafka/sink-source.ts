@@ -126,9 +126,7 @@ export function createSinkSource(
     void adopt(++joins, assigned, handlers);
   };
 
-  /**
-   * A topic that was made again may have grown past our position already: then no fetch says so.
-   */
+  /** A recreated topic may have grown past our position already: then no fetch reports it. */
   const compare = async (handlers: SinkHandlers): Promise<void> => {
     const held = [...progress.values()];
     const join = joins;

@@ -45,8 +45,8 @@ function createReader({ client, topic }: Pick<ReaderOptions, "client" | "topic">
 }
 
 /**
- * kafkajs gives a consumer up for good after some errors (a broker that comes back half, say): a
- * table or a tail must not end with it.
+ * After some errors (a half-started broker, say) kafkajs gives up a consumer for good: a table or a
+ * tail must survive that.
  */
 function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
   const revive = (): void => {
@@ -134,7 +134,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
         const beat = setInterval(() => void heartbeat().catch(() => undefined), 3_000);
         try {
           if (Number(fetchedOffset) < state.position) {
-            // The broker did not know our offset: the topic was made anew, and we begin with it.
+            // The broker did not know our offset: the topic was recreated, so reading starts at 0.
             state.position = 0;
             await handlers.onRewound?.(partition);
           }

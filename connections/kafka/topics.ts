@@ -54,9 +54,9 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // Few records; every process that calls arms reads them all.
   cancels: { partitions: 1, config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
-  // Few records, kept for good: what was withdrawn stays so when the tables are made anew.
+  // Few records, kept for good: withdrawals must hold when the tables are rebuilt.
   withdrawals: { partitions: 1, config: { "retention.ms": "-1" } },
-  // Hashes alone, kept for good: what was erased does not come back when the tables are made anew.
+  // Hashes only, kept for good: erased data must not come back when the tables are rebuilt.
   erasures: { partitions: 1, config: { "retention.ms": "-1" } },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
@@ -85,8 +85,8 @@ export const topicName = <N extends TopicName | "locks">(prefix: string, topic: 
   (prefix + shortTopicName(topic, owner)) as Topic<N>;
 
 /**
- * Creates what is missing and leaves what exists as it is; resolves when every new partition has a
- * leader.
+ * Creates missing topics and leaves existing ones unchanged; resolves when every new partition has
+ * a leader.
  */
 export async function ensureTopics(
   admin: Admin,

@@ -151,7 +151,7 @@ describe("which version a producer has", () => {
     supported: [],
     finalised: new Map(level === undefined ? [] : [["transaction.version", level]]),
   });
-  /** kafkajs' own, as far as it is asked here. */
+  /** The part of kafkajs' own manager that is used here. */
   const own = (did: string[]): TransactionalManager =>
     ({
       ...{ isInitialized: () => did.includes("init"), isTransactional: () => true },

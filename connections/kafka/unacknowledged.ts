@@ -14,8 +14,7 @@ export interface TopicMessages {
   messages: readonly Message[];
 }
 /**
- * The messages of one partition: one record batch, sent again as it is, under the same sequence
- * number.
+ * The messages of one partition: one record batch, resent unchanged under the same sequence number.
  */
 export interface Batch {
   topic: string;
@@ -28,7 +27,7 @@ export interface Batch {
 export interface PartitionResponse {
   partition: number;
   errorCode: number;
-  /** -1: the broker does not say where the records are. */
+  /** -1: the broker does not report the offset. */
   baseOffset: string;
 }
 export interface ProduceResponse {

@@ -12,8 +12,8 @@ import {
 } from "../../../algorithms/linked-prefill/link-policy.ts";
 
 /**
- * How many chunks the question is said to look at (focus.ts): by the entropy of the gaps between
- * their scores, or by the largest gap.
+ * How the number of attended chunks is chosen (focus.ts): by the entropy of the gaps between their
+ * scores, or by the largest gap.
  */
 export type FocusCut = "focus" | "gap";
 
@@ -23,7 +23,7 @@ export interface ResearchPolicy {
   amount: number;
   /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
-  /** craft: chunks out of focus are left as they are. */
+  /** craft: chunks out of focus are not repaired. */
   focus?: FocusCut;
 }
 

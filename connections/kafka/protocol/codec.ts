@@ -61,7 +61,7 @@ export function flexible<Answer>(
   };
 }
 
-/** As kafkajs' connections take a body that is there already: an encoder that is done. */
+/** A finished encoder, in the form in which kafkajs' connections take an encoded body. */
 export const written = (bytes: Buffer): EncoderLike =>
   Object.assign(new Encoder(), { buf: bytes, offset: bytes.length });
 
