@@ -59,8 +59,8 @@ const limits = z.strictObject({
 
 const health = z.strictObject({
   /**
-   * A stage that got nowhere for so long though there was something to do is unhealthy; a request
-   * under way may take its deadline.
+   * A stage without progress for this time, although it has work, is unhealthy; a request under way
+   * may take until its deadline.
    */
   stalledAfterMs: milliseconds.default(180_000),
 });
@@ -72,7 +72,7 @@ export const configSchema = z
     clickhouse: clickhouse.prefault({}),
     /** Folder of the embedded servers, pools and caches. */
     stack: z.strictObject({ folder: z.string().default(".precedent") }).prefault({}),
-    /** Stable id of this process; absent: the first free one kept under the stack folder. */
+    /** Stable id of this process; absent: the first free one under the stack folder. */
     instance: name.optional(),
     embedder: embedder.prefault({}),
     selection: selection.prefault({}),

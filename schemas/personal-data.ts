@@ -1,4 +1,4 @@
-// Where a request, its answer and what was said of it are kept, and how that is found there: what
+// Where a request, its answer and its feedback are stored, and how they are found there: what
 // `precedent forget` searches (docs/privacy.md). A topic or a table that is not listed does not
 // compile, or fails a test.
 import type { TopicName } from "./records.ts";

@@ -11,7 +11,7 @@ const lookMs = 100;
 
 /**
  * A free port on 127.0.0.1. Another process may still take it before the server does; the server
- * then fails and is started anew.
+ * then fails and is restarted.
  */
 export async function freePort(preferred: number | undefined, taken: readonly number[]): Promise<number> {
   if (preferred !== undefined && !taken.includes(preferred) && (await isFree(preferred))) return preferred;

@@ -103,7 +103,7 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
   concurrency: z.number().int().min(1).max(64).default(1),
-  /** queued alone: it computes, and plan would compete with it. */
+  /** queued only: it computes, and would compete with plan. */
   dispatch: z
     .enum(["queued", "inline"])
     .refine((dispatch) => dispatch === "queued", {
@@ -111,7 +111,7 @@ const llamaArm = z.strictObject({
         "a llama arm can't be inline, for it computes and plan would compete with it (openai and recorded arms can); write queued, or leave it out",
     })
     .default("queued"),
-  /** Without a token for so long while requests wait, its process is killed and another started. */
+  /** Time without a token, while requests wait, after which its process is killed and restarted. */
   stallMs: milliseconds.default(60_000),
   /** Linked prefill: the caches of system prompts, examples and documents are computed once. */
   linked: linked.prefault({}),
@@ -122,7 +122,7 @@ const recordedArm = z.strictObject({
   /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?, latencyMs?}. */
   file: z.string(),
   model: z.string().default("recorded"),
-  /** Simulated time of an answer whose line says none; so long it has one of the places. */
+  /** Simulated time of an answer whose line gives none; it holds one of the slots meanwhile. */
   latencyMs: z.number().min(0).default(0),
   /**
    * Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order.
@@ -132,7 +132,7 @@ const recordedArm = z.strictObject({
 const reuseArm = z.strictObject({
   ...armBase,
   type: z.literal("reuse"),
-  /** inline alone: there is nothing to wait for. */
+  /** inline only: there is nothing to wait for. */
   dispatch: z.literal("inline").default("inline"),
   /** Tenants whose requests it may answer: names, or "*" for all. Default: none. */
   tenants: z
@@ -163,7 +163,7 @@ const reuseArm = z.strictObject({
   agreement: z.number().min(0).max(1).default(0.5),
   /** Verified cases older than this don't count. */
   windowDays: z.number().positive().max(365).default(30),
-  /** Verified cases before this time don't count: set it to begin anew (ISO 8601). */
+  /** Verified cases before this time don't count: set it to start again from none (ISO 8601). */
   countFrom: z.iso.datetime({ offset: true }).optional(),
 });
 export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm, reuseArm]);

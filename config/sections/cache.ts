@@ -1,4 +1,5 @@
-// The response cache: which answers are kept for exact repeats, for how long, and in how much room.
+// The response cache: which answers are cached for exact repeats, for how long, and in how many
+// bytes.
 import { z } from "zod";
 
 const ttlHours = z.number().min(0).max(8_760);
@@ -6,9 +7,9 @@ const ttlHours = z.number().min(0).max(8_760);
 export const cache = z.strictObject({
   /** Answers exact repeats of a request without a model call (docs/design/response-cache.md). */
   enabled: z.boolean().default(true),
-  /** Hours that an answer is kept; 0: none is, unless its domain is named below. */
+  /** Hours that an answer is cached; 0: none is, unless its domain is named below. */
   ttlHours: ttlHours.default(24),
-  /** The same for the domains named here, as tenant/domain; 0: none of theirs is kept. */
+  /** The same for the domains named here, as tenant/domain; 0: not cached. */
   domainTtlHours: z.record(z.string(), ttlHours).default({}),
   /**
    * What a process of plan keeps where not all have room (docs/design/response-cache.md). All but
@@ -38,7 +39,7 @@ export type CacheConfig = z.infer<typeof cache>;
 
 const hourMs = 3_600_000;
 
-/** Milliseconds that an answer of a sharing domain (tenant/domain) is kept. */
+/** Milliseconds that an answer of a sharing domain (tenant/domain) is cached. */
 export const answerTtlMs = (
   { enabled, ttlHours: hours, domainTtlHours }: Pick<CacheConfig, "enabled" | "ttlHours" | "domainTtlHours">,
   domain: string,

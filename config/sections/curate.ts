@@ -21,7 +21,7 @@ export const curate = z.strictObject({
       maxBytes: z.number().int().positive().default(16_384),
       /** Cosine from which two requests of a domain are the same: only the better answer stays. */
       nearDuplicate: z.number().min(0).max(1).default(0.97),
-      /** Days that an example lives; 0: for ever. */
+      /** Days that an example lives; 0: no limit. */
       ttlDays: z.number().min(0).default(90),
     })
     .prefault({}),
@@ -63,7 +63,7 @@ export const curate = z.strictObject({
            * Above it no request is replayed.
            */
           load: z.number().min(0).default(0.5),
-          /** A run that has waited so long in all ends. */
+          /** Maximum total waiting time of a run; after it the run ends. */
           waitMs: milliseconds.default(3_600_000),
         })
         .prefault({}),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { milliseconds } from "./common.ts";
 
 export const gateway = z.strictObject({
-  /** Loopback by default: elsewhere it serves API keys alone (docs/gateway.md). */
+  /** Loopback by default: elsewhere it only serves API keys (docs/gateway.md). */
   host: z.string().default("127.0.0.1"),
   /** Absent: 7717, or a free one where that is taken; 0 takes a free one. */
   port: z.number().int().min(0).max(65_535).optional(),
@@ -20,7 +20,7 @@ export const gateway = z.strictObject({
   acceptMs: milliseconds.default(5_000),
   /** Between two comments in a stream, so that no proxy takes it for idle. */
   heartbeatMs: milliseconds.default(15_000),
-  /** A client that takes nothing of its answer, streamed or not, for so long is disconnected. */
+  /** A client that reads nothing of its answer, streamed or not, for this time is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
   /**
    * Maximum unsent bytes of all connections together; beyond it the connections with the most are
@@ -36,6 +36,6 @@ export const gateway = z.strictObject({
    * all gateways; write ${VARIABLE}. Absent: answers have no token.
    */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
-  /** After so long a token allows no feedback any more. */
+  /** Lifetime of a feedback token. */
   feedbackTokenMs: milliseconds.default(7 * 86_400_000),
 });

@@ -1,9 +1,9 @@
-// How arms are chosen and what is learnt from their rewards.
+// How arms are chosen and what is learned from their rewards.
 import { z } from "zod";
 import { milliseconds, name } from "./common.ts";
 
 export const routing = z.strictObject({
-  /** lambda_c: the price of cost in quality; 0 is quality alone. */
+  /** lambda_c: the price of cost in quality; 0: quality only. */
   costWeight: z.number().min(0).default(0.3),
   /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
   tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
@@ -14,7 +14,7 @@ export const routing = z.strictObject({
   indifference: z.number().min(0).max(1).default(0.1),
   /**
    * Share of the requests whose arm is drawn evenly from those that they allow, whatever was
-   * learnt; part of the logged propensity. 0: by the samples alone.
+   * learned; part of the logged propensity. 0: none.
    */
   explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; the first by default. */
@@ -38,8 +38,8 @@ export const routing = z.strictObject({
    */
   statistics: z.enum(["shared", "tenant"]).default("shared"),
   /**
-   * With statistics by tenant: so many tenants have some, those with the most rewards of late; the
-   * others have the prior.
+   * With statistics by tenant: at most this many tenants, those with the most recent rewards, have
+   * their own; the others have the prior.
    */
   mostTenants: z.number().int().min(1).max(200).default(50),
   /**
@@ -99,7 +99,9 @@ export const routing = z.strictObject({
       mostOpenMs: milliseconds.default(60_000),
       /** Half-open: calls let through at a time, and successes that close it. */
       probes: z.number().int().min(1).max(100).default(2),
-      /** A call that its request's deadline ended is the arm's failure if it took so long. */
+      /**
+       * A call that its request's deadline ended counts as the arm's failure if it took this long.
+       */
       patienceMs: milliseconds.default(30_000),
     })
     .prefault({}),
@@ -135,7 +137,7 @@ export const routing = z.strictObject({
 export const learn = z.strictObject({
   /** Time between two looks at what is new. */
   everyMs: milliseconds.default(2_000),
-  /** After so many hours a reward counts half. */
+  /** Half-life of a reward's weight, hours. */
   halfLifeHours: z.number().positive().default(168),
   /** Rewarded requests before anything is published. */
   minimumRewards: z.number().int().min(1).default(1),
@@ -144,7 +146,7 @@ export const learn = z.strictObject({
    * this old, in milliseconds.
    */
   settleMs: z.number().int().min(0).default(60_000),
-  /** How much feedback counts: what is above is kept, and marked in feedback_excess. */
+  /** How much feedback counts: excess is stored, and marked in feedback_excess. */
   feedback: z
     .strictObject({
       /** Feedback of a tenant and source (person, judge, system) that counts in an hour. */
@@ -165,7 +167,7 @@ export const learn = z.strictObject({
       reference: name.optional(),
       /** Share of the answers that are drawn, by chance. */
       share: z.number().min(0).max(1).default(0.05),
-      /** Answers are drawn so long, and not before people had time to rate them. */
+      /** Answers are drawn for this many hours, and not before people had time to rate them. */
       windowHours: z.number().positive().max(720).default(24),
       afterMinutes: z.number().min(0).default(10),
       /** Verdicts of each order. */

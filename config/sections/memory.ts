@@ -1,4 +1,4 @@
-// How the bytes for kept answers, for examples and for chunk caches are split.
+// How the bytes for the response cache, for examples and for chunk caches are split.
 import { z } from "zod";
 import type { ArmConfig } from "./arms.ts";
 import { milliseconds } from "./common.ts";
@@ -10,8 +10,8 @@ export const memory = z.strictObject({
    */
   budget: z.enum(["fixed", "learnt"]).default("fixed"),
   /**
-   * learnt: whether chunk caches on disk (linked.diskBytes of llama arms that link) share the
-   * budget as well. A byte of disk then counts as one of memory.
+   * learnt: whether chunk caches on disk (linked.diskBytes of llama arms that link) take part in
+   * the split. A byte of disk then counts as one of memory.
    */
   caches: z.boolean().default(false),
   /** Time between two looks at the split. */

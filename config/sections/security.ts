@@ -14,7 +14,7 @@ export const tls = z.strictObject({
   passphrase: z.string().optional(),
 });
 
-/** Tokens by client credentials (RFC 6749, 4.4), fetched anew before they expire. */
+/** Tokens by client credentials (RFC 6749, 4.4), renewed before they expire. */
 export const oauth = z.strictObject({
   /** The token endpoint; https, or http on the loopback. */
   endpoint: z.url(),

@@ -42,7 +42,7 @@ export const kafka = z.strictObject({
    * and how long a commit may take on a slow broker.
    */
   transactionTimeoutMs: milliseconds.min(1_000).max(900_000).default(5_000),
-  /** A process that is silent for so long loses its partitions to others. */
+  /** A process that is silent for this time loses its partitions to others. */
   sessionTimeoutMs: milliseconds.default(30_000),
 });
 
@@ -74,6 +74,6 @@ export const clickhouse = z.strictObject({
   passwordFile: z.string().optional(),
   /** Name of a cluster: tables become Replicated and Distributed. */
   cluster: z.string().optional(),
-  /** Days that raw records are kept; 0 keeps them for ever. */
+  /** Days that raw records are kept; 0: no limit. */
   ttlDays: z.number().int().min(0).default(90),
 });

@@ -20,7 +20,7 @@ export interface BatchingOptions {
   /** Batches at a time: as many as can be computed side by side. Default 1. */
   atOnce?: number;
   maxBatch: number;
-  /** Vectors kept; 0 keeps none. */
+  /** Cached vectors; 0: none. */
   cacheEntries: number;
   /** Texts of requests that may wait; more are rejected with embedder_busy. Default 1,024. */
   maxWaiting?: number;
@@ -95,7 +95,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
   async function ask(text: string, length: number | null, signal?: AbortSignal): Promise<Float32Array> {
     const background = length !== null;
     signal?.throwIfAborted();
-    // By a digest: texts may be a megabyte long, and 50,000 of them are kept.
+    // Cached by digest: texts may be a megabyte long, and there are 50,000 entries.
     const key = hash("sha256", text, "base64");
     const known = cache?.get(key);
     if (known !== undefined) {

@@ -20,7 +20,7 @@ export interface OnnxEmbedderOptions {
   maxBatch: number;
   cacheEntries: number;
   maxWaiting?: number;
-  /** Refuse the model unless it has this dimension; absent: take it as it is. */
+  /** Refuse the model unless it has this dimension; absent: any. */
   dimension?: number;
   log: Logger;
   /** Another worker module, for tests. */

@@ -61,7 +61,7 @@ export interface KvStats {
   expired: number;
   /** Files that were damaged, cut off or another model's; they are removed. */
   refused: number;
-  /** Blobs kept in memory alone because the disk was too slow, full or failing. */
+  /** Blobs held in memory only, because the disk was too slow, full or failing. */
   notWritten: number;
 }
 
@@ -89,24 +89,24 @@ export interface KvCaches {
    */
   get(key: string): Promise<Uint8Array | null>;
   /**
-   * Keeps a blob. It is at hand at once, on disk some time later; a key that is there already stays
-   * as it is.
+   * Stores a blob. It can be read immediately and is on disk some time later; an existing key is
+   * not changed.
    */
   put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
   /** Counts a use whose repair cost `cfo`, [0, 1]. */
   used(key: string, cfo: number): void;
   /**
-   * For a request that waits: loads what is on the slow tier alone and keeps all of it in memory
-   * until the function that it resolves to is called. Takes half of memory at most, for all who
-   * wait together, and evicts nothing that is nowhere else; null, and nothing is kept: there is no
-   * room now, or it was aborted. What fails to load is left to get.
+   * For a waiting request: loads blobs that are only on the slow tier and pins all of them in
+   * memory until the returned function is called. All waiting requests together take at most half
+   * of memory, and evict nothing that has no other copy. null, and nothing is pinned: no memory is
+   * free now, or it was aborted. Blobs that fail to load are left to get.
    */
   prefetch(keys: readonly string[], signal?: AbortSignal): Promise<(() => void) | null>;
 }
 
 /**
- * What bytes of the slow tier are worth at the margin: tokens computed again that a step more would
- * have kept, and tokens read that a step less would have evicted.
+ * Marginal value of bytes on the slow tier: recomputed tokens that one step more would have kept,
+ * and tokens read that one step less would have evicted.
  */
 export interface KvMargin {
   gainTokens: number;
@@ -118,8 +118,8 @@ export interface KvMargin {
 /** Bytes of the slow tier, which may change. */
 export interface KvBytes {
   /**
-   * From now on, never more than its disk has room for: what is worth least leaves at once, what is
-   * pinned stays. In memory alone nothing changes.
+   * A new limit, at most the free disk space: entries of least value are evicted at once, pinned
+   * ones stay. No effect without a disk tier.
    */
   resize(diskBytes: number): Promise<void>;
   /** null: it is not counted. */

@@ -18,7 +18,7 @@ async function filled(count: number): Promise<string> {
   await store.close();
   return root;
 }
-/** The store opened anew, with an empty memory for `room` entries. */
+/** The reopened store, with an empty memory for `room` entries. */
 const opened = (root: string, room: number): Promise<KvStore> => aStore({ root, memoryBytes: 10 * room });
 const reopened = async (count: number, room: number): Promise<KvStore> => opened(await filled(count), room);
 const keysOf = (...numbers: number[]): string[] => numbers.map((n) => anEntry(n).key);

@@ -10,7 +10,7 @@ import { createWriteBehind } from "./write-behind.ts";
 
 export interface TierOptions {
   memoryBytes: number;
-  /** The slow tier; null: memory alone. */
+  /** The slow tier; null: memory only. */
   disk: DiskTier | null;
   /** At first; `resize` changes it. */
   diskBytes: number;
@@ -76,7 +76,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
     if (!byChunk.has(chunk)) margin?.evicted(chunk, { bytes, value: rank(one) });
   }
 
-  /** Its chunk is here again, computed anew. */
+  /** A chunk was recomputed after its eviction. */
   function returned({ chunk, tokens }: Held["entry"]): void {
     if (!byChunk.has(chunk)) margin?.returned(chunk, tokens, clock());
   }
@@ -200,7 +200,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
     return read.value.blob;
   }
 
-  /** What stands in the folder and is not known here. */
+  /** Adds files of the folder that are not in the index yet. */
   async function takeIn(): Promise<void> {
     if (disk === null) return;
     const { entries, refused } = await disk.scan();

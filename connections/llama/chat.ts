@@ -8,7 +8,7 @@ import { LlamaError, type LlamaModel, type Range } from "./port.ts";
 
 export interface ChatMessage {
   role: "system" | "user" | "assistant";
-  /** Several texts are put together as they are, and tokenised each on its own. */
+  /** Several texts are concatenated, each tokenised on its own. */
   content: string | readonly string[];
 }
 

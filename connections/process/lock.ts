@@ -13,8 +13,8 @@ import { isAlive, type ProcessIdentity } from "./identity.ts";
  */
 export async function withMutex<T>(folder: string, name: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
   await mkdir(folder, { recursive: true });
-  // The library tells locks apart by this path alone, so each mutex needs its own; nothing has to
-  // be there.
+  // The library identifies locks by this path only, so each mutex needs its own; the path need not
+  // exist.
   const release = await lock(join(folder, `.${name}`), {
     realpath: false,
     stale: 10_000,

@@ -17,7 +17,7 @@ export interface CodecOptions {
   /** Prefix of topics, and so of subjects. */
   prefix: string;
   registry: Registry;
-  /** Milliseconds for which "no such id" is believed; a schema may be registered late. */
+  /** Milliseconds for which "no such id" is cached; a schema may be registered late. */
   unknownForMs?: number;
 }
 

@@ -2,7 +2,7 @@
 // and of OpenSSL say neither. Retrying changes nothing, but a waiting process continues by itself
 // once the cause is fixed.
 
-/** A secret or a certificate of ours that can't be used as it is; its message says what to do. */
+/** A secret or a certificate of ours that is unusable; its message says what to do. */
 export class SecurityProblem extends Error {
   override name = "SecurityProblem";
   /** kafkajs asks. */

@@ -2,7 +2,10 @@
 // own words; what a standard calls it, and where it is sent, is the adapter's (otlp.ts). Nothing
 // here waits for anybody: what can't be exported is lost, and counted.
 
-/** How a span goes on elsewhere: as headers of a record or of an HTTP call (W3C trace context). */
+/**
+ * Context that continues a span elsewhere: headers of a record or of an HTTP call (W3C trace
+ * context).
+ */
 export type TraceHeaders = Readonly<Record<string, string>>;
 /** Headers as they came, from anybody: what is malformed counts as absent. */
 export type ForeignHeaders = Readonly<Record<string, string | string[] | Buffer | undefined>>;
@@ -89,10 +92,10 @@ export interface Span {
 }
 
 export interface Tracing {
-  /** The span goes on from what the headers name; without that it begins a trace. */
+  /** The span continues the trace that the headers name; without one it begins a trace. */
   follow(headers: ForeignHeaders, start: SpanStart): Span;
   /** What the caller is done during, if anything. */
   current(): Span | undefined;
-  /** Sends what is left, within a bound. */
+  /** Sends the remaining spans, within a time limit. */
   close(): Promise<void>;
 }

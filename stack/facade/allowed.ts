@@ -3,8 +3,8 @@
 // file, a connection or a program.
 
 /**
- * Table functions; every other one that the engine knows is refused. `format` reads text that
- * stands in the statement itself.
+ * Allowed table functions; the engine's others are refused. `format` reads text of the statement
+ * itself.
  */
 export const tableFunctions: ReadonlySet<string> = new Set([
   ...["numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "values", "format", "null"],
