@@ -1,6 +1,6 @@
 // Made by tools/generate/types.ts from schemas/avro. Do not edit: run "npm run types".
 
-/** A response kept for exact repeats of its request. Key: domain/hash. A tombstone: must not be used any more. */
+/** A cached response, for exact repeats of its request. Key: domain/hash. A tombstone withdraws it. */
 export interface Answer {
   tenant: string;
   /** tenant/domain. */
@@ -21,7 +21,7 @@ export interface Answer {
   createdAt: number;
 }
 
-/** What a key of the gateway may do, by its id. Its limits and its budgets may change, and it may be revoked or expire; kept for good, so that requests need a key from the first one on. */
+/** Permissions of a gateway key, by its id. Its limits may change, and it may be revoked or expire. Never deleted, so that requests need a key from the first one on. */
 export interface ApiKey {
   /** The part of the key before its dot; no secret. */
   id: string;
@@ -134,9 +134,9 @@ export interface Decision {
   breakers: Record<string, string>;
   /** null: no answer could be reused. */
   reuse: ReuseTrial | null;
-  /** cache: a kept answer, or that of the same request under way, was given; no arm was chosen, and arm is the one that had answered. imported: from the log of another system (docs/import.md). */
+  /** cache: answered from the response cache, or with the answer to the same request under way; no arm was chosen, and arm is the one that had answered. imported: from the log of another system (docs/import.md). */
   source: "routed" | "cache" | "imported";
-  /** Hash under which the answer is kept or was found; null: it may not be kept. */
+  /** Hash under which the answer is cached or was found; null: it may not be cached. */
   cacheKey: string | null;
   /** One for each policy in shadow that could be used: none of them had a part in the choice. */
   shadows: ShadowChoice[];
@@ -185,7 +185,7 @@ export interface ShownExample {
   tokens: number;
   /** The one of the trial, forced in. */
   explored: boolean;
-  /** What was added to its helpfulness for this choice, because the arm had its cache at hand. */
+  /** Bonus that was added to its helpfulness for this choice, because the arm had its cache. */
   cachedBonus: number;
   /** Its row of the helpfulness features (algorithms/selection/helpfulness-features.ts); empty: not made. */
   features: number[];
@@ -195,9 +195,9 @@ export interface ShownExample {
 export interface ExampleTrial {
   /** Id of the example. */
   id: string;
-  /** Forced in; else kept out. */
+  /** Forced into the prompt; else left out. */
   shown: boolean;
-  /** With which it was to be shown, (0, 1). */
+  /** Probability that it was shown, (0, 1). */
   probability: number;
   /** Cosine, [-1, 1]. */
   similarity: number;
@@ -287,7 +287,7 @@ export interface Document {
   createdAt: number;
 }
 
-/** What was erased (precedent forget), as hashes alone: whatever comes of it later is not recorded, and becomes no example. Key: id. */
+/** An erasure (precedent forget), as hashes only: later records of the erased data are dropped, and become no example. Key: id. */
 export interface Erasure {
   /** Id of the erasure; a large one has several records. */
   id: string;
@@ -298,7 +298,7 @@ export interface Erasure {
   createdAt: number;
 }
 
-/** An answered request kept to help others. */
+/** An answered request, stored as an example for others. */
 export interface Example {
   /** Derived from domain, request and response. */
   id: string;
@@ -381,9 +381,9 @@ export interface KvInventory {
   chunks: number;
   /** Bytes of the caches behind them. */
   bytes: number;
-  /** Computed again lately, that a step more of the budget on disk would have kept. */
+  /** Recently recomputed tokens that one step more of the byte budget on disk would have kept. */
   gainTokens: number;
-  /** Read lately, that a step less would have evicted. */
+  /** Recently read tokens that one step less would have evicted. */
   lossTokens: number;
   /** That gainTokens and lossTokens are of; 0: they are not counted. */
   measuredMs: number;
@@ -425,7 +425,7 @@ export interface Request {
   replyPartition: number | null;
   /** Pieces of the answer under way are wanted, on that partition of deltas. */
   deltas: boolean;
-  /** JSON object: members of a chat completion that go to the endpoint as they are (tools, response_format, ...), and messages in place of ours. */
+  /** JSON object: members of a chat completion that are passed to the endpoint unchanged (tools, response_format, ...), and messages in place of ours. */
   passthrough: string | null;
   /** What an arm must declare to be asked, because of passthrough: tools, vision, parameters. */
   requires: string[];
@@ -466,17 +466,17 @@ export interface Allow {
   costWeight: number | null;
 }
 
-/** What may be kept. */
+/** What may be stored. */
 export interface Privacy {
-  /** The answer may be kept. */
+  /** The answer may be cached. */
   cache: boolean;
   /** It may help other requests of the domain. */
   share: boolean;
-  /** No kept answer will do; this one may be kept. */
+  /** The response cache is bypassed; the new answer may be cached. */
   fresh: boolean;
 }
 
-/** A learnt artefact, versioned. */
+/** A learned artefact, versioned. */
 export interface Policy {
   /** router, threshold, proxy, or link/ and an arm. */
   name: string;
@@ -556,7 +556,7 @@ export interface Response {
   model: string | null;
   /** Arms in whose place `arm` answered, in order: the first is the decision's. */
   failedArms: FailedArm[];
-  /** cache: kept, or made for the same request under way; imported: from the log of another system; none: no answer stands behind it. */
+  /** cache: from the response cache, or from the same request under way; imported: from the log of another system; none: there is no answer. */
   source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   /** Shown to the model. */
   exampleIds: string[];
@@ -649,7 +649,7 @@ export interface Work {
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];
   fallback: WorkFallback | null;
-  /** Hash under which the answer may be kept (topic answers); null: it may not. */
+  /** Hash under which the answer may be cached (topic answers); null: it may not. */
   cacheKey: string | null;
   /** Deadline, after which the client no longer needs the answer. */
   notAfter: number;
