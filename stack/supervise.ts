@@ -150,8 +150,8 @@ async function takeFolder(paths: StackFolder): Promise<void> {
 }
 
 /**
- * Servers that outlived a killed supervisor. They are asked first: a Kafka that stops by itself
- * starts faster.
+ * Servers that outlived a killed supervisor. They get a clean stop first: a Kafka that was stopped
+ * cleanly starts faster.
  */
 async function endLeftovers(last: StackState, log: SuperviseOptions["log"]): Promise<void> {
   await Promise.all(

@@ -57,7 +57,7 @@ it("every policy may be made smaller and larger, and never holds more than it ma
     );
 });
 
-it("does not take up again, when it begins anew, what had grown too large", () => {
+it("drops entries that have grown too large when it renews its policy", () => {
   const policy = createBounded(createLru, 10, { least: 4, outsidePerEntry: 1 });
   policy.arrive("grown");
   expect(policy.answered("grown", 5, 1).admitted).toBe(true);

@@ -118,7 +118,7 @@ describe("variances from data", () => {
     expect(found.own[2]).toBeLessThan(found.own[1]! / 2);
   });
 
-  it("stays at the first guess without data, and finite with whatever there is", () => {
+  it("stays at the first guess without data, and finite with any data", () => {
     const none = estimateVariances([], hierarchy);
     expect(none.shared[0]).toBeCloseTo(0.2, 9);
     expect(none.noise).toBeCloseTo(0.1, 9);

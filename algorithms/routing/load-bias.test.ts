@@ -119,7 +119,7 @@ describe("penalty for an arm's own saturation", () => {
     );
   });
 
-  it("feeds no bottleneck: an idle arm beats a saturated one surely, whatever both are worth and cost", () => {
+  it("feeds no bottleneck: an idle arm always beats a saturated one, for any qualities and costs", () => {
     fc.assert(
       fc.property(quality, fc.double({ min: 0, max: 20, noNaN: true }), fc.nat(5), (arms, costWeight, pick) => {
         const idle = pick % arms.length;

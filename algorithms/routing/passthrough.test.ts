@@ -30,7 +30,7 @@ describe("a passthrough", () => {
     expect(readPassthrough(json as string)).toEqual({ problem: expect.stringContaining(problem) as string });
   });
 
-  it("is read or refused, whatever it is", () => {
+  it("is read or refused, for any JSON", () => {
     const value = fc.oneof(
       fc.jsonValue(),
       fc.record({ messages: fc.array(fc.dictionary(fc.string(), fc.jsonValue())) }),

@@ -40,7 +40,7 @@ it("takes any block off any code that has no backticks, and leaves plain code al
   );
 });
 
-it("ends with what it was given, whatever that is, and is never empty where the answer is not", () => {
+it("is a part of the answer, and never empty unless the answer is", () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom("`", "```", "\n", " ", "a", "bash"), { maxLength: 20 }).map((parts) => parts.join("")),

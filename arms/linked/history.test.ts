@@ -52,7 +52,7 @@ describe("history of linked prefill", () => {
     return { choice, log, ...follower };
   }
 
-  it("a process that is started again goes on where the one before it was, and records no choice anew", async () => {
+  it("a restarted process continues from the history, and records no choice again", async () => {
     const { history, choices } = aHistory();
     const first = process(history);
     await settled();

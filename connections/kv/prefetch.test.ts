@@ -86,7 +86,7 @@ describe("prefetch", () => {
     expect(store.stats()).toMatchObject({ prefetched: 1, memoryBytes: 10 });
   });
 
-  it("keeps every budget and every awaited entry, whatever is asked in which order", async () => {
+  it("keeps every byte budget and every awaited entry, for any order of calls", async () => {
     const step = fc.oneof(
       fc.record({ what: fc.constant("prefetch" as const), numbers: fc.array(fc.nat(9), { maxLength: 4 }) }),
       fc.record({ what: fc.constant("release" as const), numbers: fc.tuple(fc.nat(9)) }),

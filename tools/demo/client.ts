@@ -1,4 +1,4 @@
-// The demo as a client of the system: produces requests, and hears responses and decisions from
+// The demo as a client of the system: produces requests, and reads responses and decisions from
 // their topics as any other client would. One producer and two readers for the whole run.
 import { v7 as uuid } from "uuid";
 import type { Session } from "../../pipelines/session.ts";

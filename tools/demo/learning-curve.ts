@@ -1,5 +1,5 @@
-// How the policy moved, from what ClickHouse has of it: all runs of the demo in order, because what
-// one has learnt the next starts from.
+// How the policy changed, from ClickHouse: all runs of the demo in order, because each run starts
+// from what the earlier ones learned.
 import pc from "picocolors";
 import { drawSeries } from "./chart.ts";
 import type { SceneContext } from "./scene.ts";

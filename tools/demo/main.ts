@@ -73,7 +73,7 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   }
 }
 
-/** What was there already is no news; what a task does meanwhile stands in its title. */
+/** Parts that were there already are not reported; the progress of a task is shown in its title. */
 const progressOn = ({ task, line }: Screen): Progress => ({
   task: (title, work, outcome) =>
     task(

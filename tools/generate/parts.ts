@@ -12,7 +12,7 @@ import { compositions, modules, packages, ports, tests, type Module } from "../l
 
 export interface GeneratedPart {
   file: string;
-  /** The page with this part made anew. Throws when its comments are not there. */
+  /** The page with this part regenerated. Throws without the part's comments. */
   whole(page: string): string;
 }
 

@@ -70,7 +70,7 @@ describe("a fit", () => {
     near(mean(drawn), mean(logged.map(({ totalMs }) => totalMs)), 0.15);
   });
 
-  test("tells what can't be told apart, and takes the whole call where no first token is logged", () => {
+  test("reports indistinguishable rates, and fits the whole call where no first token is logged", () => {
     const one = calls(200, truth, () => 1).map((call) => ({ ...call, firstMs: null }));
     const rates = ratesOf(fitServiceTimes(one)!);
     near(rates.decodeMsPerToken, 18, 1e-6);
