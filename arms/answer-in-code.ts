@@ -11,7 +11,7 @@ export function answerInCode(arm: Arm): Arm {
   return {
     ...arm,
     async answer(request, signal, onText) {
-      // The call goes on being streamed, so that the time of its first token is known.
+      // The call is still streamed, so that the time of its first token is known.
       let attempt = 1;
       const listen = onText && ((_text: string, of: number): void => void (attempt = of));
       const result = await arm.answer(request, signal, listen);

@@ -16,8 +16,8 @@ export interface ArmRequest {
    */
   caching?: Caching;
   /**
-   * JSON of what goes to the endpoint as it is (algorithms/routing/passthrough.ts); only arms that
-   * declare what it requires are given any.
+   * JSON of members for the endpoint (algorithms/routing/passthrough.ts); only for arms that
+   * declare the required capabilities.
    */
   passthrough?: string | undefined;
   /**
@@ -94,8 +94,8 @@ const illCodes: ReadonlySet<string> = new Set([
 export const endedByDeadline = ({ code, retriable }: ArmFailure): boolean => code === "endpoint_timeout" && !retriable;
 
 /**
- * Whether a failure is the arm's (no connection, 429, 5xx, a timeout, a crash) and another arm may
- * do better; false: the request's, or nobody's.
+ * Whether the arm caused the failure (no connection, 429, 5xx, a timeout, a crash), so that another
+ * arm may do better. False: the request caused it, or the client ended it.
  */
 export const isArmsFault = (failure: ArmFailure): boolean =>
   failure.ill === true || (illCodes.has(failure.code) && !endedByDeadline(failure));
@@ -137,8 +137,7 @@ export interface Arm {
    */
   answer(request: ArmRequest, signal: AbortSignal, onText?: OnText): Promise<ArmResult>;
   /**
-   * Only of arms that keep caches; null while nothing can be said. Rejects when the arm's process
-   * dies meanwhile.
+   * Only for arms with caches; null while unknown. Rejects when the arm's process dies meanwhile.
    */
   inventory?(): Promise<ArmInventory | null>;
   /** Only of arms that keep caches. */

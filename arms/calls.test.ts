@@ -39,7 +39,7 @@ it("tells who finds no free place, before its turn, and when all is over", async
   calls.close();
 });
 
-it("gives turns to tenants in turn, by their weights, whoever came first", async () => {
+it("gives turns to tenants by their weights, not by arrival", async () => {
   const calls = createCalls(1, (tenant) => (tenant === "twice" ? 2 : 1));
   const begun: string[] = [];
   const run = (tenant: string, id: string): Promise<ArmResult> =>

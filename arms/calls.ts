@@ -1,6 +1,6 @@
-// The calls that an arm has under way: no more than it takes at a time, in fair turns between
-// tenants, each ended by the first of its signal, its deadline and close(). A caller that gives up
-// while it waits for its turn is answered at once.
+// The calls that an arm has under way: at most its number of slots, in fair turns between tenants,
+// each ended by the first of its signal, its deadline and close(). A caller that aborts while it
+// waits for a slot is answered at once.
 import { errorOf } from "../connections/errors.ts";
 import { createFairQueue } from "../algorithms/queueing/fair-queue.ts";
 import type { ArmFailure, ArmRequest, ArmResult } from "./arm.ts";
@@ -9,9 +9,9 @@ type Ending = "cancelled" | "deadline";
 
 export interface Calls {
   /**
-   * Runs `call` when a place is free; `ending` is aborted when nobody needs the result any more,
-   * and endedFailure() says why. Where none is free `onWait` is told first, with what is aborted
-   * when all is over; it must not throw.
+   * Runs `call` once a slot is free. `ending` is aborted when the result is no longer needed, and
+   * endedFailure() says why. If no slot is free, `onWait` runs first, with a signal that is aborted
+   * when the call is over; it must not throw.
    */
   run(
     request: ArmRequest,
@@ -85,7 +85,7 @@ export function createCalls(concurrency: number, weightOf?: (tenant: string) => 
         onWait?.((over = new AbortController()).signal);
       const gaveUp = new Promise<ArmResult>((resolve) => {
         const leave = (): void => {
-          // Once it runs the call ends by itself, and knows how often it was made.
+          // A running call ends itself, and knows its number of attempts.
           if (!running) resolve(endedFailure(ending.signal, 0));
         };
         if (ending.signal.aborted) leave();

@@ -28,8 +28,8 @@ export function normalisedCosts(arms: readonly ArmConfig[]): Map<string, number>
 }
 
 /**
- * Tokens of a text where nobody counted them: four characters each, at least 1 for a text that
- * isn't empty.
+ * Estimated tokens of a text that was not tokenized: one per four characters, at least 1 unless the
+ * text is empty.
  */
 export function estimatedTokens(text: string): number {
   return Math.ceil(text.length / 4);

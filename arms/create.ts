@@ -7,7 +7,7 @@ import { createOpenAiArm, type OpenAiArmDependencies } from "./openai/openai.ts"
 import { createRecordedArm } from "./recorded/recorded.ts";
 import { createReuseArm } from "./reuse/reuse.ts";
 
-/** Of all kinds together; each takes what concerns it. */
+/** Dependencies of all kinds of arms; each arm takes those that it needs. */
 type ArmDependencies = LlamaArmDependencies & Pick<OpenAiArmDependencies, "headers">;
 
 /**

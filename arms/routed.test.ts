@@ -35,7 +35,7 @@ it("bounds the cost of an answer by the prompt and the shorter of both token lim
   expect(costAtMost(large!, 4_000, 500, 1_000_000)).toBeCloseTo((1_500 * 2 + 256 * 10) / 1e6, 12);
 });
 
-it("bounds the cost of a request by the dearest arm that it allows, and by what it may cost", () => {
+it("bounds the cost of a request by the most expensive arm that it allows, and by its maximum cost", () => {
   const request = plainRequest("a".repeat(4_000), { id: "r" });
   const shown = arms.map((arm) => (arm.name === "large" ? { ...arm, examples: true } : arm));
   expect(mostCost(request, shown, 500)).toBeCloseTo((1_500 * 2 + 256 * 10) / 1e6, 12);

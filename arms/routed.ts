@@ -1,5 +1,4 @@
-// The arms as plan sees them: names, models and what they cost. Made anew whenever the
-// configuration changes.
+// The arms as plan sees them: names, models and costs. Rebuilt whenever the configuration changes.
 import { capabilities } from "../algorithms/routing/passthrough.ts";
 import { answerCost, normalisedCosts } from "./cost.ts";
 import type { ArmConfig } from "../config/schema.ts";
@@ -29,11 +28,11 @@ export interface RouteArm extends Declares {
   maxTokens: number;
   /** Per million tokens. */
   prices: { prompt: number; completion: number };
-  /** Of the arm that gives examples' answers as they are (type reuse). */
+  /** Settings of an arm that returns examples' answers unchanged (type reuse). */
   reuse?: ReuseSettings | undefined;
 }
 
-/** Those that compute their answers: what reuses others' takes no load and stands in for nobody. */
+/** Arms that compute their answers. A reuse arm has no load and is no fallback for another arm. */
 export const computing = <A extends Pick<RouteArm, "reuse">>(arms: readonly A[]): A[] =>
   arms.filter(({ reuse }) => reuse === undefined);
 

@@ -1,4 +1,4 @@
-// What an arm declares beside text, held against what a request's passthrough requires.
+// Compares an arm's declared capabilities with those that a request's passthrough requires.
 import type { Capability } from "../algorithms/routing/passthrough.ts";
 
 export interface Declares {

@@ -80,7 +80,7 @@ const again =
   "Below is the instruction that describes the task again:";
 const guidanceTokens = [before, consider, again].reduce((sum, text) => sum + estimateTokens(text), tokensPerTurn);
 
-/** Without examples the conversation as it is: there is nothing to guide. */
+/** Without examples the conversation is unchanged: there is nothing to guide. */
 function guided(conversation: Conversation): Piece[] {
   const { messages, system, examples } = conversation;
   const { systems, rest } = opening(messages, system);

@@ -124,7 +124,7 @@ function promised<T>(): { promise: Promise<T>; resolve: (value: T) => void; reje
     resolve = settle;
     reject = fail;
   });
-  // Nobody may be waiting any more when it fails.
+  // It may fail when no caller awaits it any more.
   promise.catch(() => undefined);
   return { promise, resolve, reject };
 }

@@ -1,6 +1,5 @@
-// The command line that asks the embedded ClickHouse with curl. The token stands in a file of the
-// stack, not in the line: a command line is seen by every user of the machine, and kept in the
-// shell's history.
+// The curl command line for the embedded ClickHouse. It reads the token from a file of the stack,
+// because a command line is visible to every user of the machine and stays in the shell's history.
 import { stackFolder } from "../stack/folder.ts";
 
 const quoted = (text: string): string => `'${text.replace(/'/g, "'\\''")}'`;

@@ -6,7 +6,7 @@ import type { SpentBy } from "./keys-spent.ts";
 export const isRevoked = ({ revokedAt, expiresAt }: ApiKey, now: number): boolean =>
   revokedAt !== null || (expiresAt !== null && expiresAt <= now);
 
-/** `spentBy`: null where nobody can say. */
+/** `spentBy`: null where spending is unknown. */
 export function describeKeys(keys: readonly ApiKey[], now: number, spentBy: SpentBy | null): string {
   if (keys.length === 0) return "no keys: the gateway serves clients on its own machine (precedent keys create)\n";
   const table = new Table({

@@ -1,5 +1,5 @@
-// What precedent doctor says of the arms' breakers: which are open by what the running processes
-// say (topic breakers). Only looks.
+// precedent doctor on the arms' breakers: which are open, as the running processes report (topic
+// breakers). Read-only.
 import type { Config } from "../config/schema.ts";
 import type { Kafka } from "../connections/kafka/port.ts";
 import { topicName } from "../connections/kafka/topics.ts";

@@ -2,8 +2,8 @@
 export interface Check {
   name: string;
   /**
-   * missing: something does not work without it; lacking: it works, less well; waiting: it comes by
-   * itself when it is first needed.
+   * missing: something does not work without it; lacking: it works, less well; waiting: it is
+   * created when it is first needed.
    */
   state: "fine" | "missing" | "lacking" | "waiting";
   detail: string;

@@ -26,7 +26,7 @@ import { checkReuse } from "./doctor-reuse.ts";
 import { checkTransactions } from "./doctor-transactions.ts";
 
 const limitMs = 15_000;
-/** Topics, subjects and tables are made by whoever starts first. */
+/** The first process to start creates topics, subjects and tables. */
 const comes = "precedent up makes it";
 
 /** repair: transactions that hang are ended where their outcome is on record. */

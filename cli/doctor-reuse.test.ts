@@ -10,7 +10,7 @@ const state = (domains: Record<string, ReturnType<typeof domain>>) => ({
   createdAt: 0,
 });
 
-it("says where the arm is on, where it is off after wrong answers, and that nobody watches it", () => {
+it("says where the arm is on, where it is off after wrong answers, and that its checks are stale", () => {
   expect(describeReuse({ ...arm, tenants: [] }, null, 0)).toMatchObject({ state: "waiting" });
   expect(describeReuse(arm, null, 0).detail).toMatch(/nothing was verified/);
   expect(describeReuse(arm, state({ "acme/a": domain(0.05), "acme/b": domain(0.3) }), 1_000)).toMatchObject({
@@ -19,5 +19,5 @@ it("says where the arm is on, where it is off after wrong answers, and that nobo
   const ill = describeReuse(arm, state({ "acme/a": domain(0.05), "acme/b": domain(1, 0, 2) }), 1_000);
   expect(ill).toMatchObject({ state: "lacking" });
   expect(ill.detail).toContain("acme/b: 0 of 50 wrong, 2 alarms");
-  expect(describeReuse(arm, state({ "acme/a": domain(0.05) }), 4_000_000).detail).toMatch(/nobody has looked/);
+  expect(describeReuse(arm, state({ "acme/a": domain(0.05) }), 4_000_000).detail).toMatch(/not checked/);
 });

@@ -46,12 +46,12 @@ export function describeReuse(
   now: number,
 ): Omit<Check, "name"> {
   if (arm.tenants.length === 0)
-    return { state: "waiting", detail: `${arm.name} answers nobody: name tenants in its setting "tenants"` };
+    return { state: "waiting", detail: `${arm.name} answers no tenant: name tenants in its setting "tenants"` };
   if (state?.arm !== arm.name) return { state: "waiting", detail: `${arm.name} is off: nothing was verified yet` };
   if (now - state.createdAt > reuseTimes.staleMs)
     return {
       state: "lacking",
-      detail: `${arm.name} is off: nobody has looked at its answers for ${Math.round((now - state.createdAt) / 60_000)} minutes`,
+      detail: `${arm.name} is off: its answers were not checked for ${Math.round((now - state.createdAt) / 60_000)} minutes`,
       remedy: "run the stage learn (precedent up), or let it go on (precedent policy resume reuse)",
     };
   const domains = Object.entries(state.domains);

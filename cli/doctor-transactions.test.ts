@@ -25,7 +25,7 @@ test("of an expired id it says so, and each remedy comes once", () => {
   expect(remedy).toBe("abort it\nrepair it");
 });
 
-test("what was ended is told, what was refused stays with its reason", () => {
+test("reports ended transactions, and refused ones with their reason", () => {
   const both = [
     { transaction: hung, refused: undefined },
     { transaction: { ...hung, partition: 4 }, refused: "CLUSTER_AUTHORIZATION_FAILED" },

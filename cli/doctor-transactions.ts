@@ -1,6 +1,6 @@
-// Transactions that hang in our topics and in the offsets of our groups: nobody ends them by
-// themselves, and readers and positions wait for ever. Only looks, unless it is told to end them:
-// then as their coordinators recorded it.
+// Finds transactions that hang in our topics and in the offsets of our groups. They never end by
+// themselves, and block readers and positions. Reports them; with --repair it ends them as their
+// coordinators recorded.
 import type { Config } from "../config/schema.ts";
 import { createKafka } from "../connections/kafka/kafka.ts";
 import type { EndedTransaction, HangingTransaction } from "../connections/kafka/port.ts";
@@ -55,7 +55,7 @@ export function describeHanging(ended: readonly EndedTransaction[]): Finding {
   });
   return {
     state: "missing",
-    detail: [`${hanging.length} hang, and whoever reads committed waits behind them`, ...lines, ...done].join("\n"),
+    detail: [`${hanging.length} hang, and block read-committed consumers`, ...lines, ...done].join("\n"),
     remedy: [...new Set(hanging.map(({ transaction }) => transaction.remedy))].join("\n"),
   };
 }

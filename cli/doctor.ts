@@ -1,5 +1,5 @@
-// precedent doctor: what is there, what is missing, and how to get it. Starts nothing, and changes
-// nothing without --repair.
+// precedent doctor: what is installed, what is missing, and how to get it. Starts nothing, and
+// changes nothing without --repair.
 import type { Command } from "commander";
 import pc from "picocolors";
 import { messageOf } from "../connections/errors.ts";

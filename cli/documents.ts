@@ -21,7 +21,7 @@ interface PutOptions {
   title?: string;
 }
 
-// As Kafka takes a record (connections/kafka/topics.ts), with room for what stands around the text.
+// Kafka's limit of a record (connections/kafka/topics.ts), less the record's other fields.
 const longestText = 15 * 1_048_576;
 
 export function addDocuments(program: Command, io: Io): void {
@@ -46,7 +46,7 @@ export function addDocuments(program: Command, io: Io): void {
     .option("-t, --tenant <name>", "owner: only its requests may name it", "default")
     .option("--title <text>", "stands before the text in prompts")
     .action(async (name: string, options: PutOptions, command: Command) => {
-      // What is wrong with the file is told before anything is connected to.
+      // The file is checked before any connection is opened.
       const document = await documentOf(resolve(io.cwd, name), options, Date.now());
       await on(command, async (session) => {
         await putDocuments(session, [document]);

@@ -19,7 +19,8 @@ export function addRemovingExamples(examples: Command, io: Io): void {
         log: createLog({ level: "error" }),
         start: false,
       });
-      // All of them or none. Fences nobody: others may remove or write meanwhile.
+      // Removes all of them or none. Its transactional id is unique, so concurrent commands do not
+      // fence each other.
       const producer = session.kafka.transactionalProducer(
         `${session.config.kafka.prefix}examples-remove-${randomUUID()}`,
       );

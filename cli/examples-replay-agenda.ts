@@ -1,5 +1,5 @@
-// precedent examples replay run --dry-run: what a run would ask, with what it is expected to save
-// and to cost. Reads ClickHouse, asks nobody, writes nothing.
+// precedent examples replay run --dry-run: shows what a run would ask, its expected savings and its
+// expected cost. Reads ClickHouse, calls no arm, writes nothing.
 import type { Command } from "commander";
 import { computing } from "../arms/routed.ts";
 import { createArms } from "../state/arms.ts";

@@ -49,7 +49,10 @@ export function addReplayingExamples(examples: Command, io: Io): void {
       parseGain,
     )
     .option("--any-load", "do not wait while the arms are busy (curate.replay.offPeak)")
-    .option("--dry-run", "say what would be asked, with its gain, expected saving and cost; ask nobody, write nothing")
+    .option(
+      "--dry-run",
+      "show what would be asked, with its gain, expected saving and cost; call no arm, write nothing",
+    )
     .option("-r, --run <id>", "go on with this run")
     .option("--json", "the result as JSON")
     .action(async (options: RunOptions, command: Command) => {

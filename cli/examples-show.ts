@@ -34,7 +34,7 @@ export function addShowingExamples(examples: Command, io: Io): void {
 interface ArmUse {
   arm: string;
   uses: number;
-  /** Of those, with a reward, and its mean. */
+  /** Uses with a reward, and their mean reward. */
   rated: number;
   reward: number | null;
   similarity: number;

@@ -23,7 +23,7 @@ interface Options extends Owner {
   asIs?: boolean;
 }
 
-/** Of like lengths among so many, batches for the model are made: padding is wasted work. */
+/** Pairs are batched by length among this many, because padding is wasted work. */
 const pairsAtOnce = 1_024;
 /** The model has more to do while some are being produced. */
 const atOnce = 2;

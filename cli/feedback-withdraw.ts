@@ -1,6 +1,6 @@
-// precedent feedback withdraw|restore|withdrawals|sources: who gives feedback, and how all that
-// somebody gave, or all of a time, counts no more. A withdrawal is a record on the topic
-// withdrawals like any other; learn computes rewards, sums and policy anew without that feedback.
+// precedent feedback withdraw|restore|withdrawals|sources: lists who gives feedback, and withdraws
+// all feedback of one author or of a period. A withdrawal is a record on the topic withdrawals.
+// learn recomputes rewards, sums and policy without that feedback.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { pseudonym } from "../algorithms/privacy/placeholders.ts";

@@ -1,6 +1,5 @@
-// precedent feedback REQUEST_ID …: says what somebody thinks of an answer. The record is produced
-// as any client would; it may come before the request is recorded, twice (the same --id), or years
-// late.
+// precedent feedback REQUEST_ID …: rates an answer. The record is produced as any client would; it
+// may arrive before the request is recorded, twice (the same --id), or years later.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { openSession } from "../pipelines/session.ts";
@@ -30,11 +29,11 @@ export function addFeedback(program: Command, io: Io): void {
     .option("--text <answer>", "a correction: the answer that would have been right")
     .option("--withdraws <feedback-id>", "this feedback on the same request no longer counts")
     .option("--source <who>", "person, judge or system", "person")
-    .option("--author <name>", "who says it: all that somebody said can be withdrawn at once")
+    .option("--author <name>", "author: all feedback of an author can be withdrawn at once")
     .option("--comment <text>", "anything else")
     .option("--id <id>", "id of this feedback: the same id twice counts once; a new one by default")
     .action(async (requestId: string, verdict: string | undefined, { id, ...options }: Options, command: Command) => {
-      // Wrong use is told before anything is connected to.
+      // Usage errors are reported before any connection is opened.
       const feedback = feedbackRecord({ ...options, requestId, verdict }, id ?? uuid(), Date.now());
       const { config } = configOf(command, io);
       const session = await openSession(config, { log: createLog({ level: "error" }), start: false });

@@ -36,7 +36,7 @@ function scopeOf({ tenant, user, request }: Scope): Scope {
 export function addForget(program: Command, io: Io): void {
   program
     .command("forget")
-    .description("erase what somebody asked, with all that came of it, and show that it is gone")
+    .description("erase requests with everything derived from them, and verify the erasure")
     .option("-t, --tenant <name>", "all of this tenant; with --user or --request: theirs alone")
     .option("-u, --user <name>", "requests that name this user (metadata.user, or OpenAI's user)")
     .option("-r, --request <id>", "one request")

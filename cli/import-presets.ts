@@ -54,7 +54,7 @@ function messagesOf(value: unknown): { role: string; content: string }[] | null 
   return turns.some(({ role }) => role === "user") ? turns : null;
 }
 
-/** Of a chat completion, a message, or a text. */
+/** Answer text of a chat completion, a message, or a string; null: none of these. */
 function answerOf(value: unknown): string | null {
   const said = parsed(value);
   if (typeof said === "string") return said;

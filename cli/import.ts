@@ -1,6 +1,6 @@
 // precedent import: the log of another system becomes requests, decisions, responses and feedback
-// in ClickHouse, so that learn begins with what is known (docs/import.md). Done again, or after it
-// was killed, it goes on where it stood and adds nothing twice.
+// in ClickHouse, so that learn starts with its data (docs/import.md). Run again, or after a kill,
+// it resumes and adds nothing twice.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { openSession, type Session } from "../pipelines/session.ts";
@@ -151,7 +151,7 @@ function armNames(given: string | undefined, arms: readonly RouteArm[]): Readonl
   return byName;
 }
 
-/** The answer is that of our arm and its model: what is learnt of it is learnt of the arm. */
+/** The answer counts as our arm's and its model's: rewards train the estimate of that arm. */
 function checkedRow({ answer, ...row }: LogRow, named: ReadonlyMap<string, RouteArm>): LogRow {
   const { id, createdAt } = row.request;
   if (createdAt < earliest)

@@ -1,4 +1,4 @@
-// What a command may use of the outside, so that tests can run commands and read what they say.
+// A command's access to the outside, so that tests can run commands and read their output.
 export interface Io {
   /** The result of a command. */
   out(text: string): void;

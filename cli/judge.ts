@@ -1,6 +1,6 @@
-// precedent judge: lets an arm say which of two answers is better, both orders, several samples. Of
-// a recorded request the verdict becomes comparison feedback with the source judge; of texts on the
-// command line it is only printed. A small model is no judge: choose the arm well.
+// precedent judge: lets an arm compare two answers, in both orders, with several samples. The
+// verdict on a recorded request becomes comparison feedback with the source judge. The verdict on
+// texts from the command line is only printed. A small model is no judge: choose the arm well.
 import type { Command } from "commander";
 import { v7 as uuid } from "uuid";
 import { createArm } from "../arms/create.ts";

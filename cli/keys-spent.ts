@@ -1,4 +1,4 @@
-// What keys have spent today and this month, of UTC, as it is recorded: about a second behind.
+// Spending of keys today and this month, UTC, as recorded: about a second behind.
 import { costIn, periods, windowAt, type DayCost, type Period } from "../algorithms/queueing/budget.ts";
 import type { Session } from "../pipelines/session.ts";
 import { ClickHouseUnavailable } from "../connections/clickhouse/port.ts";

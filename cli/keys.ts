@@ -1,6 +1,6 @@
-// precedent keys create|update|list|revoke|rotate: who may use the gateway, and as whom. The topic
-// `keys` has the hashes of secrets; a key itself is printed once, when it is made. Gateways follow
-// the topic.
+// precedent keys create|update|list|revoke|rotate: manages the gateway's API keys and their
+// tenants. The topic `keys` has the hashes of secrets; a key itself is printed once, when it is
+// created. Gateways follow the topic.
 import type { Command } from "commander";
 import { armsOf } from "../config/load.ts";
 import { newKey } from "../gateway/keys/key.ts";
@@ -108,7 +108,7 @@ export function addKeys(program: Command, io: Io): void {
         const now = Date.now();
         if (old === undefined || isRevoked(old, now)) throw new CommandError(`${id} is revoked: make a new key`);
         const { text, ...made } = newKey();
-        // The old one is refused only when the new one is there: both are in one partition.
+        // The old key is refused only after the new one is there: both are in one partition.
         await writeKeys(session, rotated(old, made, { now, overlap }));
         io.note(`${made.id} ${ownerOf(old)} follows ${old.id}: this is shown once\n`);
         return `${text}\n`;

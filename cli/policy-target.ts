@@ -14,7 +14,10 @@ import { CommandError } from "./io.ts";
 
 export interface Named {
   target: Target;
-  /** Of a router: its record, version 0 where it is from a file; null: the prior, or no router. */
+  /**
+   * Policy record of a router, with version 0 if it was read from a file; null: the prior, or no
+   * router.
+   */
   record: Policy | null;
 }
 

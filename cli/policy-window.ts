@@ -97,7 +97,7 @@ export async function readWindow(
   );
 }
 
-/** Milliseconds since the epoch of a time, or of so long ago. */
+/** Milliseconds since the epoch, from a time or an age such as 3h. */
 export function parseTime(text: string, _previous?: number, now = Date.now()): number {
   const [, count, unit] = /^(\d+(?:\.\d+)?)([smhd])$/.exec(text) ?? [];
   if (unit !== undefined) return now - Number(count) * { s: 1_000, m: 60_000, h: 3_600_000, d: dayMs }[unit as "s"];

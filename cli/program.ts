@@ -1,4 +1,4 @@
-// All commands and their options; what they do stands in one file each.
+// All commands and their options; each command's code is in a file of its own.
 import { Command } from "commander";
 import { addAsk } from "./ask.ts";
 import { addConfig } from "./config.ts";

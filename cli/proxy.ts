@@ -89,7 +89,7 @@ export function describeTraining(training: ProxyTraining, minimumRows: number): 
     case "worse":
       return `${told}not published: it tells helpful from harmful no better than similarity or a guess; --force publishes it all the same\n`;
     case "paused":
-      throw new CommandError(`somebody reverted the helpfulness model meanwhile: precedent policy resume ${PROXY}`);
+      throw new CommandError(`the helpfulness model was reverted meanwhile: precedent policy resume ${PROXY}`);
   }
 }
 

@@ -36,11 +36,11 @@ const messages = z.preprocess((value) => {
   try {
     return JSON.parse(value) as unknown;
   } catch {
-    return value; // said by the schema
+    return value; // the schema reports it
   }
 }, z.array(message).min(1).nullish());
 
-/** What a row may say; docs/replay.md explains each. */
+/** Columns of a row; docs/replay.md explains each. */
 const rowSchema = z.object({
   id: text.nullish(),
   time: z.union([z.string(), z.number()]).nullish(),
@@ -96,7 +96,7 @@ export function timeOf(value: string | number): number {
 export interface FileOptions {
   file: string;
   columns: ReadonlyMap<string, string>;
-  /** Of an export: the row in our columns; null: a row that is no request. */
+  /** Maps a row of an export to our columns; null: the row is no request. */
   preset?: (row: Record<string, unknown>) => Record<string, unknown> | null;
   /** Where what is converted may lie meanwhile. */
   folder: string;
@@ -143,7 +143,7 @@ interface Row {
   where: string;
   place: number;
   named: ReadonlyMap<string, string>;
-  /** Of the file: ids are made of it. */
+  /** Name of the file; ids are derived from it. */
   name: string;
   preset: FileOptions["preset"];
 }

@@ -31,7 +31,7 @@ export interface Source {
   rows(id: string): (live: ClickHouse) => AsyncIterable<readonly LogRow[]>;
 }
 
-/** Undefined: a replay that goes on and whose log was read already. */
+/** Undefined: a resumed log replay whose log was read already. */
 export function sourceOf(options: LogOptions, config: Config, io: Io): Source | undefined {
   const { from, to = Date.now(), file } = options;
   if (file !== undefined) {

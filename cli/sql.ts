@@ -48,8 +48,8 @@ interface Compact {
 }
 
 /**
- * ClickHouse's JSONCompact as a table, cells of at most `widest` characters; text that is none (a
- * FORMAT in the query) goes through as it is.
+ * Renders ClickHouse's JSONCompact as a table, with cells of at most `widest` characters; other
+ * text (a FORMAT in the query) is unchanged.
  */
 export function renderTable(text: string, widest = 100): string {
   const result = parseCompact(text);

@@ -1,5 +1,5 @@
-// precedent unrated: what the automatic judge (learn.judge) would compare next, and what that is
-// expected to cost. Reads ClickHouse, asks nobody, writes nothing.
+// precedent unrated: shows what the automatic judge (learn.judge) would compare next, and the
+// expected cost. Reads ClickHouse, calls no arm, writes nothing.
 import type { Command } from "commander";
 import { readUnrated, type JudgingAgenda, type UnratedSettings } from "../operators/judge/unrated.ts";
 import { UsageError, type Io } from "./io.ts";
@@ -9,12 +9,12 @@ import { oneLine, tableOf, withClickHouse } from "./reading.ts";
 export function addUnrated(program: Command, io: Io): void {
   program
     .command("unrated")
-    .description("what the automatic judge (learn.judge) would compare next, and its expected cost; asks nobody")
+    .description("what the automatic judge (learn.judge) would compare next, and its expected cost; calls no arm")
     .option("--json", "as JSON")
     .action(async ({ json }: { json?: boolean }, command: Command) => {
       const { judge } = configOf(command, io).config.learn;
       const { arm } = judge;
-      if (arm === undefined) throw new UsageError("nobody judges: set learn.judge.arm in the configuration");
+      if (arm === undefined) throw new UsageError("no arm judges: set learn.judge.arm in the configuration");
       const agenda = await withClickHouse(command, io, (clickhouse) =>
         readUnrated(clickhouse, { ...judge, arm }, Date.now()),
       );
@@ -59,5 +59,5 @@ function whyNone({ usedUp }: JudgingAgenda, judge: Omit<UnratedSettings, "arm">)
   if (usedUp !== null) return `nothing is judged for now: ${usedUp} (${String(judge[usedUp])}) is used up`;
   const { windowHours, afterMinutes, share, reference } = judge;
   const other = reference === undefined ? "a second answer" : `a second answer, or ${reference} among its arms`;
-  return `nothing is to be judged now: it takes an answer of the last ${windowHours} h, older than ${afterMinutes} min, that nobody has rated, with ${other}, of a tenant that has some of its ${judge.perTenantHour} an hour left; of these a share of ${share} is drawn`;
+  return `nothing is to be judged now: it takes an answer of the last ${windowHours} h, older than ${afterMinutes} min, without a rating, with ${other}, of a tenant that has some of its ${judge.perTenantHour} an hour left; of these a share of ${share} is drawn`;
 }

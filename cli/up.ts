@@ -1,4 +1,4 @@
-// precedent up: runs all stages in this process, or one of them, until it is told to stop.
+// precedent up: runs all stages in this process, or one of them, until a signal or an error.
 import { once } from "node:events";
 import type { Command } from "commander";
 import type { Config } from "../config/schema.ts";

@@ -22,7 +22,7 @@ export function refuseJudges(config: Judged, refuse: Refuse): void {
 function refuseReplayJudge({ arms, curate }: Judged, refuse: Refuse): void {
   const { judge, schedule } = curate.replay;
   if (schedule !== undefined && judge === undefined)
-    refuse(["curate", "replay", "schedule"], "nobody judges: set curate.replay.judge as well");
+    refuse(["curate", "replay", "schedule"], "no arm judges: set curate.replay.judge as well");
   if (judge === undefined || judge.startsWith(references)) return;
   const arm = arms.find(({ name }) => name === judge);
   if (arm === undefined)
@@ -49,7 +49,7 @@ function refuseAutomaticJudge({ arms, learn: { judge } }: Judged, refuse: Refuse
     refuse(["learn", "judge", "arm"], `"${by.name}" is of type ${by.type} and can't judge: name an arm with a model`);
   const reference = named("reference");
   if (judge.reference !== undefined && judge.arm === undefined)
-    refuse(["learn", "judge", "reference"], "nobody judges: set learn.judge.arm as well");
+    refuse(["learn", "judge", "reference"], "no arm judges: set learn.judge.arm as well");
   if (reference?.type === "reuse")
     refuse(["learn", "judge", "reference"], `"${reference.name}" reuses answers and can't answer every request`);
   else if (reference?.examples === true)

@@ -97,7 +97,7 @@ describe("configuration", () => {
       problemsIn(`curate: { replay: ${replay} }\narms: [{ name: a, type: llama }]`);
     const schedule = 'schedule: { times: ["03:00"], days: [sunday], timeZone: Europe/Berlin }';
     expect(of(`{ judge: a, ${schedule} }`)).toEqual([]);
-    expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.replay.schedule: nobody judges/);
+    expect(of(`{ ${schedule} }`)[0]).toMatch(/curate.replay.schedule: no arm judges/);
     expect(of("{ judge: b }")[0]).toMatch(/curate.replay.judge: "b" is no arm; reference:FILE, or one of a/);
     expect(
       problemsIn("curate: { replay: { judge: r } }\narms: [{ name: a, type: llama }, { name: r, type: reuse }]"),
@@ -115,7 +115,7 @@ describe("configuration", () => {
     expect(of("{ arm: c }")[0]).toMatch(/learn.judge.arm: "c" is no arm; there are a, b, r, u/);
     expect(of("{ arm: r }")[0]).toMatch(/learn.judge.arm: "r" is of type recorded and can't judge/);
     expect(of("{ arm: u }")[0]).toMatch(/learn.judge.arm: "u" is of type reuse and can't judge/);
-    expect(of("{ reference: b }")[0]).toMatch(/learn.judge.reference: nobody judges/);
+    expect(of("{ reference: b }")[0]).toMatch(/learn.judge.reference: no arm judges/);
     expect(of("{ arm: b, reference: a }")[0]).toMatch(/learn.judge.reference: "a" is shown examples/);
     expect(of("{ arm: a, reference: u }")[0]).toMatch(/learn.judge.reference: "u" reuses answers/);
     expect(of("{ arm: b, reference: b }")[0]).toMatch(/learn.judge.reference: "b" would judge itself/);

@@ -20,7 +20,7 @@ it("knows each model by one name, one checksum and parts of its own", () => {
   });
 });
 
-it("serves the copy in Q8_0 where there is one, and a path as it is", () => {
+it("serves the copy in Q8_0 where there is one, and a path unchanged", () => {
   const folder = mkdtempSync(join(tmpdir(), "precedent-models-"));
   const environment = { PRECEDENT_CACHE: folder };
   try {
@@ -40,7 +40,7 @@ it("serves the copy in Q8_0 where there is one, and a path as it is", () => {
   }
 });
 
-it("is named by an arm as it is, beside files of the configuration's folder", () => {
+it("is named by an arm, beside files of the configuration's folder", () => {
   const text = `arms:
   - { name: small, type: llama }
   - { name: half, type: llama, model: Qwen2.5-Coder-0.5B-Instruct }

@@ -20,7 +20,7 @@ export interface ModelPart {
 export interface NamedModel {
   /** As configurations write it. */
   name: string;
-  /** GGUF as it is published. */
+  /** GGUF file as published. */
   file: string;
   bytes: number;
   sha256: string;
@@ -52,7 +52,7 @@ export function namedByArms(arms: readonly ArmConfig[]): NamedModel[] {
 export const fetchedModelFile = ({ name, file }: NamedModel, environment: Environment = process.env): string =>
   join(cacheFolder(environment), "models", name, file);
 
-/** Where its copy in Q8_0 is put; null for a model that is served as it is. */
+/** Path of its copy in Q8_0; null for a model that is served unconverted. */
 export const requantisedModelFile = (model: NamedModel, environment: Environment = process.env): string | null =>
   model.requantised === undefined ? null : fetchedModelFile({ ...model, file: model.requantised }, environment);
 

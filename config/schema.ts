@@ -22,15 +22,15 @@ export { armSchema };
 export type { ArmConfig, LlamaArmConfig, OpenAiArmConfig, RecordedArmConfig, ReuseArmConfig } from "./sections/arms.ts";
 
 const limits = z.strictObject({
-  /** Of a request's messages, and of its messages and documents together. */
+  /** Maximum bytes of a request's messages, and of its messages and documents together. */
   maxPromptBytes: z.number().int().positive().default(1_048_576),
   /** Messages of a request. */
   maxMessages: z.number().int().min(1).max(65_536).default(4_096),
-  /** Of a request's metadata, keys and values together. */
+  /** Maximum bytes of a request's metadata, keys and values together. */
   maxMetadataBytes: z.number().int().min(0).max(mostMetadataBytes).default(16_384),
   /** Time for an answer where the request names no deadline. */
   deadlineMs: milliseconds.default(120_000),
-  /** No request is kept longer than this, whatever it asks for: nobody holds a place for days. */
+  /** Maximum deadline of a request, whatever it asks for. */
   maxDeadlineMs: milliseconds.max(86_400_000).default(3_600_000),
   /** Records that a stage has under way at most; no more are fetched meanwhile. */
   inFlight: z.number().int().min(1).max(16_384).default(256),
@@ -41,9 +41,8 @@ const limits = z.strictObject({
     .positive()
     .default(64 * 1_048_576),
   /**
-   * Repeats of requests under way that wait outside of inFlight for the first answer, and as many
-   * requests that wait for an answer of an inline arm, for each such arm; a tenant has at most as
-   * many as it leaves free.
+   * Maximum parked repeats outside of inFlight, and maximum requests that wait for each inline arm;
+   * a tenant has at most as many as it leaves free.
    */
   parked: z.number().int().min(1).max(65_536).default(4_096),
   /** Share of the places that a tenant has while others wait; 1 for those that are not named. */
@@ -59,8 +58,8 @@ const limits = z.strictObject({
 
 const health = z.strictObject({
   /**
-   * A stage that got nowhere for so long though there was something to do is unhealthy; a request
-   * under way may take its deadline.
+   * A stage without progress for this time, although it has work, is unhealthy; a request under way
+   * may take until its deadline.
    */
   stalledAfterMs: milliseconds.default(180_000),
 });
@@ -72,7 +71,7 @@ export const configSchema = z
     clickhouse: clickhouse.prefault({}),
     /** Folder of the embedded servers, pools and caches. */
     stack: z.strictObject({ folder: z.string().default(".precedent") }).prefault({}),
-    /** Stable id of this process; absent: the first free one kept under the stack folder. */
+    /** Stable id of this process; absent: the first free one under the stack folder. */
     instance: name.optional(),
     embedder: embedder.prefault({}),
     selection: selection.prefault({}),
@@ -101,8 +100,8 @@ export const configSchema = z
       .strictObject({ host: z.string().default("127.0.0.1"), port: z.number().int().min(0).max(65_535).default(0) })
       .prefault({}),
     /**
-     * Domains of which tenants share the examples, by name; "all" is every tenant. Members show
-     * each other what they asked and were answered: only for tenants that agreed to it.
+     * Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
+     * requests and answers, so only for tenants that agreed.
      */
     sharing: sharing.default({}),
     /**

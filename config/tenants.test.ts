@@ -41,7 +41,7 @@ describe("tenants", () => {
     );
   });
 
-  it("are refused where a principal is nobody's or everybody's, or would be more than a name to a shell", () => {
+  it("are refused if a principal is anonymous, a wildcard, or unsafe in a shell", () => {
     expect(problemsIn("{ acme: { principal: 'User:*' } }")).toMatch(/is everybody: name one principal/);
     for (const principal of ["acme", "'User:'", "'User:a\"b'", "'User:$(id)'", "'User:`id`'", "'User:a\\b'"])
       expect([principal, problemsIn(`{ acme: { principal: ${principal} } }`)]).toEqual([

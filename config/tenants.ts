@@ -14,7 +14,7 @@ export const tenantsOf = (config: Pick<Config, "tenants">): string[] => Object.k
 export const streamingTenantsOf = ({ tenants }: Pick<Config, "tenants">): string[] =>
   Object.keys(tenants).filter((name) => tenants[name]?.deltas === true);
 
-/** Of whom there are topics of their own: of these arms, and of the tenants that are configured. */
+/** Owners of topics of their own: these arms, and the configured tenants. */
 export const topicOwners = (config: Pick<Config, "tenants">, arms: readonly string[]) => ({
   arms,
   tenants: tenantsOf(config),

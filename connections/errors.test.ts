@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { errorOf, messageOf } from "./errors.ts";
 
-test("an error keeps its message and identity; anything else is told as text", () => {
+test("an error keeps its message and identity; other values become text", () => {
   const error = new TypeError("no such thing");
   expect(messageOf(error)).toBe("no such thing");
   expect(errorOf(error)).toBe(error);

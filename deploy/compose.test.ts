@@ -70,7 +70,7 @@ describe("docker-compose.yml", () => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
   });
 
-  it("has no password of its own: who sets none is told how to make one", () => {
+  it("has no default password: without one it says how to make one", () => {
     const settings = Object.values(compose.services).flatMap(({ environment = {} }) => Object.entries(environment));
     const passwords = settings.filter(([name]) => /PASSWORD|SECRET|TOKEN/.test(name));
     expect(passwords.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-// Where a request, its answer and what was said of it are kept, and how that is found there: what
+// Where a request, its answer and its feedback are stored, and how they are found there: what
 // `precedent forget` searches (docs/privacy.md). A topic or a table that is not listed does not
 // compile, or fails a test.
 import type { TopicName } from "./records.ts";
@@ -39,7 +39,7 @@ export const personalTopics: Readonly<Record<TopicName, Kept>> = {
   keys: { none: "names of tenants and hashes of keys; precedent keys revoke" },
 };
 
-/** `time`: by which what came to a tenant before its erasure is told from what came later. */
+/** `time`: the column that separates records from before a tenant's erasure from later ones. */
 export type TableKept =
   | { by: "request"; request: string; time: string | null }
   | { by: "letter"; time: string }

@@ -1,7 +1,7 @@
 // A request as most are: one user turn, of the default tenant, with nothing asked for specially.
 import type { Request } from "./types.ts";
 
-/** What is given wins; id and createdAt are nobody's unless given. */
+/** Members of `more` win; id and createdAt are null unless given. */
 export function plainRequest<R extends Partial<Request>>(question: string, more: R): Request & R {
   const request: Request = {
     id: null,

@@ -110,7 +110,7 @@ export type TenantTopic = keyof typeof tenantTopics;
 
 export const isTenantTopic = (topic: string): topic is TenantTopic => Object.hasOwn(tenantTopics, topic);
 
-/** Of whom there are topics of their own. */
+/** Owners of topics of their own. */
 export interface TopicOwners {
   arms: readonly string[];
   tenants: readonly string[];

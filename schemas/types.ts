@@ -1,11 +1,11 @@
 // Made by tools/generate/types.ts from schemas/avro. Do not edit: run "npm run types".
 
-/** A response kept for exact repeats of its request. Key: domain/hash. A tombstone: must not be used any more. */
+/** A cached response, for exact repeats of its request. Key: domain/hash. A tombstone withdraws it. */
 export interface Answer {
   tenant: string;
   /** tenant/domain. */
   domain: string;
-  /** Of the canonical request (algorithms/response-cache/answer-key.ts). */
+  /** Hash of the canonical request (algorithms/response-cache/answer-key.ts). */
   hash: string;
   /** The request that was answered so. */
   requestId: string;
@@ -15,13 +15,13 @@ export interface Answer {
   model: string;
   /** What it cost. */
   cost: number;
-  /** Of request and response. */
+  /** Bytes of request and response. */
   bytes: number;
   expiresAt: number;
   createdAt: number;
 }
 
-/** What a key of the gateway may do, by its id. Its limits and its budgets may change, and it may be revoked or expire; kept for good, so that requests need a key from the first one on. */
+/** Permissions of a gateway key, by its id. Its limits may change, and it may be revoked or expire. Never deleted, so that requests need a key from the first one on. */
 export interface ApiKey {
   /** The part of the key before its dot; no secret. */
   id: string;
@@ -39,7 +39,7 @@ export interface ApiKey {
   domains: string[] | null;
   /** Over all gateways; null means no limit. */
   requestsPerMinute: number | null;
-  /** Of prompts and answers, over all gateways; null means no limit. */
+  /** Tokens of prompts and answers, over all gateways; null: no limit. */
   tokensPerMinute: number | null;
   /** Under which its spending is counted: id of the first key of those that were rotated into this one; null: its own id. */
   account: string | null;
@@ -85,7 +85,7 @@ export interface DeadLetter {
   key: Buffer | null;
   value: Buffer | null;
   headers: Record<string, Buffer>;
-  /** Of the source record. */
+  /** Timestamp of the source record. */
   timestamp: number | null;
   createdAt: number;
 }
@@ -134,9 +134,9 @@ export interface Decision {
   breakers: Record<string, string>;
   /** null: no answer could be reused. */
   reuse: ReuseTrial | null;
-  /** cache: a kept answer, or that of the same request under way, was given; no arm was chosen, and arm is the one that had answered. imported: from the log of another system (docs/import.md). */
+  /** cache: answered from the response cache, or with the answer to the same request under way; no arm was chosen, and arm is the one that had answered. imported: from the log of another system (docs/import.md). */
   source: "routed" | "cache" | "imported";
-  /** Hash under which the answer is kept or was found; null: it may not be kept. */
+  /** Hash under which the answer is cached or was found; null: it may not be cached. */
   cacheKey: string | null;
   /** One for each policy in shadow that could be used: none of them had a part in the choice. */
   shadows: ShadowChoice[];
@@ -185,7 +185,7 @@ export interface ShownExample {
   tokens: number;
   /** The one of the trial, forced in. */
   explored: boolean;
-  /** What was added to its helpfulness for this choice, because the arm had its cache at hand. */
+  /** Bonus that was added to its helpfulness for this choice, because the arm had its cache. */
   cachedBonus: number;
   /** Its row of the helpfulness features (algorithms/selection/helpfulness-features.ts); empty: not made. */
   features: number[];
@@ -193,11 +193,11 @@ export interface ShownExample {
 
 /** One candidate, drawn evenly, that chance forced into the prompt or kept out of it: the unbiased label of helpfulness (docs/design/selection.md, Unbiased labels). */
 export interface ExampleTrial {
-  /** Of the example. */
+  /** Id of the example. */
   id: string;
-  /** Forced in; else kept out. */
+  /** Forced into the prompt; else left out. */
   shown: boolean;
-  /** With which it was to be shown, (0, 1). */
+  /** Probability that it was shown, (0, 1). */
   probability: number;
   /** Cosine, [-1, 1]. */
   similarity: number;
@@ -209,7 +209,7 @@ export interface ExampleTrial {
 
 /** An example whose answer could be given as it is (docs/arms.md, reuse). */
 export interface ReuseTrial {
-  /** Of type reuse. */
+  /** Arm of type reuse. */
   arm: string;
   exampleId: string;
   /** Cosine, [-1, 1]. */
@@ -230,7 +230,7 @@ export interface ReuseTrial {
 export interface ShadowChoice {
   /** Its name, such as shadow/1. */
   policy: string;
-  /** Of that name. */
+  /** Version of the policy with that name. */
   version: number;
   /** Its choice, drawn by its probabilities. */
   arm: string;
@@ -270,7 +270,7 @@ export interface Delta {
 
 /** A piece of a call of a tool: the first one of a call has its id and its name. */
 export interface CallPiece {
-  /** Of the call within the answer, from 0. */
+  /** Index of the call within the answer, from 0. */
   index: number;
   id: string | null;
   type: string | null;
@@ -287,18 +287,18 @@ export interface Document {
   createdAt: number;
 }
 
-/** What was erased (precedent forget), as hashes alone: whatever comes of it later is not recorded, and becomes no example. Key: id. */
+/** An erasure (precedent forget), as hashes only: later records of the erased data are dropped, and become no example. Key: id. */
 export interface Erasure {
-  /** Of the erasure; a large one has several records. */
+  /** Id of the erasure; a large one has several records. */
   id: string;
   /** algorithms/privacy/erasure.ts: of requests, of places of dead letters, or of a tenant. */
   hashes: string[];
-  /** Of a tenant: what came before. Null: whatever it is, whenever it comes. */
+  /** Erases a tenant's records that came before. Null: erases them whenever they come. */
   before: number | null;
   createdAt: number;
 }
 
-/** An answered request kept to help others. */
+/** An answered request, stored as an example for others. */
 export interface Example {
   /** Derived from domain, request and response. */
   id: string;
@@ -307,13 +307,13 @@ export interface Example {
   domain: string;
   request: string;
   response: string;
-  /** Of the request: little-endian float32, unit length. */
+  /** Embedding of the request: little-endian float32, unit length. */
   embedding: Buffer;
   embeddingModel: string;
   source: ExampleSource;
   /** [0, 1]. */
   quality: number;
-  /** Of texts and embedding. */
+  /** Bytes of texts and embedding. */
   bytes: number;
   expiresAt: number | null;
   /** Times it was replayed, at most 5. */
@@ -328,7 +328,7 @@ export interface ExampleSource {
   requestId: string | null;
 }
 
-/** What somebody thought of a response. */
+/** Rating of a response. */
 export interface Feedback {
   /** Idempotency key. */
   id: string;
@@ -343,7 +343,7 @@ export interface Feedback {
   author: string;
   /** Arm of the other response, for pairwise kinds. */
   against: string | null;
-  /** Of a correction. */
+  /** Text of a correction. */
   text: string | null;
   /** Id of feedback that no longer counts. */
   withdraws: string | null;
@@ -379,7 +379,7 @@ export interface KvInventory {
   hashes: number;
   /** Names in the filter. */
   chunks: number;
-  /** Of the caches behind them. */
+  /** Bytes of the caches behind them. */
   bytes: number;
   /** When the store was looked at. */
   createdAt: number;
@@ -419,11 +419,11 @@ export interface Request {
   replyPartition: number | null;
   /** Pieces of the answer under way are wanted, on that partition of deltas. */
   deltas: boolean;
-  /** JSON object: members of a chat completion that go to the endpoint as they are (tools, response_format, ...), and messages in place of ours. */
+  /** JSON object: members of a chat completion that are passed to the endpoint unchanged (tools, response_format, ...), and messages in place of ours. */
   passthrough: string | null;
   /** What an arm must declare to be asked, because of passthrough: tools, vision, parameters. */
   requires: string[];
-  /** To whose spending the cost of the answer counts: id of the gateway's key, of the first one where that was rotated; null: nobody's. */
+  /** Account that is charged with the answer's cost: id of the gateway's key, of the first one if it was rotated; null: none. */
   account: string | null;
   /** Opaque, recorded. */
   metadata: Record<string, string>;
@@ -460,17 +460,17 @@ export interface Allow {
   costWeight: number | null;
 }
 
-/** What may be kept. */
+/** What may be stored. */
 export interface Privacy {
-  /** The answer may be kept. */
+  /** The answer may be cached. */
   cache: boolean;
   /** It may help other requests of the domain. */
   share: boolean;
-  /** No kept answer will do; this one may be kept. */
+  /** The response cache is bypassed; the new answer may be cached. */
   fresh: boolean;
 }
 
-/** A learnt artefact, versioned. */
+/** A learned artefact, versioned. */
 export interface Policy {
   /** router, threshold, proxy, or link/ and an arm. */
   name: string;
@@ -550,7 +550,7 @@ export interface Response {
   model: string | null;
   /** Arms in whose place `arm` answered, in order: the first is the decision's. */
   failedArms: FailedArm[];
-  /** cache: kept, or made for the same request under way; imported: from the log of another system; none: no answer stands behind it. */
+  /** cache: from the response cache, or from the same request under way; imported: from the log of another system; none: there is no answer. */
   source: "generated" | "cache" | "reuse" | "replayed" | "imported" | "none";
   /** Shown to the model. */
   exampleIds: string[];
@@ -561,7 +561,7 @@ export interface Response {
   cost: number;
   /** What the answer had cost when it was made, of one that is given again from the cache. */
   savedCost: number;
-  /** The request's, to whose spending the cost counts; null: nobody's, or nothing was asked of an arm. */
+  /** The request's account, which is charged with the cost; null: none, or no arm was called. */
   account: string | null;
   timings: ResponseTimings;
   error: ResponseError | null;
@@ -589,7 +589,7 @@ export interface Usage {
   prompt: number;
   /** From linked KV caches. */
   linked: number;
-  /** Of the linked, recomputed. */
+  /** Linked tokens that were recomputed. */
   recomputed: number;
   prefilled: number;
   completion: number;
@@ -622,7 +622,7 @@ export interface Withdrawal {
   source: string | null;
   /** As in Feedback; an empty one is of those who said no name. */
   author: string | null;
-  /** Of the time at which the broker got the feedback. */
+  /** Start of the range of times at which the broker got the feedback. */
   since: number | null;
   /** Feedback of this time still counts. */
   until: number | null;
@@ -643,9 +643,9 @@ export interface Work {
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];
   fallback: WorkFallback | null;
-  /** Hash under which the answer may be kept (topic answers); null: it may not. */
+  /** Hash under which the answer may be cached (topic answers); null: it may not. */
   cacheKey: string | null;
-  /** The deadline: when it passes nobody needs the answer. */
+  /** Deadline, after which the client no longer needs the answer. */
   notAfter: number;
   plannedAt: number;
   /** Time from createdAt to planned. */
@@ -655,7 +655,7 @@ export interface Work {
 /** A part of the prompt that can be cached and linked on its own. */
 export interface Piece {
   kind: "system" | "example" | "document" | "guidance" | "turn";
-  /** Of the example or document. */
+  /** Id of the example or document. */
   id: string | null;
   role: "system" | "user" | "assistant" | "tool";
   text: string;

@@ -64,7 +64,7 @@ async function findJava(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Of supervisors that were killed: `<archive>.<pid>.draft`. */
+/** Removes drafts of killed supervisors: `<archive>.<pid>.draft`. */
 async function removeOldDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = Number(/\.(\d+)\.draft$/.exec(name)?.[1] ?? Number.NaN);

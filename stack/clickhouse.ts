@@ -20,8 +20,8 @@ export function clickhouseUrl(port: number): string {
 }
 
 /**
- * A file for curl -K, so that the token stands in no command line, where every user of the machine
- * sees it.
+ * A file for curl -K, so that the token is not in a command line, which is visible to every user of
+ * the machine.
  */
 export function curlConfiguration(port: number, token: string): string {
   return [

@@ -1,6 +1,5 @@
-// Which process holds an instance id, as its members tell their consumer groups; and whether such a
-// process is dead for certain. Only of this machine and this pid namespace can that be said: of
-// another one nobody here knows.
+// Which process holds an instance id, as members report it to their consumer groups, and whether
+// that process is certainly dead. This is only known within this machine and pid namespace.
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { identify } from "../connections/process/identity.ts";

@@ -13,8 +13,8 @@ import { takePrefetched } from "../connections/process/prefetched.ts";
 import { startProgress } from "./progress.ts";
 
 /**
- * Versions stand in pom.xml too; a change there must change this name, so that old caches are left
- * alone.
+ * The versions are in pom.xml too; a change there must change this name, so that old caches are not
+ * reused.
  */
 export const serversName = "servers-kafka-4.2.2-apicurio-2.6.13";
 /** Last file written; without it a folder is not complete. */

@@ -1,8 +1,8 @@
 // Default instance ids: "<slot>-<host>-<random>", e.g. plan-1-worker4-3f9c02ab. The host and the
-// random part keep two machines apart that count their slots alike; what was drawn is kept beside
-// the slot, so that a process that is started again on the same machine ends its predecessor's
-// transaction. A folder that was copied to another machine (a container image, a backup) brings an
-// id of another host: it is drawn anew.
+// random part distinguish machines with equal slots. The id is stored beside the slot, so that a
+// process that is restarted on the same machine ends its predecessor's transaction. A folder that
+// was copied to another machine (a container image, a backup) has an id of another host, which is
+// drawn again.
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -17,7 +17,7 @@ export const hostPart = (host: string): string =>
     .slice(0, 40)
     .replace(/^-|-$/g, "") || "host";
 
-/** The id of a slot on this machine: as kept, or drawn now. The slot must be held. */
+/** The stored id of a slot on this machine, or a new one. The slot must be held. */
 export async function idOfSlot(instances: string, slot: string, host = hostname()): Promise<string> {
   const file = join(instances, `${slot}.id`);
   const prefix = `${slot}-${hostPart(host)}-`;

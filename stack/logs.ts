@@ -5,7 +5,7 @@ import { openSync } from "node:fs";
 import { copyFile, mkdir, open, readdir, rename, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Bytes a log may have before it is turned over; one older file is kept. */
+/** Bytes of a log at which it is rotated; one older file is kept. */
 const most = 10 * 1_048_576;
 
 export function openLog(file: string): number {

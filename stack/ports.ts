@@ -11,7 +11,7 @@ const lookMs = 100;
 
 /**
  * A free port on 127.0.0.1. Another process may still take it before the server does; the server
- * then fails and is started anew.
+ * then fails and is restarted.
  */
 export async function freePort(preferred: number | undefined, taken: readonly number[]): Promise<number> {
   if (preferred !== undefined && !taken.includes(preferred) && (await isFree(preferred))) return preferred;
@@ -23,7 +23,7 @@ export async function freePort(preferred: number | undefined, taken: readonly nu
 }
 
 /**
- * Resolves when nobody listens on the port any more; rejects after `withinMs` with who does and
+ * Resolves when the port is free; rejects after `withinMs` with the process that listens on it and
  * what to do.
  */
 export async function ownPort(name: string, port: number, withinMs: number): Promise<number> {

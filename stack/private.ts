@@ -1,5 +1,5 @@
-// Everything in a stack folder is its owner's alone: tokens, logs with texts in them, snapshots,
-// caches.
+// Everything in a stack folder is readable by its owner only: tokens, logs with texts in them,
+// snapshots, caches.
 import { chmod, lstat, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -21,7 +21,7 @@ async function tighten(path: string): Promise<void> {
   try {
     const found = await lstat(path);
     if (found.isSymbolicLink()) return;
-    // The owner's own rights stay as they are.
+    // The owner's own rights are not changed.
     if ((found.mode & 0o077) !== 0) await chmod(path, found.mode & 0o700);
     if (!found.isDirectory()) return;
     for (const name of await readdir(path)) await tighten(join(path, name));

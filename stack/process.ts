@@ -1,5 +1,5 @@
-// What the stack does with processes: who it is itself, and ending others, each told by its pid and
-// start time.
+// Processes of the stack: identifies this one, and ends others, each identified by pid and start
+// time.
 import { setTimeout as delay } from "node:timers/promises";
 import { identify, isAlive, type ProcessIdentity } from "../connections/process/identity.ts";
 

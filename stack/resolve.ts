@@ -32,7 +32,7 @@ export async function resolveConnections(
 }
 
 /**
- * The choice alone, without starting anything. Throws when something is neither configured nor in
+ * Only the choice, without starting anything. Throws when a service is neither configured nor in
  * the stack.
  */
 export function chooseConnections(

@@ -1,8 +1,8 @@
-// One server of the stack: what to run and how to know that it is ready (ServerSpec), and the loop
-// that keeps it running (keepRunning). A server that dies after it was ready is started again at
-// once. One that has never been ready and keeps dying is given up after a few attempts, with the
-// end of its log in the error: it is set up wrongly. One that was ready before is tried for ever,
-// at a slower pace: what it lacks (room on the disk, say) may come back.
+// One server of the stack: its command and readiness check (ServerSpec), and the loop that keeps it
+// running (keepRunning). A server that dies after it was ready is restarted at once. One that was
+// never ready and keeps dying is set up wrongly: after a few attempts the loop gives up, with the
+// end of its log in the error. One that was ready before is retried without end, at a slower pace,
+// because its problem (a full disk, say) may pass.
 import { spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

@@ -86,7 +86,7 @@ describe("a server's port", () => {
     return () => new Promise((settle) => server.close(() => settle()));
   };
 
-  it("is kept once clients may have it: a restart waits for whoever took it for a moment", async () => {
+  it("is kept once clients may have it: a restart waits while another program holds it", async () => {
     const ports = createPortKeeper({ withinMs: 10_000 });
     const port = await ports.portFor("kafka", undefined, []);
     ports.keep("kafka");

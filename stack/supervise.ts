@@ -77,7 +77,7 @@ export async function supervise({ folder, servers, log, failed }: SuperviseOptio
       folder: join(paths.data, "kafka"),
       async ports() {
         const broker = await port("kafka");
-        // Nobody but the broker itself has this one.
+        // Only the broker uses this port.
         state.controllerPort = await freePort(state.controllerPort, [broker, ...others("kafka")]);
         return { port: broker, controllerPort: state.controllerPort };
       },
@@ -150,8 +150,8 @@ async function takeFolder(paths: StackFolder): Promise<void> {
 }
 
 /**
- * Servers that outlived a killed supervisor. They are asked first: a Kafka that stops by itself
- * starts faster.
+ * Servers that outlived a killed supervisor. They get a clean stop first: a Kafka that was stopped
+ * cleanly starts faster.
  */
 async function endLeftovers(last: StackState, log: SuperviseOptions["log"]): Promise<void> {
   await Promise.all(

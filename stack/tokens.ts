@@ -1,6 +1,6 @@
-// The two tokens of the embedded ClickHouse. The write token is random and stands in stack.json;
-// the read token is derived from it, so that it is the same over restarts and needs no place of its
-// own. From the read token nobody gets to the write token.
+// The two tokens of the embedded ClickHouse. The write token is random and is stored in stack.json.
+// The read token is derived from it, so it survives restarts without being stored. The write token
+// can't be derived from the read token.
 import { createHmac } from "node:crypto";
 
 export interface Tokens {

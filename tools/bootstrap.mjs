@@ -10,8 +10,8 @@ export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 export const environment = { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" };
 
 /**
- * Runs a program with our terminal; resolves with its exit code (128 + signal's number is not told
- * apart: 1). A SIGTERM is passed on; Ctrl-C reaches it from the terminal.
+ * Runs a program with our terminal; resolves with its exit code (1 if a signal ended it). A SIGTERM
+ * is passed on; Ctrl-C reaches it from the terminal.
  */
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {

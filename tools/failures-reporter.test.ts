@@ -7,7 +7,7 @@ const stacks = [
   { file: "/root/a/b.test.ts", line: 7, column: 3, method: "" },
 ];
 
-test("an error is told with its difference, its place and its causes, without colours", () => {
+test("an error is reported with its difference, its place and its causes, without colours", () => {
   const cause = { name: "AssertionError", message: "expected 1 to be 2", diff: "\u001b[32m- 2\u001b[39m\n+ 1", stacks };
   expect(describeError({ name: "Error", message: "Property failed\n{ seed: 1 }", cause }, "/root")).toBe(
     "Error: Property failed\n{ seed: 1 }\nCaused by: AssertionError: expected 1 to be 2\n- 2\n+ 1\n    at a/b.test.ts:7:3",
@@ -25,7 +25,7 @@ test("what is very long is cut, and its cause still told", () => {
   expect(lines.at(-1)).toBe("Caused by: Error: the cause");
 });
 
-test("tests, hooks, files and errors that nobody caught count once each", () => {
+test("tests, hooks, files and uncaught errors count once each", () => {
   const error = (message: string) => ({ name: "Error", message });
   const result = (state: "passed" | "failed" | "skipped") => () => ({ state, errors: [error("not so")] });
   const module = {
@@ -50,7 +50,7 @@ test("tests, hooks, files and errors that nobody caught count once each", () => 
       { name: "a/b.test.ts", message: "Error: a hook of the file" },
       { name: "a/b.test.ts > inner", message: "Error: a hook of the suite" },
       { name: "a/b.test.ts > inner > one", message: "Error: not so" },
-      { name: "an error that nobody caught (Unhandled Rejection)", message: "Error: lost" },
+      { name: "an uncaught error (Unhandled Rejection)", message: "Error: lost" },
     ],
   });
 });

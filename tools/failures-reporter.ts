@@ -1,7 +1,6 @@
-// A reporter of vitest for tools/test.mjs: writes counts and every failure (of a test, a hook, a
-// file that can't be loaded, and errors that nobody caught) as JSON to the file that
-// PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the
-// output.
+// A reporter of vitest for tools/test.mjs. It writes counts and every failure (of a test, a hook, a
+// file that can't be loaded, and uncaught errors) as JSON to the file that PRECEDENT_TEST_REPORT
+// names, in few enough lines that they fit at the very end of the output.
 import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -56,7 +55,7 @@ export default class FailuresReporter implements Reporter {
   onInit({ config }: Pick<Vitest, "config">): void {
     this.shards = config.shard?.count ?? 1;
   }
-  /** Of a run in shards all specifications are named here. */
+  /** In a sharded run, all specifications are listed here. */
   onTestRunStart(specifications: readonly unknown[]): void {
     this.files = Math.ceil(specifications.length / this.shards);
   }
@@ -92,7 +91,8 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
   };
   for (const module of modules) {
     const path = relative(root, module.moduleId);
-    // Of the file itself: it can't be loaded, or a hook of it failed. Its tests are then skipped.
+    // Failures of the file itself: it can't be loaded, or a hook of it failed. Its tests are
+    // skipped.
     if (module.errors().length > 0) failed(path, module.errors());
     for (const suite of module.children.allSuites())
       if (suite.errors().length > 0) failed(`${path} > ${suite.fullName}`, suite.errors());
@@ -102,6 +102,6 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
       else report[state === "passed" ? "passed" : "skipped"]++;
     }
   }
-  for (const error of uncaught) failed(`an error that nobody caught (${String(error["type"])})`, [error]);
+  for (const error of uncaught) failed(`an uncaught error (${String(error["type"])})`, [error]);
   return report;
 }

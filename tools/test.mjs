@@ -2,8 +2,8 @@
 // the unit tests, the integration tests on a real embedded stack, and the tests of faults on
 // servers of their own. Two of these run at a time, since much of it is waiting; a third of the
 // integration tests runs beside the rest of them, on a stack of its own, so that both end at about
-// the same time. At the end every failure is told once more, for a record that keeps only the end
-// of the output; the last line says how many passed and failed. What is asked for can be narrowed:
+// the same time. All failures are repeated at the end, for a record that keeps only the end of the
+// output; the last line says how many passed and failed. The parts to run can be narrowed:
 //   npm test -- checks | unit | integration | faults
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -25,7 +25,7 @@ const wanted = (part) => asked.length === 0 || asked.includes(part);
 const total = { passed: 0, skipped: 0 };
 /** Name and message of each. */
 const failures = [];
-/** Of the output of a check, and of all failures at the end. */
+/** Maximum lines of a check's output, and maximum failures at the end. */
 const most = { lines: 40, failures: 20 };
 
 /** One check that either holds or not; its output is only shown when it doesn't. */

@@ -34,7 +34,7 @@ export function identify<R extends Pick<Request, "id" | "createdAt"> & Partial<P
   };
 }
 
-/** Of a request among all tenants' requests: an id belongs to its tenant. */
+/** Key of a request across tenants: request ids are unique only within a tenant. */
 export const requestKey = (tenant: string, id: string): string => JSON.stringify([tenant, id]);
 
 /** Lone surrogates can't be encoded; Avro strings hold none. */
@@ -48,16 +48,15 @@ export const sharingDomain = (tenant: string, domain: string | null): string =>
   `${escape(tenant)}/${escape(domain === null || domain === "" ? "default" : domain)}`;
 
 /**
- * How far the clocks of two hosts, or of a host and a broker, may differ before one of them is not
- * believed.
+ * Maximum difference between the clocks of two hosts, or of a host and a broker, that is tolerated.
  */
 export const skewMs = 5_000;
 
 /**
- * When a record came to the broker, milliseconds since the epoch: the one time of a client's record
- * that counts, for deadlines, order, memory and retention. A broker that stamps records itself
- * (message.timestamp.type=LogAppendTime, as on the topics we make) is believed; a stamp that the
- * producer made is believed within skewMs of now, which is when the record is received.
+ * Arrival time of a record at the broker, milliseconds since the epoch. It is the only time of a
+ * client's record that counts, for deadlines, order, memory and retention. A broker's own timestamp
+ * (message.timestamp.type=LogAppendTime, as on the topics we create) is trusted. A producer's
+ * timestamp is clamped to within skewMs of now, the time of receipt.
  */
 export function arrivalOf(
   { timestamp, appended = false }: { timestamp: number; appended?: boolean },
@@ -69,8 +68,8 @@ export function arrivalOf(
 }
 
 /**
- * Milliseconds since the epoch at which nobody needs the answer any more; createdAt: when the
- * request came, by arrivalOf().
+ * Milliseconds since the epoch after which the client no longer needs the answer; createdAt: the
+ * request's arrival (arrivalOf).
  */
 export const deadlineOf = (
   request: Pick<Request, "allow"> & { createdAt: number },
@@ -79,9 +78,9 @@ export const deadlineOf = (
 ): number => request.createdAt + Math.min(request.allow.deadlineMs ?? defaultMs, mostMs);
 
 /**
- * The deadline of work that plan handed over, by the clock of whoever has it now. Where plan's
- * clock and the broker's differ by more than a hop takes, what is left of the deadline counts from
- * the work's own arrival.
+ * Deadline of work that plan handed over, by the clock of the process that holds it now. If the
+ * clocks of plan and the broker differ by more than a hop takes, the rest of the deadline counts
+ * from the arrival of the work.
  */
 export function workDeadline({ notAfter, plannedAt }: Pick<Work, "notAfter" | "plannedAt">, arrivedAt: number): number {
   const hop = arrivedAt - plannedAt;

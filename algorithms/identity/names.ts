@@ -16,7 +16,7 @@ export const isTooLong = (name: string): boolean => name.length * 3 > nameBytes 
  */
 export const shortName = (name: string): string => (isTooLong(name) ? `sha256:${hash("sha256", name)}` : name);
 
-/** Which of these names are too long, said for whoever gave them; null: none. */
+/** Error message that lists the names that are too long; null: none. */
 export function nameProblem(names: Readonly<Record<string, string | null | undefined>>): string | null {
   const long = Object.entries(names).flatMap(([field, name]) =>
     typeof name === "string" && isTooLong(name) ? [`${field} has ${bytesOf(name)} bytes`] : [],
@@ -24,7 +24,7 @@ export function nameProblem(names: Readonly<Record<string, string | null | undef
   return long.length === 0 ? null : `${long.join(", ")}, and a name may have ${nameBytes}.`;
 }
 
-/** Of metadata at most; limits.maxMetadataBytes may be lower, for requests. */
+/** Maximum bytes of metadata; limits.maxMetadataBytes may set a lower maximum for requests. */
 export const mostMetadataBytes = 65_536;
 
 /** Bytes of all keys and values. */

@@ -26,11 +26,11 @@ export function sameOrigin(one: Origin, other: Origin): boolean {
 export const shortCluster = (id: string): string =>
   /^[A-Za-z0-9_-]{0,22}$/.test(id) ? id : createHash("sha256").update(id).digest("base64url").slice(0, 22);
 
-/** The metadata of a committed offset; of an unknown origin it stays as it is. */
+/** Metadata of a committed offset, with the origin in front; unchanged for an unknown origin. */
 export const withOrigin = ({ cluster, topicId }: Origin, metadata: string): string =>
   cluster === "" && topicId === "" ? metadata : `@${cluster}.${topicId}:${metadata}`;
 
-/** As it stands in the column kafka_origin; empty: not known. */
+/** Text for the column kafka_origin; empty: unknown. */
 export const originText = ({ cluster, topicId }: Origin): string =>
   cluster === "" && topicId === "" ? "" : `${cluster}.${topicId}`;
 

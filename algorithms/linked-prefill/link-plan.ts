@@ -1,6 +1,6 @@
-// Which tokens of a linked prompt are recomputed (docs/design/linked-prefill.md, Policies; EPIC
-// 4.2). Positions count from the first token of the first chunk; the question behind the last chunk
-// is prefilled in any case and stands in no plan.
+// Chooses the tokens of a linked prompt that are recomputed (docs/design/linked-prefill.md,
+// Policies; EPIC 4.2). Positions count from the first token of the first chunk. The question behind
+// the last chunk is always prefilled and is in no plan.
 import type { LinkPolicy } from "./link-policy.ts";
 
 /** A chunk in prompt order. */
@@ -68,7 +68,7 @@ export function layout(chunks: readonly PlannedChunk[], last: number): Layout {
   return { starts, total, repairable: chunks.map(({ state }, index) => state === "linked" && index < firstLast) };
 }
 
-/** Of positions that are marked with 1. */
+/** Runs of consecutive positions that are marked with 1. */
 export function runsOf(chosen: Uint8Array): Run[] {
   const runs: Run[] = [];
   for (let start = chosen.indexOf(1); start >= 0;) {

@@ -8,7 +8,7 @@ export interface LinkPolicy {
   kind: "full" | "naive" | "attnlink" | "prefix";
   /** attnlink: tokens a boundary; prefix: share in [0, 1]; 0 for full and naive. */
   amount: number;
-  /** The last so many chunks are recomputed whole, and `kind` goes for the others. */
+  /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
 }
 

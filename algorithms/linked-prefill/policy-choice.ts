@@ -13,7 +13,7 @@ export interface PolicyRecord {
 
 export const noRecord: Readonly<PolicyRecord> = { weight: 0, kl: 0, klSquared: 0, share: 0 };
 
-/** After about so many samples an old one counts half: prompts and caches change. */
+/** Half-life of a sample's weight, in samples: prompts and caches change. */
 export const memory = 200;
 
 export function addSample(before: PolicyRecord, kl: number, share: number): PolicyRecord {

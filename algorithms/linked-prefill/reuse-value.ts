@@ -1,6 +1,6 @@
-// What a stored chunk cache is worth (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache
-// that needs little repair counts more than one that is used as often. Decayed, which the paper
-// does not say: otherwise what was popular once would stay for ever.
+// Value of a stored chunk cache (Cache-Craft, section 3.3): every use adds 1/CFO, so a cache that
+// needs little repair counts more than one that is used as often. Values decay, unlike in the
+// paper: otherwise formerly popular caches would never be evicted.
 
 /** Value at a time; milliseconds of any clock. */
 export interface ReuseValue {
@@ -24,7 +24,7 @@ export function addUse(before: ReuseValue, credit: number, now: number, halfLife
   return { value: valueAt(before, now, halfLife) + credit, at: Math.max(now, before.at) };
 }
 
-/** Something that takes room and may have to leave. */
+/** An entry that takes bytes and may be evicted. */
 export interface Evictable {
   key: string;
   bytes: number;
@@ -34,8 +34,8 @@ export interface Evictable {
 }
 
 /**
- * Keys to evict, in order, until no more than `budget` bytes are left: lowest value first, the
- * older of equals; never what is pinned.
+ * Keys to evict, in order, until at most `budget` bytes are left: lowest value first, the older of
+ * equals; never pinned entries.
  */
 export function chooseVictims(entries: readonly Evictable[], budget: number): string[] {
   let excess = entries.reduce((sum, { bytes }) => sum + bytes, 0) - budget;

@@ -1,6 +1,5 @@
-// A Bloom filter: a set of names in few bytes, which may say yes to a name that is not in it and
-// never no to one that is. Two halves of one hash give all positions (Kirsch and Mitzenmacher,
-// 2006).
+// A Bloom filter: a set of names in few bytes, with false positives but no false negatives. Two
+// halves of one hash give all positions (Kirsch and Mitzenmacher, 2006).
 
 /**
  * A name as filters of any size look for it; made once, asked of many. Two whole numbers from 0 to
@@ -21,8 +20,8 @@ export interface BloomOptions {
    */
   falsePositives?: number;
   /**
-   * Where that takes more bytes, more foreign names are said yes to. Default 64 KiB: 54,000 names
-   * at 0.01.
+   * Maximum bytes; beyond it, the rate of false positives rises. Default 64 KiB: 54,000 names at
+   * 0.01.
    */
   mostBytes?: number;
 }

@@ -20,7 +20,7 @@ const tables = ((): Int32Array => {
   return made;
 })();
 
-/** Of bytes[from] up to, not with, bytes[to]; unsigned. */
+/** CRC-32C of bytes[from, to), unsigned. */
 export function crc32c(bytes: Uint8Array, from = 0, to = bytes.length): number {
   const t = tables;
   let crc = -1;

@@ -7,7 +7,7 @@ export type Numbers = ArrayLike<number>;
 
 export const packedLength = (n: number): number => (n * (n + 1)) / 2;
 
-/** Where element (row, column) of a symmetric matrix lies. */
+/** Index of element (row, column) of a symmetric matrix in packed storage. */
 export const packedIndex = (row: number, column: number): number =>
   row >= column ? (row * (row + 1)) / 2 + column : (column * (column + 1)) / 2 + row;
 
@@ -72,7 +72,7 @@ function factorScaled(packed: Numbers, scale: Float64Array, jitter: number): Flo
       let sum = packed[packedIndex(i, j)]! / scale[i]! / scale[j]! + (i === j ? jitter : 0);
       for (let k = 0; k < j; k++) sum -= factor[packedIndex(i, k)]! * factor[packedIndex(j, k)]!;
       if (i === j) {
-        // Below this, what is left of the pivot is rounding.
+        // A smaller pivot is rounding error.
         if (!(sum > 1e-15)) return null;
         factor[packedIndex(i, i)] = Math.sqrt(sum);
       } else factor[packedIndex(i, j)] = sum / factor[packedIndex(j, j)]!;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { murmur2 } from "./murmur2.ts";
 
-// Of Kafka's own test (UtilsTest.testMurmur2).
+// Vectors of Kafka's own test (UtilsTest.testMurmur2).
 test.each([
   ["21", -973932308],
   ["foobar", -790332482],

@@ -1,6 +1,6 @@
 // Quantiles of numbers, by linear interpolation between neighbours (type 7, as in R and NumPy).
 
-/** Of ascending values; q in [0, 1]; NaN where there are none. */
+/** Quantile q, [0, 1], of ascending values; NaN without values. */
 export function quantileOf(sorted: ArrayLike<number>, q: number): number {
   if (sorted.length === 0) return Number.NaN;
   const at = q * (sorted.length - 1);

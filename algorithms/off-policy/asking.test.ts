@@ -8,9 +8,12 @@ import { logOf, type LoggedChoices } from "./log.ts";
 import { decided } from "./log.testing.ts";
 import { ratioOf } from "./ratio.ts";
 
-/** Of the requests on which the arms are nearly even, all are asked about; of others few. */
+/**
+ * Shares of requests. Feedback is asked for on all requests where the arms are nearly even, and on
+ * few of the others.
+ */
 const share = { even: 0.3, askedElsewhere: 0.05 };
-/** Chance that somebody who was asked answers, and that somebody does who was not. */
+/** Probability of feedback on a decision that was asked about, and on one that was not. */
 const answers = { asked: 0.6, unasked: 0.01 };
 /** a is worth .5 and b .5 where they are even, else .9 and .3. */
 const worth = (even: boolean, arm: number): number => (even ? 0.5 : arm === 0 ? 0.9 : 0.3);
@@ -64,7 +67,7 @@ describe("feedback asked for where the arms are even", () => {
   const made = world(count, 7);
   const rates = ratesOf(made);
   const valueOf = (estimator: Estimator, arm: number, feedbackWeight: Float64Array) => {
-    // A model that knows nothing but the mean: what the weights say decides.
+    // A model that only knows the mean, so the weights decide.
     const predicted = new Float64Array(made.log.arm.length).fill(0.5);
     const options = { cap: Infinity, costWeight: 0, feedbackWeight, predicted };
     return ratioOf(termsOf(estimator, made.log, always(made, arm), options))!.value;

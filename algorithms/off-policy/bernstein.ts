@@ -16,7 +16,7 @@ export function empiricalBernstein(
   const mean = terms.reduce((sum, term) => sum + term, 0) / n;
   const outside = terms.find((term) => !(term >= low - 1e-9 && term <= high + 1e-9));
   if (outside !== undefined) throw new RangeError(`a term of ${outside} is outside of [${low}, ${high}]`);
-  // Each side may be wrong with half of what is left of the confidence.
+  // Each side gets half of the error probability.
   const logarithm = Math.log(4 / (1 - confidence));
   const error = errorOf(terms.map((term) => term - mean));
   const reach = error * Math.sqrt(2 * logarithm) + (7 * (high - low) * logarithm) / (3 * (n - 1));

@@ -1,10 +1,9 @@
 // The condition of `precedent policy promote --if`: comparisons of named figures and numbers,
-// joined by and, or ("and" binds more tightly). It is parsed by hand and knows nothing but the
-// figures it is given, so whatever stands in it can only be true, false or an error.
+// joined by and, or ("and" binds more tightly). It is parsed by hand and only reads the given
+// figures, so any text evaluates to true, false or an error.
 //
 //   condition  = all { "or" all }           all = comparison { "and" comparison }
 //   comparison = operand ( ">" | ">=" | "<" | "<=" ) operand
-//   operand    = number | figure | figure "(" name ")"
 
 /** Figures by the name that a condition gives them; null: not known. */
 export type Figures = ReadonlyMap<string, number | null>;

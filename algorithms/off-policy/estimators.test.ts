@@ -53,7 +53,7 @@ describe("estimates worked by hand", () => {
     expect(valueOf("ips", missing, { feedbackWeight })).toBeCloseTo((2 * 1.6 + 0.4 * 0.5) / 3, 12);
     expect(valueOf("snips", missing, { feedbackWeight })).toBeCloseTo((3.2 + 0.2) / (3.2 + 0.4), 12);
     const predicted = new Float64Array(6).fill(0.5);
-    // Decisions without feedback still say what the model expects of them.
+    // Decisions without feedback still contribute the model's prediction.
     expect(valueOf("dr", missing, { feedbackWeight, predicted })).toBeCloseTo(0.5 + (3.2 * 0.5) / 3, 12);
     expect(() => valueOf("ips", missing)).toThrow("decision 1 has no reward");
     expect(() => valueOf("dr", missing, { feedbackWeight })).toThrow("dr needs predictions");

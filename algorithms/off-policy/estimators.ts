@@ -16,10 +16,10 @@ export interface EstimatorOptions {
   cap: number;
   /** lambda_c: utility is the reward less this times the normalised cost of the arm. */
   costWeight: number;
-  /** Of every candidate: its predicted reward. */
+  /** Predicted reward, one per candidate. */
   predicted?: Float64Array | undefined;
   /**
-   * Of every decision: 1 / the probability that it got feedback, where it got some, else 0. Absent:
+   * Inverse probability of feedback, one per decision; 0 for decisions without feedback. Absent:
    * every decision must have a reward.
    */
   feedbackWeight?: Float64Array | undefined;

@@ -1,5 +1,5 @@
-// What is said of a target policy, or of two on the same decisions: value, interval, and which
-// interval that is.
+// Evaluates a target policy, or two on the same decisions: value, interval, and the kind of
+// interval.
 import { empiricalBernstein } from "./bernstein.ts";
 import { bootstrapInterval } from "./bootstrap.ts";
 import { termBounds, termsOf, type Estimator, type EstimatorOptions } from "./estimators.ts";
@@ -16,7 +16,7 @@ export type IntervalKind = (typeof intervalKinds)[number];
 export interface IntervalOptions {
   kind: IntervalKind;
   confidence: number;
-  /** Of the bootstrap. */
+  /** Seed of the bootstrap. */
   seed: number;
 }
 

@@ -49,7 +49,7 @@ describe("feedback rates", () => {
     // b was never left unasked, and says nothing when it is asked.
     expect(rates.rateOf("b", 0, "d", 0.5)).toBeCloseTo(0.5 * leastRate + 0.5 * 0.02, 12);
     expect(feedbackRates([of("asked", 100, 50), of("unasked", 100, 0)]).askedRateOf(1e-9)).toBe(leastHeard);
-    // Those who are asked say no more than others.
+    // Asking does not raise the rate.
     const even = feedbackRates([of("asked", 100, 50), of("unasked", 100, 50), of("never", 100, 50)]);
     expect(even).toMatchObject({ selective: false, silent: 0 });
     expect(even.rateOf("a", 0, "d", 0.3)).toBeCloseTo(0.5, 12);

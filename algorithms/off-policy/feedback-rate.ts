@@ -1,8 +1,8 @@
-// Who gives feedback, and on what: the share of decisions with a reward by arm, length of the
-// prompt and domain, and by whether feedback was asked for. Where it differs, the rewards that are
-// there are no fair sample (missing not at random); weighting a reward by the inverse of its
-// probability corrects for what these explain. How likely a decision was to be asked about is known
-// exactly: it was logged.
+// Feedback rates: the share of decisions with a reward by arm, length of the prompt and domain, and
+// by whether feedback was asked for. Where rates differ, the observed rewards are no fair sample
+// (missing not at random); weighting a reward by the inverse of its probability corrects for what
+// these variables explain. The probability that feedback was asked for is known exactly, because it
+// was logged.
 
 /**
  * asked, unasked: of decisions with a chance to be asked about (a logged probability above 0);
@@ -36,13 +36,15 @@ export interface FeedbackRates {
   arms: ArmRate[];
   /** Largest rate of an arm over the smallest; Infinity where an arm got no feedback at all. */
   ratio: number;
-  /** Feedback is missing by arm: what is left may be biased. */
+  /** Feedback is missing by arm: the observed rewards may be biased. */
   uneven: boolean;
   /** rewarded / decisions; null: there is no such decision. */
   asking: Record<Asking, number | null>;
   /** Feedback depends on whether it was asked for, so it comes mostly from where it was. */
   selective: boolean;
-  /** Decisions that nobody could be asked about, of which none has a reward while others have. */
+  /**
+   * Decisions that could not be asked about, where none of these has a reward while others have.
+   */
   silent: number;
   /**
    * Probability of feedback for a decision of this kind, which was asked about with this
@@ -55,11 +57,14 @@ export interface FeedbackRates {
 
 /** Rates that differ by more are warned of, or corrected for. */
 const unevenRatio = 2;
-/** Who answers less often is taken to answer so often. */
+/** Lower bound of an estimated feedback rate. */
 export const leastRate = 0.01;
-/** A weight of more than 1,000 for one reward would be all that is heard. */
+/**
+ * Lower bound of the probability of feedback: larger weights than 1,000 would let one reward
+ * dominate.
+ */
 export const leastHeard = 0.001;
-/** A cell is drawn towards its arm's rate as by so many decisions. */
+/** Pseudo-decisions with which a cell is shrunk towards its arm's rate. */
 const drawn = 20;
 
 /** Classes of length for a component of the context in [0, 1]. */
@@ -85,7 +90,7 @@ export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {
   const never = shareOf(byAsking, "never");
   const rated = [asking.asked, asking.unasked].filter((rate) => rate !== null);
   const rewarded = cells.some((cell) => cell.rewarded > 0);
-  /** Of the arm under this asking; of all arms where it has no such decision. */
+  /** Rate of the arm under this asking; the rate of all arms if the arm has no such decision. */
   const baseOf = (arm: string, kind: Asking): number =>
     shareOf(byArmAsking, keyOf(arm, kind)) ?? (byArm.has(arm) ? shareOf(byAsking, kind) : null) ?? 1;
   const cellOf = (arm: string, length: number, domain: string) => (kind: Asking) => {
@@ -102,7 +107,7 @@ export function feedbackRates(cells: readonly FeedbackCell[]): FeedbackRates {
   };
 }
 
-/** Asked with the probability, and heard of with the chance that goes with it. */
+/** Probability of feedback, over whether it was asked for. */
 function heardWith(askProbability: number, rate: (kind: Asking) => number): number {
   if (!(askProbability > 0)) return within(rate("never"), leastRate);
   const asked = askProbability * within(rate("asked"), leastRate);
@@ -118,7 +123,7 @@ function shareOf(sums: ReadonlyMap<string, Heard>, key: string): number | null {
   return decisions === 0 ? null : rewarded / decisions;
 }
 
-/** Largest over smallest; 1 where nothing was heard at all. */
+/** Largest over smallest rate; 1 without any feedback. */
 const ratioOf = (rates: readonly number[]): number =>
   rates.length === 0 || Math.max(...rates) === 0 ? 1 : Math.max(...rates) / Math.min(...rates);
 

@@ -9,20 +9,20 @@ export interface LoggedChoices {
   arms: readonly string[];
   /** Candidates of decision i lie at start[i] up to, not including, start[i + 1]. */
   start: Int32Array;
-  /** Of every candidate: which arm. */
+  /** Arm index, one per candidate. */
   arm: Int32Array;
-  /** Of every candidate: the logged probability that it would be chosen. */
+  /** Logged propensity, one per candidate. */
   logged: Float64Array;
-  /** Of every candidate: normalised cost, [0, 1]. */
+  /** Normalised cost, [0, 1], one per candidate. */
   cost: Float64Array;
-  /** Of every candidate: `dimension` numbers, the context x. */
+  /** Context x: `dimension` numbers per candidate. */
   x: Float64Array;
   dimension: number;
-  /** Of every decision: the candidate that was chosen. */
+  /** Index of the chosen candidate, one per decision. */
   chosen: Int32Array;
-  /** Of every decision: in [0, 1], NaN without feedback. */
+  /** Reward in [0, 1], NaN without feedback, one per decision. */
   reward: Float64Array;
-  /** Of every decision: [0, folds), by hash of the request id. */
+  /** Fold in [0, folds), by the hash of the request id, one per decision. */
   fold: Uint8Array;
 }
 

@@ -19,11 +19,11 @@ export interface Ratio {
   value: number;
   /** Standard error of the value. */
   error: number;
-  /** Of every decision: what it moves the value by, times their number; they sum to 0. */
+  /** Influence on the value times the number of decisions, one per decision; they sum to 0. */
   influence: Float64Array;
 }
 
-/** null where nothing can be said: no decisions, or a denominator of 0. */
+/** null if undefined: no decisions, or a denominator of 0. */
 export function ratioOf({ numerator, denominator }: Terms): Ratio | null {
   const n = numerator.length;
   let [top, bottom] = [0, 0];

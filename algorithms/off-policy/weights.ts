@@ -17,10 +17,10 @@ export function importanceWeights(log: LoggedChoices, target: Float64Array): Flo
 
 export interface Support {
   decisions: number;
-  /** (sum of w)^2 / sum of w^2: as many decisions of the target itself would say as much. */
+  /** Effective sample size, (sum of w)^2 / sum of w^2. */
   effective: number;
   largestWeight: number;
-  /** Share of the decisions whose weight lies above the cap. */
+  /** Share of the decisions whose weight exceeds the cap. */
   clipped: number;
   /**
    * Share of the target's choices that falls on arms the log never shows: not allowed, or without a

@@ -8,7 +8,7 @@ const dash = 45;
 export const luhnValid = (digits: string): boolean =>
   /^\d+$/.test(digits) && luhnSum(digits, 0, digits.length) % 10 === 0;
 
-/** Of the digits from start to end; whatever else stands between them does not count. */
+/** Luhn sum of the digits in text[start, end); other characters are skipped. */
 function luhnSum(text: string, start: number, end: number): number {
   let sum = 0;
   let isDoubled = false;
@@ -26,13 +26,13 @@ function luhnSum(text: string, start: number, end: number): number {
 export const isIssuer = (code: number): boolean => code >= zero + 2 && code <= zero + 6;
 
 /**
- * Whether the digits from start to end, so many, look like a payment card's: 13 to 19 of them, an
- * issuer's first digit, Luhn.
+ * Whether text[start, end), with this number of digits, looks like a payment card's number: 13 to
+ * 19 digits, an issuer's first digit, Luhn.
  */
 export function isCardNumber(text: string, start = 0, end = text.length, digits = end - start): boolean {
   const issuer = text.charCodeAt(start);
   if (digits < 13 || digits > 19 || !isIssuer(issuer)) return false;
-  // Of thirteen digits are Visa's alone.
+  // Only Visa issues numbers of thirteen digits.
   return (digits > 13 || issuer === zero + 4) && luhnSum(text, start, end) % 10 === 0;
 }
 
@@ -48,7 +48,7 @@ for (const entry of (
 ).split(" "))
   ibanLengths[placeOf(entry.charCodeAt(0), entry.charCodeAt(1))] = Number(entry.slice(2));
 
-/** Of the country of these two capitals. */
+/** IBAN length of the country that these two capital letters name. */
 const ibanLength = (first: number, second: number): number => ibanLengths[placeOf(first, second)]!;
 
 function placeOf(first: number, second: number): number {
@@ -80,7 +80,7 @@ export function endOfIban(text: string, start: number): number {
 }
 
 const [greatest, separator, none] = [35, 36, 37];
-/** Of each ASCII character in an account number: A is 10. */
+/** Value of each ASCII character in an account number: A is 10. */
 const values = new Uint8Array(128).fill(none);
 for (let i = 0; i < 10; i++) values[zero + i] = i;
 for (let i = 0; i < letters; i++) values[capitalA + i] = 10 + i;

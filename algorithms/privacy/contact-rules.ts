@@ -5,7 +5,7 @@ import { traits } from "./text-traits.ts";
 // Accounts that name a role on a machine and no person: git@host in a command stays what it is.
 const roleAccount = /^(?:git|hg|svn|root|user|username|ubuntu|ec2-user|www-data|nobody|someone)@/i;
 
-// Reserved for examples and tests (RFC 2606): nobody's mailbox.
+// Reserved for examples and tests (RFC 2606), so not personal data.
 const reservedDomain = /[@.](?:example\.(?:com|net|org)|example|test|invalid|localhost)$/i;
 
 const longestLocal = 64;
@@ -75,8 +75,8 @@ const isNational = (value: string): boolean => {
 };
 
 /**
- * In dotted decimals, and routable: private, loopback, multicast and documentation addresses name
- * nobody.
+ * Whether a dotted decimal address is routable: private, loopback, multicast and documentation
+ * addresses identify no person.
  */
 function isPublicAddress(value: string): boolean {
   const bytes = value.split(".").map(Number);

@@ -1,15 +1,15 @@
-// What an erasure remembers of what it erased: hashes, by which it is recognised when it comes
-// again, and from which nobody learns what it was. The same in SQL, so that tables are searched
-// where they lie. Lengths stand before names: no two names give the same text.
+// Hashes that an erasure keeps of what it erased. They recognise erased data that arrives again,
+// and do not reveal it. The same hashes in SQL search the tables in place. Names are prefixed with
+// their lengths, so no two lists of names give the same text.
 import { hash } from "node:crypto";
 
 const hashOf = (text: string): string => hash("sha256", text).slice(0, 32);
 const counted = (name: string): string => `${Buffer.byteLength(name)}:${name}`;
 
-/** Of everything that bears the id of a tenant's request. */
+/** Hash for all records of one request of a tenant. */
 export const erasedRequest = (tenant: string, requestId: string): string =>
   hashOf(`request ${counted(tenant)}${requestId}`);
-/** Of everything of a tenant. */
+/** Hash for all records of a tenant. */
 export const erasedTenant = (tenant: string): string => hashOf(`tenant ${tenant}`);
 /** Where the record of a dead letter stood. */
 export interface LetterPlace {
@@ -17,7 +17,7 @@ export interface LetterPlace {
   partition: number;
   offset: number;
 }
-/** Of a dead letter, which may be in no state to say whose it is, by where its record stood. */
+/** Hash for a dead letter, by the position of its record: its tenant may be unreadable. */
 export const erasedLetter = ({ topic, partition, offset }: LetterPlace): string =>
   hashOf(`letter ${counted(topic)}${partition} ${offset}`);
 

@@ -1,11 +1,11 @@
-// Replaces personal data in texts that belong to requests, each by itself: equal values of one
-// request get equal placeholders, whichever of its texts comes when (placeholders.ts). JSON stays
-// JSON: its strings are cleaned one by one, as whoever reads them sees them. Pure.
+// Replaces personal data in the texts of requests, each text by itself. Equal values of one request
+// get equal placeholders, in whatever order its texts come (placeholders.ts). JSON stays valid
+// JSON: its strings are cleaned one by one, after unescaping. Pure.
 import { replacePersonalData, type PersonalDataOptions } from "./pii.ts";
 
 export interface MaskItem {
   text: string;
-  /** Of which request it is (scopeOf). */
+  /** The request that the text belongs to (scopeOf). */
   scope: string;
   /** A text by default. */
   form?: "text" | "json";
@@ -15,7 +15,7 @@ export interface MaskOptions extends Pick<PersonalDataOptions, "ipAddresses"> {
   key: string;
 }
 
-/** What stands for a text of which nobody could tell in time what is in it. */
+/** Stands for a text that could not be checked in time. */
 export const withheldText = "<WITHHELD_TEXT>";
 
 export const scopeOf = (tenant: string, requestId: string): string =>

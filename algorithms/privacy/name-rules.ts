@@ -15,7 +15,7 @@ const more = `[ \\t]+${particles}${word}`;
 const person = `${word}(?:${more}){0,2}`;
 const twoWords = `${word}(?:${more}){1,2}`;
 
-// What follows a greeting or "this is" with a capital and is nobody's name.
+// Capitalised words that follow a greeting or "this is" and are no names.
 const noNames = new Set(
   (
     "all everyone everybody team there folks guys friends sir madam world bash linux unix windows mac macos docker kafka python java " +
@@ -53,7 +53,7 @@ export const nameRules: readonly Rule[] = [
     new RegExp(`(?<!\\p{L})${anyCase(`(?:${named})`)}[ \\t]+(${person})`, "gu"),
     isName,
   ),
-  // "I'm Ann Lee", "This is Ann Lee": two words, for "I'm German" names nobody.
+  // "I'm Ann Lee", "This is Ann Lee": two words, because "I'm German" is no name.
   shape(
     "NAME",
     { needs: capital, least: 9 },

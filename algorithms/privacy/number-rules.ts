@@ -74,8 +74,8 @@ const isFollowed = (text: string, end: number): boolean =>
 const doubled = Uint8Array.from([0, 2, 4, 6, 8, 1, 3, 5, 7, 9]);
 
 /**
- * Of the longest card number that begins with the group at `start`; -1: none does. Both sums of
- * Luhn are kept, for which digits are doubled depends on where it ends.
+ * End of the longest card number that begins with the group at `start`; -1: none. Both Luhn sums
+ * are kept, because which digits are doubled depends on where the number ends.
  */
 function endOfCard(text: string, start: number): number {
   if (!isIssuer(codeAt(text, start))) return -1;

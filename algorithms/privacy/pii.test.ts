@@ -71,7 +71,7 @@ describe("personal data is replaced", () => {
   });
 });
 
-describe("what is nobody's data stays as it is", () => {
+describe("what is no personal data stays as it is", () => {
   it.each([
     "git clone git@github.com:org/repo.git",
     "find . -size +10000000 -mtime -7",

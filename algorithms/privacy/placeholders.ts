@@ -8,7 +8,7 @@ import { personalKinds, type PersonalKind } from "./personal-rule.ts";
 export interface Keyed {
   /** Secret: who knows it can tell whether a placeholder stands for a value. */
   key: string;
-  /** Of what the values are, such as one request. */
+  /** Scope within which equal values get equal placeholders, such as one request. */
   scope: string;
 }
 
@@ -28,7 +28,7 @@ function macOf(key: string, parts: readonly string[]): Buffer {
 const keyedNumber = ({ key, scope }: Keyed, value: string): number =>
   leastKeyed + (macOf(key, ["placeholder", scope, value]).readUIntBE(0, 6) % (9 * leastKeyed));
 
-/** Somebody's name for themselves: a user of a request, an author of feedback. */
+/** Kinds of names that stand for a person: a user of a request, an author of feedback. */
 export type Named = "user" | "author";
 const pseudonymShape = /^(?:user|author)-[0-9a-f]{16}$/;
 

@@ -1,10 +1,13 @@
-// Which of some public candidates are most like texts that nobody may learn anything of: every
-// private text has one vote, for the candidate nearest to it; the counts get Gaussian noise, and
-// only what is made of the noisy counts is ever seen (private evolution: Z. Lin et al. 2024, C. Xie
-// et al. 2024, algorithm 1). One text more or less changes one count by 1. Pure.
+// Ranks public candidates by their similarity to private texts, with differential privacy. Every
+// private text votes for the nearest candidate, the counts get Gaussian noise, and only results of
+// the noisy counts are published (private evolution: Z. Lin et al. 2024, C. Xie et al. 2024,
+// algorithm 1). Adding or removing one text changes one count by 1. Pure.
 import { dot } from "../selection/embedding.ts";
 
-/** Of each candidate. All vectors of unit length; of equally near candidates the first counts. */
+/**
+ * Votes, one per candidate. All vectors have unit length; the first of equally near candidates gets
+ * the vote.
+ */
 export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Float32Array[]): Float64Array {
   const votes = new Float64Array(candidates.length);
   if (candidates.length === 0) return votes;
@@ -20,7 +23,7 @@ export function votesOf(texts: Iterable<Float32Array>, candidates: readonly Floa
   return votes;
 }
 
-/** Counts of nothing but noise rarely pass so many of its deviations: one in 44. */
+/** Pure noise exceeds this many standard deviations once in 44 counts. */
 const threshold = 2;
 
 /**
@@ -38,7 +41,7 @@ export function placesByVotes(
   const weights = ranked.map((i) => Math.max(0, noisy[i]! - threshold * deviation));
   const sum = weights.reduce((all, weight) => all + weight, 0);
   if (sum === 0) return ranked.slice(0, count);
-  // The k-th of equally long steps through the weights: nobody is more than a place off its share.
+  // Systematic sampling: each candidate's count differs from its share by less than one.
   const places: number[] = [];
   let passed = 0;
   ranked.forEach((candidate, rank) => {

@@ -17,7 +17,7 @@ export interface Backoff {
 /** What 2 ** failures is capped at, so that no count overflows. */
 const mostDoublings = 30;
 
-/** The wait after so many waits; 0 gives the first one. */
+/** The next wait after this many waits; 0 gives the first one. */
 export const waitAfter = (waits: number, { first, limit }: Waits): number =>
   waits <= 0 ? first : Math.min(limit, first * 2 ** Math.min(waits, mostDoublings));
 

@@ -46,7 +46,7 @@ describe("a breaker", () => {
     expect(breaker.state(1_002)).toBe("half-open");
     breaker.leave(turns[1]!, "well", "a", 1_003, 0);
     expect(breaker.state(1_003)).toBe("closed");
-    // It starts anew: one failure is not enough.
+    // The count starts again from 0: one failure is not enough.
     call(breaker, "ill", 1_004);
     expect(breaker.state(1_004)).toBe("closed");
   });
@@ -146,7 +146,7 @@ describe("any sequence of calls", () => {
     );
   });
 
-  it("opens within the minimum of failures when nothing succeeds, whoever asks", () => {
+  it("opens within the minimum of failures when nothing succeeds, for any caller", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 4, maxLength: 4 }), (names) => {
         const breaker = createBreaker(settings);

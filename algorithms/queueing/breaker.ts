@@ -29,12 +29,12 @@ export type Verdict = "well" | "ill" | "neither";
 /** A call that was let through. */
 export interface BreakerTurn {
   readonly probe: boolean;
-  /** Changes whenever it opens or closes: what was let through before that counts no more. */
+  /** Changes whenever it opens or closes; outcomes of calls from earlier epochs are ignored. */
   readonly epoch: number;
 }
 
 export interface Breaker {
-  /** undefined: not now. Whoever gets a turn gives it back by `leave`. */
+  /** undefined: not now. The caller must return an acquired turn with `leave`. */
   enter(now: number): BreakerTurn | undefined;
   /** `random` in [0, 1). */
   leave(turn: BreakerTurn, verdict: Verdict, flow: string, now: number, random: number): void;
@@ -79,7 +79,7 @@ export function createBreaker(settings: BreakerSettings): Breaker {
 
   const remember = (flow: string, outcome: Outcome): void => {
     const own = flows.get(flow) ?? [];
-    flows.delete(flow); // to the end of the map's order: the flow heard of longest ago stands first
+    flows.delete(flow); // moves it to the end, so that the least recently active flow is first
     flows.set(flow, [...own, outcome].slice(-perFlow));
     for (const [name, outcomes] of flows) {
       const kept = outcomes.filter(({ at }) => outcome.at - at < windowMs);
@@ -105,7 +105,7 @@ export function createBreaker(settings: BreakerSettings): Breaker {
       const current = state(now);
       if (current === "closed") return { probe: false, epoch };
       if (current === "open") return undefined;
-      // Probes that say nothing for as long as it was open hold up others no longer.
+      // Probes without an outcome expire after the open interval, so that they block no others.
       if (probing > 0 && now - probedAt >= openFor) probing = 0;
       if (probing >= probes) return undefined;
       probing++;

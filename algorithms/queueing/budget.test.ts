@@ -47,7 +47,7 @@ describe("what is left of a budget", () => {
     ...{ recorded: fc.nat(1_000), own: fc.nat(1_000), held: fc.nat(1_000), sharers: count, holders: count },
   });
 
-  it("is nothing where as much was spent, and something where less was and nobody shares it", () => {
+  it("is 0 once the limit is spent, and above 0 below it without other sharers", () => {
     fc.assert(
       fc.property(amount, spent, (budget, given) => {
         const isUsedUp = given.recorded + given.own >= budget;

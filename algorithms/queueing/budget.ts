@@ -67,7 +67,7 @@ export function standing(budget: number, { recorded, own, held, sharers, holders
   return held === 0 || own + held + next <= left / Math.max(1, holders) ? "left" : "held";
 }
 
-/** What a response adds to whose spending; null: nothing to nobody's. */
+/** Account and cost that a response is charged to; null: no charge. */
 export function chargedCost({
   account,
   duplicate,

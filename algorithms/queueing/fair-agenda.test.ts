@@ -5,7 +5,7 @@ import { fairAgenda } from "./fair-agenda.ts";
 const ownerOf = (candidate: string): string => candidate[0] ?? "";
 
 describe("fairAgenda", () => {
-  it("lets owners take turns, whoever had the fewest first", () => {
+  it("lets owners take turns, the owner with the fewest first", () => {
     const candidates = ["a1", "a2", "a3", "a4", "b1", "c1", "c2"];
     expect(fairAgenda(candidates, ownerOf, new Map(), { all: 5, each: 3 })).toEqual(["a1", "b1", "c1", "a2", "c2"]);
     const taken = new Map([
@@ -16,7 +16,7 @@ describe("fairAgenda", () => {
     expect(fairAgenda(candidates, ownerOf, taken, { all: 3, each: 3 })).toEqual([]);
   });
 
-  it("never goes over a limit, and leaves nobody with fewer turns than another could give up", () => {
+  it("never exceeds a limit, and is max-min fair in turns", () => {
     const owners = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 60 });
     fc.assert(
       fc.property(owners, fc.nat(40), fc.integer({ min: 1, max: 10 }), (names, all, each) => {

@@ -1,6 +1,6 @@
-// What is done next where every owner has the same right to a common number of turns: owners take
-// turns, whoever had the fewest so far goes first, and nobody gets more than a number of his own.
-// Pure; linear but for the sorting.
+// Fair order of work where all owners share a common number of turns. The owner with the fewest
+// turns so far goes first, and no owner exceeds the limit per owner. Pure; linear except for the
+// sort.
 
 export interface AgendaLimits {
   /** Turns of all owners together, those already taken included. */
@@ -9,7 +9,7 @@ export interface AgendaLimits {
   each: number;
 }
 
-/** Of the candidates, in their order within an owner, those whose turn it is; `taken` by owner. */
+/** The candidates that get a turn, fewest turns first; `taken`: turns used so far, by owner. */
 export function fairAgenda<T>(
   candidates: readonly T[],
   ownerOf: (candidate: T) => string,

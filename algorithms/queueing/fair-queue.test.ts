@@ -16,7 +16,7 @@ describe("fair queue", () => {
     expect(queue.size()).toBe(996);
   });
 
-  it("a place that comes free goes to whoever holds least; served alike, flows take turns", () => {
+  it("a freed slot goes to the flow that holds the fewest; among equals, flows take turns", () => {
     const queue = createFairQueue<string>();
     for (const flow of ["a", "b"]) for (let i = 0; i < 9; i++) queue.push(flow, "0", flow, 1);
     expect(take(queue, 6)).toEqual(["a", "b", "a", "b", "a", "b"]);
@@ -68,7 +68,7 @@ describe("fair queue", () => {
     }),
   );
 
-  it("is work-conserving, max-min fair in what is held, and starves nobody", () => {
+  it("is work-conserving, max-min fair in slots held, and starves no flow", () => {
     fc.assert(
       fc.property(runs, ({ weights, places, backlog, ends }) => {
         const queue = createFairQueue<number>((flow) => weights[Number(flow)] ?? 1);
@@ -83,12 +83,12 @@ describe("fair queue", () => {
             const before = waiting.map((count, flow) => (count > 0 ? held(flow) / (weights[flow] ?? 1) : Infinity));
             const flow = queue.take(all);
             if (flow === undefined) break;
-            // Nobody who waits holds less for its weight than the one that was served.
+            // No waiting flow holds fewer slots per weight than the one that was served.
             expect(before[flow]).toBeCloseTo(Math.min(...before), 9);
             running.push(flow);
             waiting[flow] = (waiting[flow] ?? 0) - 1;
           }
-          // Work-conserving: a place is free only when nobody waits.
+          // Work-conserving: a slot is free only when no request waits.
           const left = waiting.reduce((sum, count) => sum + count, 0);
           expect(running.length).toBe(Math.min(places, running.length + left));
           expect(queue.size()).toBe(left);
@@ -131,7 +131,7 @@ describe("fair queue", () => {
 });
 
 describe("a pool that is not taken back", () => {
-  it("leaves room for the next, whoever comes", () => {
+  it("leaves room for the next flow", () => {
     const own = [0, 0, 0];
     const used = (): number => own.reduce((sum, count) => sum + count, 0);
     for (let flow = 0; flow < own.length; flow++)

@@ -45,7 +45,8 @@ interface Flow<T> {
 export function createFairQueue<T>(weightOf: (flow: string) => number = () => 1): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   /**
-   * Of the item that was taken last: a flow that comes back begins here and has saved up nothing.
+   * Virtual time: the tag of the item that was taken last. A returning flow starts here and has
+   * accumulated no credit.
    */
   let time = 0;
   let size = 0;

@@ -27,7 +27,7 @@ it("gives a share of an owner's requests, and no more than so many an hour", () 
   );
 });
 
-it("gives to all that want where the share is 1, and begins anew with each hour", () => {
+it("admits all requests where the share is 1, and resets every hour", () => {
   const budget = createShareBudget({ share: 1, perHour: 3 });
   const taken = (now: number): boolean => {
     budget.count("a", now);

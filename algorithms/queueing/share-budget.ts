@@ -1,6 +1,6 @@
-// How many of an owner's requests may get something extra: at most a share of those that it has
-// made in the hour, and at most so many. The first of an hour may be taken at once. Pure but for
-// its own counts: the time is passed in. Owners beyond the bound get nothing until the next hour.
+// Limits how many of an owner's requests get something extra: a share of the owner's requests in
+// the hour, and a maximum. The first request of an hour may get it at once. Pure except for its own
+// counts: the time is passed in. Owners beyond the bound get nothing until the next hour.
 
 export interface ShareBudget {
   /** One more request of the owner. */

@@ -22,7 +22,7 @@ describe("costs that are not recorded yet", () => {
     expect([costs.costIn(always), costs.size()]).toEqual([0, 0]);
   });
 
-  it("count once, however often they are told, and not where the table has them already", () => {
+  it("count once however often they are added, and not if the table has them already", () => {
     const costs = createUnrecorded();
     for (let i = 0; i < 3; i++) costs.add(0, 5, at(1));
     expect(costs.costIn(always)).toBe(1);

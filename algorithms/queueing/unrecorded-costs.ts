@@ -1,14 +1,14 @@
-// Costs of answers that a process has seen and that may not stand in the table of all costs yet. An
-// answer is there once the table has one of its partition with its offset or a higher one, for rows
-// come in the order of their offsets. Bounded: where the table falls far behind, costs of
-// neighbours become one, which counts as the later of them does.
+// Costs of answers that a process has seen and that the table of all costs may not have yet. The
+// table has an answer once it has one of its partition with the same offset or a higher one,
+// because rows come in offset order. Bounded: if the table falls far behind, neighbours are merged
+// and count as the later of them.
 import { costIn, type DayCost, type Window } from "./budget.ts";
 
-/** Of a partition; more are merged two by two. */
+/** Maximum entries per partition; beyond it, neighbours are merged in pairs. */
 const mostEntries = 64;
 
 export interface Unrecorded {
-  /** Counts an answer, once however often it is told of. */
+  /** Adds the cost of an answer; idempotent. */
   add(partition: number, offset: number, cost: DayCost): void;
   /** The table has answers of the partition up to this offset. */
   recorded(partition: number, offset: number): void;
@@ -34,7 +34,7 @@ export function createUnrecorded(): Unrecorded {
   return {
     add(partition, offset, cost) {
       const its = of(partition);
-      // Told of it before, or later than the table was.
+      // Already counted here or in the table.
       if (offset <= Math.max(its.upTo, its.entries.at(-1)?.offset ?? -1)) return;
       its.entries.push({ ...cost, offset });
       if (its.entries.length > mostEntries) its.entries = merged(its.entries);

@@ -1,9 +1,8 @@
 // The policy of the response cache. An answer displaces entries of lower density (decayed
-// popularity times mean cost, per byte) until it fits; if it does not fit, nothing changes. How
-// fast popularity decays, and whether new answers get a window in which they need not compete, is
-// learnt: shadow caches, which hold metadata alone, follow one rule each, and now and then the
-// cache adopts the rule of the shadow that lost least. What is known of ids lies in columns:
-// requests allocate nothing.
+// popularity times mean cost, per byte) until it fits; if it does not fit, nothing changes. The
+// decay rate of popularity, and whether new answers get a probation window, are learned: shadow
+// caches hold only metadata and follow one rule each, and from time to time the cache adopts the
+// rule of the shadow that lost least. Facts about ids lie in columns, so requests allocate nothing.
 import { createDensityCache, type DensityCache, type Known, type Rule } from "./density-cache.ts";
 import { createDecayingScale, type DecayingScale } from "./popularity.ts";
 import { ADMITTED, checkAnswer, checkCapacity, HIT, MISS, NOT_ADMITTED, type CachePolicy, type Id } from "./policy.ts";
@@ -31,7 +30,7 @@ export interface Adaptive extends CachePolicy {
 const adoptEvery = 64;
 const adoptBelow = 0.99;
 const leastLossHalfLife = 200;
-/** Above so many entries shadows run on every fourth id. */
+/** Above this many entries shadows run on every fourth id. */
 const sampleAbove = 1_000;
 const sampleEvery = 4;
 /** Ids outside are remembered up to here, however few are inside. */
@@ -92,7 +91,7 @@ export function createAdaptive(
     for (const shadow of shadows) if (shadow.has(slot)) shadow.remove(slot);
   }
 
-  /** Forgets whom nobody asked for longest. */
+  /** Forgets the ids that were not requested for longest. */
   function bound(): void {
     const most = Math.max(leastOutside, outsidePerEntry * live.count());
     while (outside.count() > most) {

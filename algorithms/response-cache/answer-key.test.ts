@@ -64,7 +64,7 @@ const schema = JSON.parse(
 ) as Avro;
 const fields = leaves(schema);
 
-/** These say nothing of the answer. A new field is in the key, or it is named here. */
+/** These do not influence the answer. A new field is in the key, or it is named here. */
 const withoutInfluence = [
   ...["id", "createdAt", "replyPartition", "deltas", "mayAsk", "mayCompare", "metadata", "allow.deadlineMs"],
   // Keys of a tenant share its answers, which cost nothing then.

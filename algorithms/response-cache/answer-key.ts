@@ -22,7 +22,7 @@ export interface Asked {
   domain: string;
   /** Those in force; the ones that the request does not allow do not count. */
   arms: readonly AnsweringArm[];
-  /** Of the texts of the documents that it names, as they are now. */
+  /** Digest of the current texts of the documents that the request names. */
   documents: string;
 }
 
@@ -31,8 +31,8 @@ const LINK_POLICY = "link-policy";
 
 /** sha256 (hex). */
 export function answerKey({ request, domain, arms, documents }: Asked): string {
-  // Who asks under which id and when, at whose expense, where the answer goes and who hears of it
-  // under way; what may be kept is decided before there is a key.
+  // Not part of the key: ids, times, accounts and destinations. Whether an answer may be cached is
+  // decided before there is a key.
   const { messages, allow, metadata, ...rest } = without(request, [
     ...(["id", "createdAt", "account", "replyPartition", "deltas", "mayAsk", "mayCompare", "privacy"] as const),
     // In `domain`.
@@ -70,6 +70,6 @@ const stableJson = (value: unknown): string =>
       : part,
   );
 
-/** Of pieces of text in order: no other list of pieces has it. */
+/** Digest of an ordered list of texts; "" for an empty list. */
 export const digestOf = (texts: readonly string[]): string =>
   texts.length === 0 ? "" : hash("sha256", JSON.stringify(texts));

@@ -21,7 +21,7 @@ const step = fc.oneof(
   },
 );
 
-it("whatever its window, holds exactly what it says, and never more than fits", () => {
+it("holds exactly the entries that it reports, within its capacity, for any window", () => {
   fc.assert(
     fc.property(fc.nat(60), fc.array(step, { maxLength: 200 }), (capacity, steps) => {
       const slots = createSlots();
@@ -60,7 +60,7 @@ it("whatever its window, holds exactly what it says, and never more than fits", 
   );
 });
 
-it("a new answer enters the window whatever it is worth, and competes when it is its oldest", () => {
+it("a new answer always enters the window, and competes once it is the oldest there", () => {
   const slots = createSlots();
   for (let id = 0; id < 5; id++) slots.add(id);
   const known: Known = {

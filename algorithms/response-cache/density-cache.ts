@@ -114,7 +114,7 @@ export function createDensityCache(slots: Slots, known: Known, capacity: number,
     }
   }
 
-  /** The window has become smaller: what it has no room for goes on by density. */
+  /** The window has shrunk: entries that no longer fit compete by density. */
   function narrow(): void {
     while (inWindow > rule.window * capacity) {
       const oldest = window.oldest();

@@ -1,6 +1,6 @@
-// What every policy of the response cache is: requests and answers go in, decisions come out. A
-// policy keeps metadata alone; whoever uses it holds the answers, and drops what a decision names.
-// No clock, no random source, no I/O: time is counted in requests.
+// Interface of response cache policies: requests and answers go in, decisions come out. A policy
+// keeps metadata only. Its caller holds the answers and drops those that a decision names. No
+// clock, no random source, no I/O: time is counted in requests.
 
 /** Ids are of one type within a policy: it compares them where two entries are worth the same. */
 export type Id = string | number;
@@ -37,7 +37,7 @@ export interface CachePolicy {
   count(): number;
 }
 
-/** Makes a policy for so many bytes. */
+/** Makes a policy with this capacity in bytes. */
 export type CreatePolicy = (capacity: number) => CachePolicy;
 
 const NOTHING: readonly Id[] = [];

@@ -1,6 +1,6 @@
-// Popularity that decays by several half-lives at once, counted in requests. Nothing is ever
-// decayed: a later arrival weighs more instead, so an order by weights stays true until somebody
-// arrives. When the weights grow large everything is scaled down, which the owner is told of.
+// Popularity with several half-lives at once, counted in requests. Weights never decay: later
+// arrivals weigh more instead, so an order by weight stays valid until the next arrival. When the
+// weights grow large, all are scaled down and the owner is notified.
 const LARGE = 1e200;
 
 export interface DecayingScale {

@@ -10,7 +10,7 @@ export interface SlotHeap {
   remove(slot: number): void;
   /** -1: empty. */
   first(): number;
-  /** Of the first. */
+  /** Key of the first slot. */
   leastKey(): number;
   count(): number;
   /** Gives every slot the key that `keyOf` says. */

@@ -1,5 +1,5 @@
-// Whole numbers in place of ids, so that what is known of an id lies in columns of typed arrays. A
-// number is free again once its id is forgotten. Columns grow by doubling; they are told.
+// Maps ids to integers, so that facts about an id lie in columns of typed arrays. An integer is
+// reused once its id is forgotten. Columns grow by doubling, and listeners are notified.
 import type { Id } from "./policy.ts";
 
 export interface Slots {

@@ -30,7 +30,7 @@ export interface Prior {
   noise: number;
 }
 
-/** What is believed of an arm's weights. */
+/** Gaussian posterior of an arm's weights. */
 export interface Posterior {
   mean: Numbers;
   /** Packed lower Cholesky factor of the precision (the inverse of the covariance). */

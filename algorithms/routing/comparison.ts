@@ -1,5 +1,5 @@
 // An autorater's comparison of two answers (docs/design/routing.md, Feedback and rewards): its
-// prompt, how its verdict is read, and what many verdicts say together. Pure.
+// prompt, the parsing of a verdict, and the combination of several verdicts. Pure.
 import type { Piece } from "../../schemas/types.ts";
 
 export interface Comparison {
@@ -15,7 +15,7 @@ export interface Compared {
   score: number | null;
   /** Positive for the first answer, whichever stood first. */
   verdicts: number[];
-  /** Calls that failed or said nothing readable. */
+  /** Calls that failed or gave no readable verdict. */
   unread: number;
   /** Tokens and money of all calls. */
   tokens: number;

@@ -1,7 +1,8 @@
-// What a domain changes of the arms' quality (docs/design/routing.md, The domain's mean): in domain
-// d, arm i is better or worse by a constant, v_d + v_id, the first common to all arms. They are
-// weights of features that are 1 in their domain, so the hierarchy of the arms solves them with all
-// the others, exactly; and its estimates of their variances decide how far a domain is believed.
+// Effect of a domain on the arms' quality (docs/design/routing.md, The domain's mean): in domain d,
+// arm i is better or worse by a constant, v_d + v_id, the first common to all arms. The constants
+// are weights of features that are 1 in their domain, so the hierarchy of the arms solves them
+// exactly together with all other weights. Its variance estimates decide how strongly a domain's
+// effect is shrunk.
 import type { Posterior, Prediction } from "./bandit.ts";
 import { inverse, type ArmSums, type Hierarchy, type SolvedHierarchy } from "./hierarchy.ts";
 import { cholesky, dot, packedIndex, packedLength, type Numbers } from "../numeric/matrix.ts";
@@ -81,7 +82,7 @@ export function withDomains(
 }
 
 export interface Separated<P> {
-  /** Of the first n weights: what holds where no domain is known. */
+  /** Posterior of the first n weights, which apply where no domain is known. */
   posterior: P;
   /** In the order of the domains. */
   shifts: DomainShift[];

@@ -70,7 +70,7 @@ describe("the watch", () => {
     expect(missed / runs).toBeLessThan(0.05 + 2 * Math.sqrt((0.05 * 0.95) / runs));
   });
 
-  it("raises an alarm within some cases of a change, whatever good record was before", () => {
+  it("raises an alarm within some cases of a change, however good the record before", () => {
     const good = draws(0.02, 5_000, 7);
     expect(watchErrors(good, settings)).toMatchObject({ alarms: 0, counted: { cases: 5_000 } });
     const poisoned = watchErrors([...good, ...Array.from({ length: 6 }, () => ({ wrong: true }))], settings);

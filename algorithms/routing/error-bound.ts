@@ -60,7 +60,7 @@ export interface ErrorWatch {
   alarms: number;
 }
 
-/** At the limit itself an alarm comes once in so many cases at most, and less often below it. */
+/** At the limit itself, an alarm comes at most once in this many cases, and less often below it. */
 const casesBetweenAlarms = 200;
 
 export interface WatchSettings {
@@ -70,8 +70,8 @@ export interface WatchSettings {
 }
 
 /**
- * Of the chance to err, what is spent after so many alarms; all together are 1. Each alarm begins
- * the evidence anew, and without this each would bring the whole chance again.
+ * Share of the error probability that is spent after this many alarms; the shares sum to 1. Each
+ * alarm restarts the evidence, and without this each would spend the whole probability again.
  */
 const spent = (alarms: number): number => (alarms === 0 ? 0.75 : 0.25 / (alarms * (alarms + 1)));
 

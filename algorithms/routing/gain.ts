@@ -3,7 +3,7 @@
 // use above a thousand. ClickHouse computes the same in the view example_gain; this is its
 // definition and its check.
 
-/** rho: what is left of G after an hour. The view holds the same number. */
+/** rho: share of G that is left after an hour. The view has the same constant. */
 const gainRetention = 0.9;
 /** Offload credit that is left after an hour (docs/design/selection.md, Example lifecycle). */
 export const creditRetention = 0.9;

@@ -66,7 +66,7 @@ describe("the shared prior", () => {
     expect(predict(arms[0]!, [1, 1, 1]).deviation).toBeCloseTo(predict(plain, [1, 1, 1]).deviation, 6);
   });
 
-  it("lets an arm that nobody tried begin with what the others have in common", () => {
+  it("lets an untried arm begin with what the others have in common", () => {
     const random = splitmix64(5);
     const slope = [0.6, 0.4, 0];
     const arms = Array.from({ length: 6 }, () => arm(random, slope, 100));
@@ -118,7 +118,7 @@ describe("variances from data", () => {
     expect(found.own[2]).toBeLessThan(found.own[1]! / 2);
   });
 
-  it("stays at the first guess without data, and finite with whatever there is", () => {
+  it("stays at the first guess without data, and finite with any data", () => {
     const none = estimateVariances([], hierarchy);
     expect(none.shared[0]).toBeCloseTo(0.2, 9);
     expect(none.noise).toBeCloseTo(0.1, 9);

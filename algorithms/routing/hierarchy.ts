@@ -1,10 +1,10 @@
-// A prior that the arms share, and how wide it is, from data (docs/design/routing.md, Prior): the
-// weights of arm i are m0 + shared + own_i, with shared ~ N(0, S) common to all arms and own_i ~
-// N(0, O) of its own; S and O are diagonal, one variance a group of features. What every arm has in
-// common (long questions are hard) is learnt from all of them, and an arm nobody has tried begins
-// there. Variances and noise maximise the evidence (MacKay's fixed point), with a weak inverse
-// gamma prior about their first guesses. Pure, and a fixed number of steps: sums that differ by
-// rounding give posteriors that differ by rounding.
+// Hierarchical prior over the arms, and its width, estimated from data (docs/design/routing.md,
+// Prior). The weights of arm i are m0 + shared + own_i, with shared ~ N(0, S) common to all arms
+// and own_i ~ N(0, O). S and O are diagonal, one variance per group of features. What the arms have
+// in common (long questions are hard) is learned from all of them, and an untried arm starts from
+// it. Variances and noise maximise the evidence (MacKay's fixed point), with a weak inverse gamma
+// prior about their first guesses. Pure, with a fixed number of steps: sums that differ by rounding
+// give posteriors that differ by rounding.
 import type { Posterior, Statistics } from "./bandit.ts";
 import {
   cholesky,
@@ -17,7 +17,7 @@ import {
   type Numbers,
 } from "../numeric/matrix.ts";
 
-/** Of each group of features; all > 0. */
+/** Variances, one per group of features; all > 0. */
 export interface Variances {
   shared: readonly number[];
   own: readonly number[];
@@ -50,7 +50,7 @@ export interface ArmSums extends Statistics {
 export interface SolvedHierarchy {
   /** In the order of the arms. */
   arms: Posterior[];
-  /** Of an arm of which nothing is known. */
+  /** Posterior of an arm without data. */
   unknown: Posterior;
 }
 
@@ -78,7 +78,7 @@ export function estimateVariances(arms: readonly ArmSums[], hierarchy: Hierarchy
   return variances;
 }
 
-/** What the data say under given variances: shared ~ N(shift, inverse of Q), own given shared. */
+/** Posterior under given variances: shared ~ N(shift, inverse of Q), own given shared. */
 interface Conditioned {
   shift: Float64Array;
   /** Inverse of Q, packed. */

@@ -119,7 +119,7 @@ describe("penalty for an arm's own saturation", () => {
     );
   });
 
-  it("feeds no bottleneck: an idle arm beats a saturated one surely, whatever both are worth and cost", () => {
+  it("feeds no bottleneck: an idle arm always beats a saturated one, for any qualities and costs", () => {
     fc.assert(
       fc.property(quality, fc.double({ min: 0, max: 20, noNaN: true }), fc.nat(5), (arms, costWeight, pick) => {
         const idle = pick % arms.length;
@@ -130,7 +130,7 @@ describe("penalty for an arm's own saturation", () => {
     expect(defaultSaturationWeight([0.1, 1], 0.3)).toBeCloseTo(1.37, 12);
   });
 
-  it("is told the utilisation by the penalty, as far as a penalty tells it", () => {
+  it("recovers the utilisation from the penalty, within the penalty's range", () => {
     const bias = { threshold: 2, gamma: 1, weight: 1.37 };
     fc.assert(
       fc.property(fc.double({ min: 0, max: 8, noNaN: true }), (utilisation) => {

@@ -84,8 +84,8 @@ export function defaultLambda0(costs: readonly number[], largestGap = LARGEST_GA
 }
 
 /**
- * The least weight with which an idle arm beats a fully saturated one by `margin` while L presses
- * on nobody, whatever the qualities and although it costs more: largestGap + margin + costWeight
+ * The smallest weight with which an idle arm beats a fully saturated one by `margin` while the load
+ * price L is 0, whatever the qualities and although it costs more: largestGap + margin + costWeight
  * (largest cost difference). costWeight: lambda_c.
  */
 export function defaultSaturationWeight(

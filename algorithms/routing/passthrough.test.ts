@@ -8,7 +8,7 @@ describe("a passthrough", () => {
   it.each<[string, object, string[]]>([
     ["tools", { tools: [{}], tool_choice: "auto" }, ["tools"]],
     ["a format and log probabilities", { response_format: { type: "json_object" }, logprobs: true }, ["parameters"]],
-    ["what nobody knows", { reasoning_effort: "low", tools: [] }, ["tools", "parameters"]],
+    ["unknown members", { reasoning_effort: "low", tools: [] }, ["tools", "parameters"]],
     ["a tool's result", { messages: [{ role: "tool", tool_call_id: "1", content: "x" }] }, ["tools"]],
     ["an image", { messages: [{ role: "user", content: [{ type: "image_url", image_url: {} }] }] }, ["vision"]],
     ["a name", { messages: [{ role: "user", name: "ann", content: "hi" }] }, ["parameters"]],
@@ -23,14 +23,14 @@ describe("a passthrough", () => {
     ["no JSON object", "[1]"],
     ["model", '{"model":"x"}'],
     ["n", '{"n":2}'],
-    ["messages[0].role", '{"messages":[{"role":"nobody"}]}'],
+    ["messages[0].role", '{"messages":[{"role":"stranger"}]}'],
     ["messages[0].content[0]", '{"messages":[{"role":"user","content":[{"type":"input_audio"}]}]}'],
     ["messages is no array", '{"messages":"x"}'],
   ])("is refused for %s", (problem, json) => {
     expect(readPassthrough(json as string)).toEqual({ problem: expect.stringContaining(problem) as string });
   });
 
-  it("is read or refused, whatever it is", () => {
+  it("is read or refused, for any JSON", () => {
     const value = fc.oneof(
       fc.jsonValue(),
       fc.record({ messages: fc.array(fc.dictionary(fc.string(), fc.jsonValue())) }),

@@ -1,6 +1,5 @@
-// What a request may hand to an endpoint as it is, beside what Precedent reads: members of a chat
-// completion as one JSON object, and the capabilities that an arm must declare to be given them.
-// Pure; linear in the text.
+// Members of a chat completion that a request passes to an endpoint unchanged, as one JSON object,
+// and the capabilities that an arm must declare to receive them. Pure; linear in the text.
 
 export const capabilities = ["tools", "vision", "parameters"] as const;
 export type Capability = (typeof capabilities)[number];
@@ -23,8 +22,8 @@ const isObject = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * What of a message has no place in ours (role and text): where it stands in the message, and what
- * it requires; null: no arm is given it.
+ * A part of a message beyond role and text: its path in the message, and the capability it
+ * requires; null: no arm can get it.
  */
 export interface Beyond {
   path: string;
@@ -89,7 +88,7 @@ export function readPassthrough(json: string): Passthrough {
         requires.add(needed);
       }
   }
-  // Whatever it is, somebody must have said that it may be sent.
+  // Unknown members need an arm that declares "parameters".
   if (requires.size === 0) requires.add("parameters");
   return { members, requires: capabilities.filter((one) => requires.has(one)) };
 }

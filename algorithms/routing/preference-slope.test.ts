@@ -39,7 +39,9 @@ function world(
   return { arms, rows };
 }
 
-/** Of the best estimate of the slope from these rows if all qualities were known (Fisher). */
+/**
+ * Standard error of the best estimate of the slope from these rows with known qualities (Fisher).
+ */
 function standardError(rows: readonly PreferenceRow[], slope: number): number {
   const information = rows.map(({ firstContext }) => {
     const x = Array.from(firstContext);
@@ -56,7 +58,7 @@ describe("the slope of preferences", () => {
       fc.property(fc.nat(1e6), fc.constantFrom(1, 2, 4, 8, 16), (seed, slope) => {
         const { arms, rows } = world(seed, slope, 2_000, 1_500);
         const found = estimateSlope(arms, rows);
-        // Where preferences are weak a thousand comparisons say no more than that.
+        // With weak preferences a thousand comparisons are no more precise than this.
         const chance = 5 * standardError(rows.slice(0, 1_000), slope);
         expect(found).toBeGreaterThan(Math.min(slope / 1.6, slope - chance));
         expect(found).toBeLessThan(Math.max(slope * 1.6, slope + chance));

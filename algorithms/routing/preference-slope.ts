@@ -1,13 +1,14 @@
-// How decided preferences are for a difference in quality of 1 (docs/learning.md, Preferences): the
-// slope under which the rows are most likely, given what the rewards say of the arms. Rewards and
-// preferences need not be on one scale: who always prefers what is a little better has a slope far
-// above 1. A weak prior about 1 decides where rows say little. Pure, and a bounded number of steps.
+// Slope of preferences over a difference in quality of 1 (docs/learning.md, Preferences): the
+// maximum a posteriori slope of the rows, given the rewards' posterior of the arms. Rewards and
+// preferences need not share a scale: raters who always prefer a slightly better answer have a
+// slope far above 1. A weak prior about 1 decides when rows say little. Pure, and a bounded number
+// of steps.
 import type { Posterior } from "./bandit.ts";
 import { preferenceEvidence, type PreferenceRow } from "./preferences.ts";
 
-/** Of the logarithm: a slope of e or 1 / e is one deviation away. */
+/** Standard deviation of the logarithm: a slope of e or 1 / e is one deviation away. */
 const priorDeviation = 1;
-/** Powers of 2 that are tried; nothing outside is believed. */
+/** Range of slopes, as powers of 2. */
 const least = -2;
 const most = 5;
 /** The first rows are enough to know one number by, and each slope takes a fit. */

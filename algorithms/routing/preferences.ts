@@ -106,7 +106,7 @@ function comparedArms(
 
 /** The most likely weights, as a step from the means, and the curvature there. */
 function maximum(problem: Problem): { step: Float64Array; value: number; hessian: Float64Array } {
-  // In steps from the means, so that nothing cancels where the rows say little.
+  // In steps from the means, to avoid cancellation when the rows say little.
   let step = new Float64Array(problem.arms.length * problem.n);
   let value = objective(problem, step);
   for (let round = 0; round < mostSteps; round++) {
@@ -136,7 +136,7 @@ function maximum(problem: Problem): { step: Float64Array; value: number; hessian
 
 interface Problem {
   arms: readonly Posterior[];
-  /** Of each arm, packed. */
+  /** Packed precision matrices, one per arm. */
   precisions: readonly Float64Array[];
   /** first and second: places among the arms. */
   pairs: readonly PreferenceRow[];

@@ -1,10 +1,13 @@
-// Where a replay run stops: at the gain from which on replaying an example is expected to save no
-// more than it costs, once (docs/examples.md, Replay). The saving that a gain promises is learnt
-// from what past replays saved: isotonic, for the ranking supposes that more gain saves more, and
-// nothing else. Savings and costs are in average answers of an arm of cost 1. Pure.
+// Where an example replay run stops: at the gain below which replaying an example is expected to
+// save less than it costs (docs/examples.md, Replay). The saving for a gain is estimated from past
+// replays by isotonic regression, because the ranking only assumes that more gain saves more.
+// Savings and costs are in average answers of an arm of cost 1. Pure.
 import { isotonicBlocks } from "../numeric/isotonic.ts";
 
-/** A replay counts for so many hours after it, two weeks: as far as the ranking looks back. */
+/**
+ * Savings of an example replay count for this many hours, two weeks, as far as the ranking looks
+ * back.
+ */
 export const savingHours = 336;
 /**
  * Before there are enough past replays: the share of its gain that replaying an example saves.

@@ -70,7 +70,7 @@ interface Read {
   comparisons: Set<string>;
 }
 
-/** Without the endings that say number and tense; crude, and the same for both texts. */
+/** Strips endings of number and tense; crude, but the same for both texts. */
 function stem(word: string): string {
   if (word.length < 4) return word;
   const stripped = word
@@ -126,7 +126,7 @@ const jaccard = (one: ReadonlySet<string>, other: ReadonlySet<string>): number =
 const differ = (one: ReadonlySet<string>, other: ReadonlySet<string>): number =>
   Number(common(one, other) < Math.max(one.size, other.size));
 
-/** cosine: of the embeddings of the two, [-1, 1]. Every number is finite and lies in [-1, 1]. */
+/** cosine: of the embeddings of the two, [-1, 1]. All features are finite and in [-1, 1]. */
 export function reuseFeatures(one: string, other: string, cosine: number): number[] {
   const a = read(one);
   const b = read(other);

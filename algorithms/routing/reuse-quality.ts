@@ -11,7 +11,10 @@ import { reuseScore } from "./reuse-trees.ts";
  */
 export const REUSE_MODEL = "reuse/1";
 
-/** Quality of the same question: the pairs that the trees were fitted to have none. */
+/**
+ * Quality at the similarity of identical questions; the pairs that the trees were fitted to have
+ * none.
+ */
 const sameQuestion = 0.99;
 /** Marks of code: with other ones other code is asked for, which the trees know nothing of. */
 const marks = /[<>=+*%&|^~@#$\\{}[\]]/g;

@@ -24,7 +24,7 @@ export interface Agreements {
   consensus: Float64Array;
 }
 
-/** Weight of another candidate: e^(-sharpness) for each 1 that its cosine lies below the best. */
+/** Weight of another candidate: e^(-sharpness d), where its cosine is d below the best. */
 const sharpness = 10;
 /**
  * The same of consensus, for cosine and for overlap; chosen on training pairs left out one at a
@@ -78,7 +78,7 @@ export function agreementsOf(
       agreed += other * f1;
       voted += votes[j]! * f1;
       if (own.first === tokens[j]!.first) begunAlike += other;
-      // Of equally similar others the one that agrees more, so that their order does not matter.
+      // Ties in similarity go to the candidate with more agreement, so that order does not matter.
       if (other > nearestWeight || (other === nearestWeight && f1 > nearestF1)) {
         nearestWeight = other;
         nearestF1 = f1;

@@ -15,7 +15,7 @@ export interface AnytimeChoice {
   steps: number;
 }
 
-/** `more` is asked so often, in branches. */
+/** Branches between two calls of `more`. */
 const askEvery = 1_024;
 /** Items that differ from the break solution at once; behind it nothing is proven. */
 const mostDepth = 2_000;

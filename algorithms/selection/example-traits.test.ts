@@ -36,7 +36,7 @@ test.each([
   expect(traitsOf({ request, response }, unit)?.isSafe).toBe(safe);
 });
 
-test("of long texts there are none: nobody may need them", () => {
+test("long texts have none, because they may not be needed", () => {
   expect(traitsOf({ request: "a", response: "b".repeat(8_191) }, unit)).not.toBeNull();
   expect(traitsOf({ request: "a", response: "b".repeat(8_192) }, unit)).toBeNull();
   expect(bytesOfTraits(null)).toBe(0);

@@ -1,5 +1,5 @@
-// What an example is by itself, whoever asks: made once where it is kept, since the same few are
-// found again and again. Pure.
+// Facts about an example that do not depend on the request. They are computed once and cached,
+// because the same few examples are retrieved again and again. Pure.
 import { dot } from "./embedding.ts";
 import { type HashedTokens, hashTokens } from "../text/text-overlap.ts";
 import { exampleTokens } from "../text/tokens.ts";

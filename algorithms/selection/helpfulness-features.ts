@@ -69,7 +69,7 @@ export interface CandidateFacts {
   response: string;
   /** Unit length. */
   vector: Float32Array;
-  /** Of its texts, where they are known. */
+  /** Hashed tokens of its texts, where they are known. */
   tokens?: { request: HashedTokens; response: HashedTokens } | null | undefined;
   /** Cosine with the request, [-1, 1]. */
   similarity: number;
@@ -194,7 +194,7 @@ interface Together {
   isWritten: boolean[];
   request: RequestFacts;
   similarities: Float64Array;
-  /** Of the similarities. */
+  /** Maximum and mean of the similarities. */
   best: number;
   mean: number;
   centroid: Float64Array;
@@ -203,7 +203,7 @@ interface Together {
   literals: readonly string[];
   requestTokens: readonly HashedTokens[];
   responseTokens: readonly HashedTokens[];
-  /** Of the requests with the question. */
+  /** Token overlap of each candidate's request with the question. */
   overlaps: Float64Array;
   agreements: Agreements;
   bestAgreement: number;

@@ -22,7 +22,7 @@ test("the centroid is the sum in the candidates' order, shorter vectors too, at 
   );
 });
 
-test("an interaction is of the question it is asked for, whatever was asked for before", () => {
+test("an interaction belongs to its question, whatever question came before", () => {
   const interact = createInteraction();
   const [one, other] = [Float32Array.of(0.6, 0.8, 0), Float32Array.of(0, 0.6, 0.8)];
   const candidate = Float32Array.of(0.8, 0, 0.6);

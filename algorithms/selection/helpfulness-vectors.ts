@@ -1,6 +1,6 @@
-// What the helpfulness model is told of the embeddings themselves: where the candidates' vectors
-// lie together, and a random projection of each one's product with the question's. Every sum is in
-// float64 and in one order, so that the same vectors give the same numbers.
+// Features of the helpfulness model that are computed from embeddings: the centroid of the
+// candidates' vectors, and a random projection of each vector's product with the question's. Every
+// sum is in float64 and in one order, so that equal vectors give equal numbers.
 import { project, PROJECTED, projectionOf } from "./projection.ts";
 
 /** Into `products`: the projection of the question's vector times the candidate's. */
@@ -27,14 +27,14 @@ export function createInteraction(): Interaction {
 
 interface Projection {
   columns: Float64Array;
-  /** Of the columns with `question`, the last one asked for. */
+  /** Products of the columns with `question`, the question of the last call. */
   products: Float64Array;
   question: Float32Array | null;
 }
 
 /**
- * The projection's rows, each multiplied by the question's vector: what is left to do for a
- * candidate is one product with its columns.
+ * The projection's rows, each multiplied by the question's vector, so that a candidate only needs
+ * one product with its columns.
  */
 function projectedQuestion(question: Float32Array, projection: Projection): Float64Array {
   const { columns, products } = projection;

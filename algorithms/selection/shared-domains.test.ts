@@ -9,7 +9,7 @@ const { placeOf, homeOf, gives } = createSharedDomains({
   "public faq": { tenants: "all" },
 });
 
-test("members of a domain have one place, nobody else has", () => {
+test("only members of a domain share its location", () => {
   expect(placeOf("acme/support")).toBe("+/support");
   expect(placeOf(sharingDomain("b/eta", "support"))).toBe("+/support");
   expect(placeOf("rival/support")).toBeNull();

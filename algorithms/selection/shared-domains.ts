@@ -1,7 +1,7 @@
-// Domains of which tenants share the examples, by configuration alone. What they share is kept in
-// one place for all of them, "+/domain": a tenant's name is percent-encoded where it stands in a
-// sharing domain, so none leads there. Either the members' own examples are there, or synthetic
-// ones alone, which belong to nobody.
+// Domains whose examples several tenants share, by configuration only. Shared examples are stored
+// under the domain "+/domain". Tenants' names are percent-encoded in a sharing domain, so none of
+// them collides with it. A shared domain holds either its members' own examples or only synthetic
+// ones, which belong to no tenant.
 import { sharingDomain } from "../identity/identity.ts";
 
 /** By the name of a domain: the tenants that share it. */
@@ -9,8 +9,8 @@ export type SharingRules = Readonly<Record<string, { tenants: readonly string[] 
 
 export interface SharedDomains {
   /**
-   * Where the examples of a sharing domain (tenant/domain) are kept together with those of other
-   * tenants; null: its tenant shares it with nobody.
+   * Where the examples of a sharing domain (tenant/domain) are stored together with those of other
+   * tenants; null: the domain is not shared.
    */
   placeOf(domain: string): string | null;
   /** Where an answer is kept that becomes an example. */
@@ -29,7 +29,7 @@ function partsOf(domain: string): [tenant: string, name: string] {
   return [domain.slice(0, slash), domain.slice(slash + 1)];
 }
 
-/** Of the domain of this name. */
+/** Shared location of the domain with this name. */
 export const sharedPlace = (domain: string): string => shared + partsOf(sharingDomain("", domain))[1];
 export const isSharedPlace = (domain: string): boolean => domain.startsWith(shared);
 
@@ -75,5 +75,5 @@ export function createSharedDomains(rules: SharingRules): SharedDomains {
 export const isSynthetic = ({ source, tenant }: { source: string; tenant: string }): boolean =>
   source === "observation" && tenant === nobody;
 
-/** Nobody shares anything. */
+/** No domain is shared. */
 export const nothingShared = createSharedDomains({});

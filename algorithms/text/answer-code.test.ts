@@ -19,7 +19,7 @@ it.each([
   ["echo `date`", "echo `date`"],
   ["`which ls` -l `pwd`", "`which ls` -l `pwd`"],
   ["`which ls` -l", "`which ls` -l"],
-  // Nothing inside: better the answer as it is than none.
+  // An empty block: the answer stays unchanged.
   ["```", "```"],
   ["```bash\n```", "```bash\n```"],
   ["``", "``"],
@@ -40,7 +40,7 @@ it("takes any block off any code that has no backticks, and leaves plain code al
   );
 });
 
-it("ends with what it was given, whatever that is, and is never empty where the answer is not", () => {
+it("is a part of the answer, and never empty unless the answer is", () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom("`", "```", "\n", " ", "a", "bash"), { maxLength: 20 }).map((parts) => parts.join("")),

@@ -7,9 +7,9 @@ const language = /^[\w+#.-]*$/;
 const fence = "```";
 
 /**
- * What stands in the code block that an answer begins with (what follows the block is dropped), or
- * between the backticks around all of an answer; any other answer as it is, but for white space
- * around it. Never empty unless the answer is.
+ * The contents of the code block that an answer begins with (text behind the block is dropped), or
+ * the code between backticks around the whole answer. Any other answer is only trimmed. Never empty
+ * unless the answer is.
  */
 export function answerCode(answer: string): string {
   const text = answer.trim();

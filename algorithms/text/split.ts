@@ -18,8 +18,8 @@ export function splitText(text: string, splitter: Splitter, most: number): strin
 }
 
 /**
- * Pieces of at most so many UTF-16 units, cut at white space where some is near: for texts that
- * splitText takes too long for.
+ * Pieces of at most `most` UTF-16 units, cut at white space if some is near: for texts that
+ * splitText is too slow for.
  */
 export function cutText(text: string, most: number): string[] {
   const pieces: string[] = [];

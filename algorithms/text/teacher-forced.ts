@@ -1,6 +1,6 @@
-// How far two prefills of one prompt are apart (docs/design/linked-prefill.md, Divergence): both
-// are made to say the same answer, and at each of its tokens their next-token distributions are
-// compared. The mean over tokens, for the first token alone misleads.
+// Divergence of two prefills of one prompt (docs/design/linked-prefill.md, Divergence): both are
+// forced to produce the same answer, and their next-token distributions are compared at each of its
+// tokens. The mean over tokens counts, because the first token alone misleads.
 
 export interface Comparison {
   /** Mean Kullback-Leibler divergence of `other` from `reference`, nats, >= 0. */

@@ -1,6 +1,5 @@
-// What estimateTokens says of any stretch of a text, without reading it again: counted once from
-// the beginning, so that whoever tries many stretches (split.ts) takes time in proportion to the
-// text and not to its square.
+// estimateTokens for any range of a text in constant time, from counts made once from the
+// beginning. Callers that try many ranges (split.ts) take time linear in the text, not quadratic.
 import { tokensOf } from "./tokens.ts";
 
 export interface TextMeasure {

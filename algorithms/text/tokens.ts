@@ -14,7 +14,7 @@ export function estimateTokens(text: string): number {
   return tokensOf(text.length, wide);
 }
 
-/** The same of a text of so many characters (UTF-16 units), of which so many are beyond ASCII. */
+/** The same for a text with this many characters (UTF-16 units), `wide` of them beyond ASCII. */
 export const tokensOf = (characters: number, wide: number): number =>
   Math.ceil((characters - wide) / asciiCharactersPerToken) + wide;
 

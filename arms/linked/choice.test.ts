@@ -54,7 +54,7 @@ it("goes by what was measured before it was started, and says by which figures",
   expect(set.chosen()).toBe(null);
 });
 
-it("keeps what it measured itself until that is read back, and what is lost not for ever", () => {
+it("keeps its own samples until they are read back, and drops lost ones after some readings", () => {
   const own = past("last-1", 25, 0.02, 0.1);
   const choice = auto();
   for (const one of own) choice.add(one);
@@ -70,7 +70,7 @@ it("keeps what it measured itself until that is read back, and what is lost not 
   expect(other.chosen()!.record).toBe(null);
 });
 
-it("is the same in all processes that read the same, whoever measured what", () => {
+it("is the same in all processes that read the same samples", () => {
   const drawn = fc.array(
     fc.record({
       policy: fc.constantFrom<string>(...candidates),

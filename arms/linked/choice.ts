@@ -45,7 +45,7 @@ const fallback = "last-2";
 const least = 20;
 /** Older samples of a policy count for next to nothing. */
 export const mostPast = 4 * memory;
-/** A sample that so many readings did not find was lost on its way. */
+/** Readings after which a missing sample counts as lost. */
 const mostReadings = 10;
 
 export function createLinkedChoice(

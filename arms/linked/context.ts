@@ -2,7 +2,10 @@
 // all, that of the convention "context". Pure.
 import type { Convention } from "../../connections/kv/port.ts";
 
-/** Of one to six, two left the least for last-2 to repair, by little (bench/results/NOTES.md). */
+/**
+ * Chunks of context. Of the values 1 to 6, 2 left last-2 the least to repair, by a small margin
+ * (bench/results/NOTES.md).
+ */
 export const contextChunks = 2;
 /**
  * Tokens of them together; of long passages one or two are enough, and all of this is computed once
@@ -11,16 +14,16 @@ export const contextChunks = 2;
 export const contextTokens = 512;
 
 /**
- * Chunks of at least so many tokens are cached behind the system prompt alone as well: passages
- * gain by it, examples do not (bench/results/NOTES.md).
+ * Minimum tokens of a chunk that is also cached behind the system prompt alone: passages gain by
+ * it, examples do not (bench/results/NOTES.md).
  */
 export const longTokens = 128;
 
 /**
- * Of the prompt that a chunk was first seen in, the chunks nearest before it, and where those are
- * fewer, the nearest behind it: their indices in the order in which they are to stand, the nearest
- * last. At least one where there is one, however long. `chunks[0]` is the system prompt and never
- * among them; `index` >= 1. Empty: there is no other.
+ * Indices of a chunk's context in the prompt where it was first seen, in prompt order, the nearest
+ * last: the chunks nearest before it, or, if these are too few, the nearest behind it. At least one
+ * if there is one, however long. `chunks[0]` is the system prompt and is never included; `index` >=
+ * 1. Empty: there is no other chunk.
  */
 export function firstContext(chunks: readonly { tokens: number }[], index: number): number[] {
   const before: number[] = [];

@@ -52,7 +52,7 @@ describe("history of linked prefill", () => {
     return { choice, log, ...follower };
   }
 
-  it("a process that is started again goes on where the one before it was, and records no choice anew", async () => {
+  it("a restarted process continues from the history, and records no choice again", async () => {
     const { history, choices } = aHistory();
     const first = process(history);
     await settled();
@@ -76,7 +76,7 @@ describe("history of linked prefill", () => {
       one.measured(sample(n, "last-1", 0.02));
       other.measured(sample(100 + n, "last-1", 0.03));
     }
-    // Neither has enough by itself.
+    // Neither has enough samples alone.
     expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(["last-2", "last-2"]);
     await minute();
     expect([one, other].map(({ choice }) => choice.policy(null))).toEqual(["last-1", "last-1"]);

@@ -1,7 +1,6 @@
-// Keeps the processes of an arm, one after the other and beside each other, of one mind about what
-// `auto` should use: what any of them measured is read back from the history, again and again, and
-// stands for what each knew by itself. While the history can't be asked a process goes by its own
-// samples, which is said once.
+// Keeps all processes of an arm in agreement about the policy of `auto`: each reads all processes'
+// samples back from the history, repeatedly, and these replace its own. While the history is
+// unreachable a process uses its own samples, which is logged once.
 import type { Logger } from "pino";
 import type { Chosen, LinkedChoice, PastSample } from "./choice.ts";
 import { candidates, mostPast } from "./choice.ts";
@@ -19,7 +18,7 @@ export interface CurveOf {
 
 /** What all processes of one arm measured and chose. */
 export interface LinkHistory {
-  /** Of each policy the newest `limit`, of the last days, all of them oldest first. */
+  /** The newest `limit` samples of each policy within the last days, oldest first overall. */
   samples(of: CurveOf, policies: readonly string[], limit: number): Promise<PastSample[]>;
   /** Name of the policy that was recorded last as chosen; null: none for this curve. */
   choice(of: CurveOf): Promise<string | null>;

@@ -1,6 +1,6 @@
-// What a llama arm does while nobody waits: it makes the caches that its convention wants of chunks
-// that were seen, and compares linked prefills with full ones. Both queues are bounded; what does
-// not fit is forgotten, for there will be more.
+// Idle work of a llama arm: computes the caches that its convention wants for chunks that were
+// seen, and compares linked prefills with full ones. Both queues are bounded. Work that does not
+// fit is dropped, because more will come.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { compareLogits } from "../../algorithms/text/teacher-forced.ts";
 import { variantKey } from "../../connections/kv/keys.ts";
@@ -35,7 +35,7 @@ export interface IdleWork {
   /** Looks which caches the chunks of a prompt still want. */
   seen(prompt: KeyedPrompt): void;
   compare(prompt: KeyedPrompt, answer: Int32Array, what: Comparison): void;
-  /** What is wanted of these chunks, or behind one of them, is wanted no more. */
+  /** Drops work on these chunks, or behind one of them. */
   forget(chunks: ReadonlySet<string>): void;
   /** Does one thing; samples are what came of it. Rejects with what the model rejects with. */
   next(signal: AbortSignal): Promise<{ more: boolean; samples: Sample[] }>;

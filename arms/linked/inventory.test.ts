@@ -71,7 +71,7 @@ it("gives the chunks of examples that are to be forgotten, and no longer their n
   const inventory = await openInventory({ store, folder: null, log });
   for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));
   inventory.seen(...chunksOf(["document", "d", 1], ["example", "a", 2], ["example", "b", 3], ["example", "c", 9]));
-  // Of c there is no cache.
+  // c has no cache.
   expect(inventory.examples().sort()).toEqual(["a", "b"]);
   const chunks = inventory.forget(["a", "unheard of"]);
   expect([...chunks]).toEqual([anEntry(2).chunk]);

@@ -1,7 +1,7 @@
-// Which examples and document pieces an arm's store has caches of. The store knows chunks by their
-// tokens alone, so their names are kept here, from the prompts that they were seen in, and in a
-// file beside the caches: a process that is started again knows what it has. A help and no more:
-// names that are lost come back with the next prompts.
+// Inventory of the examples and document pieces that an arm's store has caches of. The store knows
+// chunks by their tokens only, so their names are recorded here, from the prompts that contained
+// them, and in a file beside the caches that survives a restart. Best effort: lost names come back
+// with later prompts.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
@@ -27,7 +27,7 @@ export interface Inventory {
 
 export interface InventoryOptions {
   store: Pick<KvStore, "list" | "stats">;
-  /** Of the slow tier; null: names are kept in memory alone. */
+  /** Folder of the slow tier; null: names are held in memory only. */
   folder: string | null;
   log: Pick<Logger, "warn">;
   /** Names that are kept; the longest unseen goes first. */
@@ -86,7 +86,7 @@ export async function openInventory({ store, folder, log, most = 50_000 }: Inven
       // Several processes may share the folder.
       const writing = `${file}.${process.pid}`;
       try {
-        // The longest unseen first, as they are to be read again.
+        // The least recently seen first, in the order of reading.
         await writeFile(writing, JSON.stringify([...names].reverse()));
         await rename(writing, file);
       } catch (error) {

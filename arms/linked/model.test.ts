@@ -160,10 +160,11 @@ describe("linked model", () => {
     expect(await ask("naive", 50, 60, 70)).toEqual([11, 0, 3]);
     expect(await ask("naive", 50, 60, 70)).toEqual([13, 0, 1]);
     expect(await ask("naive", 50, 61)).toEqual([11, 0, 2]);
-    // Another policy begins anew: only the two chunks are there; and in full nothing is.
+    // Another policy starts without prefixes: only the two chunks are cached; and in full mode
+    // nothing is.
     expect(await ask("last-1", 50)).toEqual([7, 0, 5]);
     expect(await ask("full", 50)).toEqual([0, 7, 5]);
-    // Nobody else does.
+    // No other domain links it.
     expect(await askOf("other/default")("naive", 50, 60, 70)).toEqual([0, 0, 14]);
   });
 
@@ -191,7 +192,7 @@ describe("linked model", () => {
     expect(store.list()).toHaveLength(before);
   });
 
-  it("never counts for a domain what others have left, whoever asked what before", async () => {
+  it("never counts for a domain what other domains have cached, in any order of requests", async () => {
     const requests = fc.array(
       fc.record({
         domain: fc.constantFrom("a/x", "b/x"),
@@ -213,7 +214,7 @@ describe("linked model", () => {
     );
   });
 
-  it("makes the wanted cache of each chunk once while nobody waits", async () => {
+  it("makes the wanted cache of each chunk once in idle time", async () => {
     const { answer, idle, store } = await linked({ convention: "context" });
     const { prompt } = await answer("naive", 1, 2, 3);
     idle.seen(prompt);

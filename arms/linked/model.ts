@@ -14,7 +14,7 @@ export interface LinkedModelOptions {
   /** Hash of the format of the context's caches. */
   format: string;
   convention: Convention;
-  /** Beginnings of prompts that were answered; without it each prompt begins anew. */
+  /** Prefixes of answered prompts; absent: each prompt starts from its first token. */
   prefixes?: PrefixCache;
   /** As BeginningsOptions has it. */
   keepInFull?: boolean;
@@ -32,8 +32,8 @@ export interface AnswerOptions {
 export interface Answered {
   result: RunResult;
   /**
-   * Tokens of the prompt, together all of it: linked, computed although a cache was there, computed
-   * for there was none.
+   * Tokens of the prompt: linked, recomputed although cached, and computed for lack of a cache.
+   * They sum to the whole prompt.
    */
   linked: number;
   recomputed: number;

@@ -12,7 +12,7 @@ export interface KeyedPrompt {
   chunks: readonly KeyedChunk[];
 }
 
-/** What stands at hand for a prompt, and what of it is computed again. */
+/** Cached variants for a prompt, and which of its tokens are recomputed. */
 export interface LinkedPlan {
   chosen: readonly ChosenVariant[];
   /** The caches, in the order of the chunks; null where one is missing or computed again whole. */
@@ -72,8 +72,8 @@ export function createLinkPlans({ store, convention }: LinkPlansOptions): LinkPl
         await Promise.race([Promise.all(others), aborted(signal)]);
         continue;
       }
-      // Somebody may have finished while the caches were loaded. From here on nothing is awaited
-      // until all is claimed.
+      // Another request may have computed chunks while the caches were loaded. From here on no
+      // await until all are claimed.
       const now = chooseVariants(prompt.chunks, store.variants, convention).filter(({ variant }) => variant === null);
       if (now.length < missing.length && !signal.aborted) continue;
       let done = (): void => undefined;

@@ -22,7 +22,7 @@ const promptOf = (...numbers: number[]) => ({
   chunks: numbers.map((n, index) => ({ chunk: anEntry(n).chunk, tokens: 2, begin: 2 * index })),
 });
 
-/** A store opened anew with ten entries of ten bytes on disk, and memory for `room` of them. */
+/** A reopened store with ten entries of ten bytes on disk, and memory for `room` of them. */
 async function waiting(room: number, most?: number) {
   const root = await aFolder();
   folders.push(root);

@@ -1,7 +1,6 @@
-// Fetches the caches that waiting requests will link from the slow tier into memory, one request
-// after the other in the order in which they came, and keeps them there until the request is over.
-// A request whose caches find no room waits for one that is over; nothing here is an error of a
-// request.
+// Prefetches the caches that waiting requests will link from the slow tier into memory, one request
+// after the other in order of arrival, and pins them until the request is over. A request whose
+// caches do not fit waits until another is over. Errors here never fail a request.
 import pLimit from "p-limit";
 import { planRecompute } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { LinkPolicy } from "../../algorithms/linked-prefill/link-policy.ts";
@@ -53,7 +52,7 @@ export function createPrefetcher({ store, convention, most = 64 }: PrefetcherOpt
       const keys = keysOf(keyed, policy);
       const release = keys.length === 0 ? null : await store.prefetch(keys, over);
       if (release !== null || keys.length === 0) return release;
-      // Nobody is there who could make room.
+      // No other prefetch holds memory that it could release.
       if (keeping === 0) return null;
       await Promise.race([room, ended]);
     }

@@ -31,7 +31,9 @@ export interface PrefixCache {
 /** Holds `maxBytes` at most; what was not used for the longest time goes first. */
 export function createPrefixCache(maxBytes: number): PrefixCache {
   const held = new LRUCache<string, Uint8Array>({ maxSize: maxBytes, sizeCalculation: ({ byteLength }) => byteLength });
-  /** Of prompts that are being answered: each is looked for before, and kept behind. */
+  /**
+   * Keys of prompts in progress: each prompt is looked up before its prefill and stored after it.
+   */
   const known = new WeakMap<Conversation, { how: string; keys: string[] }>();
   function keysOf(prompt: Conversation, how: string): string[] {
     const before = known.get(prompt);

@@ -57,8 +57,7 @@ export function chunkPrompt(
   for (const [index, { parts }] of messages.entries()) {
     for (const [at, { piece }] of parts.entries()) {
       const range = texts?.[index]?.[at];
-      // Chunks stand at the beginning: what an example is shown behind the question for can't be
-      // told without it.
+      // Chunks must stand at the beginning: behind the question, a chunk's purpose is unknown.
       if (range === undefined || piece.kind === "turn" || piece.kind === "guidance")
         return { tokens, chunks, turnEnds };
       const { kind, id } = piece;

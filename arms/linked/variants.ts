@@ -1,5 +1,5 @@
-// Which stored cache stands for each chunk of a prompt, and how good it is there (Cache-Craft,
-// section 3.3). Pure.
+// Chooses the stored cache for each chunk of a prompt, and rates it there (Cache-Craft, section
+// 3.3). Pure.
 import { reusabilityScore } from "../../algorithms/linked-prefill/chunk-scores.ts";
 import type { PlannedChunk } from "../../algorithms/linked-prefill/link-plan.ts";
 import type { Convention, KvListed, PrefixChunk } from "../../connections/kv/port.ts";
@@ -37,8 +37,8 @@ const allowed: Readonly<Record<Convention, readonly Convention[]>> = {
 };
 
 /**
- * Only where nothing else is there, or they are exact: behind the system prompt alone a chunk looks
- * like the first one, and does so wherever it stands, which CCI does not see.
+ * Only if no other variant exists, or if they are exact: behind the system prompt alone a chunk is
+ * computed as the first one, wherever it is placed, which CCI does not measure.
  */
 const lastResorts: Partial<Record<Convention, readonly Convention[]>> = { context: ["system", "alone"] };
 

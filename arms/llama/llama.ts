@@ -23,7 +23,7 @@ import { createWatchdog } from "./watchdog.ts";
 type OnText = (text: string, attempt: number) => void;
 
 export interface LlamaArm extends Arm {
-  /** Of the process that the model runs in; another one after every restart. */
+  /** Process id of the model's process; it changes with every restart. */
   pid(): number;
 }
 
@@ -209,7 +209,7 @@ export async function createLlamaArm(
   };
 }
 
-/** What the deployment asks by itself: judging, replays of examples. */
+/** The deployment's own requests: judging, example replays. */
 const ownCalls: Caching = { domain: everybody, keep: true };
 
 function wanted(

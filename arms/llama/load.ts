@@ -1,5 +1,5 @@
-// What a llama arm's process holds: one model in our addon, one context for all requests, the store
-// of chunk caches, what is done while nobody waits.
+// Contents of a llama arm's process: one model in our addon, one context for all requests, the
+// store of chunk caches, and idle work.
 import { destination, pino } from "pino";
 import { openDisk } from "../../connections/kv/disk.ts";
 import { formatKey } from "../../connections/kv/keys.ts";
@@ -35,7 +35,7 @@ export interface LoadedLlama {
   close(): Promise<void>;
 }
 
-/** Of the memory for caches; the rest is for chunks. */
+/** Share of the cache memory for prefixes; the rest is for chunks. */
 const prefixShare = 0.25;
 
 /** Rejects with LlamaError. */

@@ -18,7 +18,7 @@ export interface LlamaInput {
   sequences: number;
   linked: {
     convention: Convention;
-    /** Of the slow tier; null: memory alone. */
+    /** Folder of the slow tier; null: memory only. */
     folder: string | null;
     /** SHA-256 of the model file, hex, once it is known. */
     fingerprint: string | null;
@@ -36,7 +36,7 @@ export interface LlamaFacts {
   /** As the file names itself. */
   name: string;
   loadMs: number;
-  /** Of the worker's process. */
+  /** Process id of the worker. */
   pid: number;
   /** SHA-256 of the model file, hex. */
   fingerprint: string;
@@ -93,8 +93,8 @@ export interface LlamaMethods {
   /** Never more at a time than there are sequences. */
   generate(argument: Generate): Promise<Generated>;
   /**
-   * Does one thing that nobody waits for; `more`: there is something else to do. Aborting ends it,
-   * to be done later.
+   * Does one piece of idle work; `more`: further work is queued. Abort the call to postpone the
+   * piece.
    */
   idle(argument: null): Promise<{ more: boolean; samples: Sample[] }>;
   /**

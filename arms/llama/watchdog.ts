@@ -1,5 +1,5 @@
-// Notices that something that has work to do does not move on. It counts looks and reads no clock:
-// time in which this process itself stood still, or the machine slept, is nobody's fault.
+// Detects work that makes no progress. It counts checks and reads no clock, so time in which this
+// process was blocked, or the machine slept, does not count.
 
 export interface Watchdog {
   /** It moved on. */

@@ -1,4 +1,4 @@
-// Worker of the llama arm, a process of its own: answers, and what is done while nobody waits.
+// Worker process of the llama arm: answers requests and does idle work.
 import { parsePolicy } from "../../algorithms/linked-prefill/link-policy.ts";
 import { LlamaError } from "../../connections/llama/port.ts";
 import { serveCalls, workerInput } from "../../connections/worker/rpc.ts";

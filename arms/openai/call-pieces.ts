@@ -29,7 +29,7 @@ export function createCallPieces(): (toolCalls: unknown) => CallPiece[] {
       heads.push(first);
       return { index, ...first, arguments: text };
     }
-    // Some endpoints say them again with every piece.
+    // Some endpoints repeat them with every piece.
     const isSame = [
       [id, head.id],
       [type, head.type],

@@ -14,7 +14,7 @@ import { readStream } from "./stream.ts";
 
 export interface Completion {
   text: string;
-  /** JSON of what the message has besides its text; null: nothing, or nobody asked. */
+  /** JSON of the message's members besides its text; null: none, or not requested. */
   extra: string | null;
   finishReason: string;
   model: string;

@@ -25,7 +25,7 @@ const partSchema = z.object({
 
 export type CompletionPart = z.infer<typeof partSchema>;
 
-/** A proxy's error page arrives here too, whatever the client's types say. */
+/** An HTTP proxy's error page arrives here too, whatever the client's types say. */
 export function parsed(value: unknown): CompletionPart {
   const result = partSchema.safeParse(value);
   if (!result.success) throw new NotACompletion();

@@ -1,5 +1,5 @@
-// For the tests of the openai arm: a real HTTP server on the loopback that behaves, or misbehaves,
-// as it is told.
+// For tests of the openai arm: a real HTTP server on the loopback with scripted responses and
+// faults.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pino } from "pino";
@@ -99,7 +99,7 @@ export const status = (
     .writeHead(code, { "content-type": "application/json", ...headers })
     .end(JSON.stringify({ error: { message: `echo of ${prompt} and ${secret}`, ...error } }));
 
-/** An arm whose endpoint listens no more. */
+/** An arm whose endpoint has stopped listening. */
 export async function refusingArm(more: object): Promise<Arm> {
   await endpoint(good);
   const { port } = server?.address() as AddressInfo;

@@ -82,7 +82,7 @@ describe("a healthy endpoint", () => {
     });
   });
 
-  it("passes content_filter on and estimates tokens nobody counted", async () => {
+  it("passes content_filter on and estimates missing token counts", async () => {
     const { arm } = await endpoint(
       (_request, response) =>
         void stream(response).end(chunk("Hello") + chunk(null, "content_filter") + "data: [DONE]\n\n"),
@@ -118,7 +118,7 @@ describe("a healthy endpoint", () => {
     expect(most).toBe(2);
     const queued = answers.map((answer) => (answer.kind === "answer" ? answer.queueMs : 0));
     const firstTokens = answers.map((answer) => (answer.kind === "answer" ? (answer.firstTokenMs ?? 0) : 0));
-    // Whoever came last waited until somebody had been answered.
+    // The last request waited until an earlier one was answered.
     expect(Math.max(...queued)).toBeGreaterThan(Math.min(...firstTokens));
   });
 });

@@ -18,7 +18,7 @@ export interface OpenAiArmDependencies {
   /** Milliseconds before attempt `next`, where the endpoint asks for nothing else. */
   backoff?: (next: number) => number;
   clock?: ArmClock;
-  /** Sent with a call, as they are when it is made; absent: none. */
+  /** Headers of a call, read when it is made; absent: none. */
   headers?: (() => Record<string, string>) | undefined;
   /** A tenant's share of the turns of calls that wait; all are equal by default. */
   weightOf?: (tenant: string) => number;
@@ -37,7 +37,7 @@ const systemClock: ArmClock = {
   sleep: (ms, signal) => sleepFor(ms, undefined, { signal }).catch(() => undefined),
 };
 
-// Callers that were told the same Retry-After come back spread over this.
+// Jitter on Retry-After, so that throttled callers do not return at the same time.
 const retryAfterJitterMs = 250;
 
 export function createOpenAiArm(config: OpenAiArmConfig, dependencies: OpenAiArmDependencies): Arm {

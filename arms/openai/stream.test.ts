@@ -5,7 +5,7 @@ import { parsed, parsedPiece, type CompletionPart } from "./completion.ts";
 import { NotACompletion } from "./errors.ts";
 import { readStream } from "./stream.ts";
 
-/** Texts of the pieces of a body that arrives in parts of so many bytes. */
+/** Texts of the pieces of a body that arrives in parts of `size` bytes. */
 async function textsOf(body: string, size: number, most = 10_000): Promise<string[]> {
   const bytes = Buffer.from(body);
   const stream = new ReadableStream<Uint8Array>({

@@ -35,7 +35,7 @@ function request(text: string, more: { id?: string; seed?: number } = {}): ArmRe
 const signal = (): AbortSignal => new AbortController().signal;
 
 describe("recorded arm", () => {
-  it("finds the answer by canonical last user turn, for its own arm and for everybody", async () => {
+  it("finds the answer by canonical last user turn, for its own arm and for all arms", async () => {
     const file = await log(
       { request: "list  files", response: "wrong", arm: "other" },
       "",

@@ -1,6 +1,7 @@
-// Answers from a log, looked up by canonical last user turn: a large model without its price, and
-// every benchmark's fixed point. The same request gets the same answer in every run and after every
-// crash. Answers that take time take one of the arm's places for so long, as a model would.
+// Answers from a log, looked up by the canonical last user turn: a large model without its price,
+// and the fixed point of every benchmark. The same request gets the same answer in every run and
+// after every crash. Answers with a duration hold a slot of the arm for that time, as a model
+// would.
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { canonicalText } from "../../algorithms/text/canonical.ts";

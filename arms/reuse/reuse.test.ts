@@ -5,7 +5,7 @@ import { createReuseArm } from "./reuse.ts";
 const arm = createReuseArm({ name: "reuse", concurrency: 8 });
 const never = new AbortController().signal;
 
-it("gives the example's answer as it is, for nothing, and says where it is from", async () => {
+it("returns the example's answer unchanged, for free, with its source", async () => {
   const heard: string[] = [];
   const request = armRequest({
     pieces: [

@@ -1,5 +1,5 @@
-// Gives the answer of the example in its prompt as it is (docs/arms.md, reuse): no model is called.
-// Which example that is, and whether its answer may be given, plan has decided (operators/select,
+// Returns the answer of the example in its prompt unchanged (docs/arms.md, reuse), without calling
+// a model. plan chooses the example and decides whether its answer may be reused (operators/select,
 // operators/route).
 import { REUSE_MODEL } from "../../algorithms/routing/reuse-quality.ts";
 import type { ReuseArmConfig } from "../../config/schema.ts";

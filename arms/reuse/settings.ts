@@ -12,9 +12,9 @@ export type ReuseSettings = Pick<
 type Asking = Pick<Request, "tenant" | "messages" | "documents" | "params" | "privacy" | "passthrough" | "requires">;
 
 /**
- * Only where the question alone says what is asked: one user turn, no documents, nothing that goes
- * to an endpoint as it is. As with the response cache, never for a request that is private or wants
- * a fresh answer, and for a sampled one only where the configuration says so.
+ * Only if the question is the whole request: one user turn, no documents, no passthrough. As with
+ * the response cache, never for a request that is private or wants a fresh answer, and for a
+ * sampled one only if the configuration allows it.
  */
 export function mayReuse(
   { tenant, messages, documents, params, privacy, passthrough, requires }: Asking,

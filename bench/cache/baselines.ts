@@ -78,7 +78,7 @@ function ranked(capacity: number, { worth, admit, onMiss }: Rule): CachePolicy {
 
 export interface LeastCostOptions {
   /**
-   * Confidence radius subtracted from a mean cost that was seen so many times; the estimate stays
+   * Confidence radius subtracted from a mean cost after this many observations; the estimate stays
    * at least `floor`. Default: none.
    */
   radius?: (misses: number) => number;
@@ -91,7 +91,7 @@ const density = ({ radius, floor = 0 }: LeastCostOptions) =>
     ? (query: Query): number => (query.arrivals * meanCost(query)) / query.size
     : (query: Query): number => (query.arrivals * Math.max(floor, meanCost(query) - radius(query.misses))) / query.size;
 
-/** Replaces the one entry of least expected cost per byte, if that makes room. */
+/** Replaces the one entry of least expected cost per byte, if that frees enough bytes. */
 export const createLec1 =
   (options: LeastCostOptions = {}): CreatePolicy =>
   (capacity) =>

@@ -82,7 +82,7 @@ function paid(setting: Setting, quick: boolean): Costs {
   );
 }
 
-/** Of the default policy's cost over another's, over all settings. */
+/** Geometric mean of the default policy's cost over another's, over all settings. */
 function geometricMean(costs: Record<string, Costs>, other: string): number {
   const logs = Object.values(costs).map((setting) => Math.log(setting[defaultPolicy]! / setting[other]!));
   return significant(Math.exp(logs.reduce((sum, log) => sum + log, 0) / logs.length));

@@ -10,7 +10,7 @@ export interface Held extends HeapNode {
 export interface Contents<N extends Held> {
   readonly heap: Heap<N>;
   used(): number;
-  /** The entries that leave; null: the answer stays outside, and so does nobody. */
+  /** The evicted entries; null: the answer is rejected, and no entry is evicted. */
   admit(node: N, worth: number, mostVictims?: number): readonly N[] | null;
   /** Displaces the entries of least worth, whatever they are worth. Null: larger than the cache. */
   force(node: N, worth: number): readonly N[] | null;

@@ -47,11 +47,11 @@ describe("a stream worked out by hand: room for 4; a and b take 2, c takes 3, d 
     ["lecm", createLecm(), "abcdab", "abcdaB bd"],
     // After two more arrivals c is worth 3 a byte and displaces a and b.
     ["lecm", createLecm(), "abccc", "abccc c"],
-    // One victim makes no room for c.
+    // One victim is not enough for c.
     ["lec1", createLec1(), "abccc", "abccc ab"],
     ["LRU", createLru, "abacd", "abAcd cd"],
     ["LFU", createLfu, "aabcccc", "aAbcccC c"],
-    // a leaves at priority 1, so c enters with it: b leaves, too, for room.
+    // a leaves at priority 1, so c enters with it: b is evicted, too.
     ["GDSF", createGdsf, "abca", "abca a"],
     ["adaptive", (capacity: number) => createAdaptive(capacity), "abcdab", "abcdaB bd"],
   ] as const)("%s", (_name, create, ids, expected) => {

@@ -54,7 +54,7 @@ export interface LargeOptions {
   rounds: number;
   /** Different queries, without those that come once. */
   queries?: number;
-  /** Of the sum of all sizes. */
+  /** Capacity as a share of the sum of all sizes. */
   capacityShare?: number;
   zipf?: number;
   /** Cost in proportion to size instead of independent of it. */

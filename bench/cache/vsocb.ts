@@ -25,8 +25,8 @@ export interface VsocbOptions extends Horizon {
   /** Largest minus least cost. */
   costRange?: number;
   /**
-   * Entries outside the recommendation stay until their room is needed, and only the timer asks the
-   * oracle.
+   * Entries outside the recommendation stay until their bytes are needed, and only the timer asks
+   * the oracle.
    */
   lazy?: boolean;
   /** As printed: an oracle to which nothing is worth anything empties the cache. For comparison. */

@@ -20,7 +20,7 @@ import { play } from "./play.ts";
 export const eviction: Benchmark = { name: "eviction", about: "which examples are worth their bytes", run };
 
 const drifts = { still: 0, slow: 0.01, fast: 0.1 } as const;
-/** Of the bytes of everything that is asked for. */
+/** Byte budget as a share of the bytes of all requested items. */
 const budgetShare = 0.2;
 /** Examples of a pool in which the exact choice can be made every hour. */
 const smallPool = 300;
@@ -75,7 +75,8 @@ async function run(context: BenchContext): Promise<Measured> {
   return {
     figures: {
       simulated: true,
-      // Of the policies that run in every setting: the exact choice is made in small pools alone.
+      // Mean over the policies that run in every setting: the exact choice is made in small pools
+      // only.
       value_kept: { ...means(next), exact: null },
       value_kept_small: meanOf(bySetting, "small", all),
       value_kept_at_solve: { ...means(then), exact: null },

@@ -31,7 +31,7 @@ export interface HoursOptions {
 }
 
 const dimension = 384;
-/** Of Zipf's law. */
+/** Exponent of Zipf's law. */
 const skew = 0.9;
 /** An answer is rated and good enough to be kept so often. */
 const returnShare = 0.3;

@@ -1,7 +1,7 @@
 // Which fault comes when: rounds in which each comes once, in an order that the seed chooses. Pure.
 import type { Random } from "../../algorithms/numeric/random.ts";
 
-/** For ever: whoever asks decides when it is enough. */
+/** Endless; the caller decides when to stop. */
 export function* rounds<T>(values: readonly T[], random: Random): Generator<T, never> {
   if (values.length === 0) throw new RangeError("no values: no rounds");
   for (;;) {

@@ -8,7 +8,7 @@ import { slope } from "../support/statistics.ts";
 
 export interface ProcessResources {
   process: string;
-  /** Of its longest life; a process that was killed begins anew. */
+  /** Minutes of its longest life; a killed process starts again from 0. */
   minutes: number;
   rss_mib: { first: number; last: number; most: number; per_minute: number };
   handles: { first: number; last: number; most: number; per_minute: number };

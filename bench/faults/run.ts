@@ -15,7 +15,7 @@ import { rounds } from "./plan.ts";
 import { watchResources, type Resources } from "./resources.ts";
 
 export interface SoakOptions {
-  /** Of load. */
+  /** Minutes under load. */
   minutes: number;
   /** Faults at most. */
   most: number;
@@ -38,7 +38,7 @@ export interface SoakReport extends Record<string, unknown> {
   violations: string[];
 }
 
-/** Two of each that share partitions, so that there is somebody to take over. */
+/** Two of each stage that shares partitions, so that one can take over. */
 const slots: readonly Slot[] = [
   { stage: "plan", instance: "plan-a" },
   { stage: "plan", instance: "plan-b", network: true },

@@ -4,7 +4,7 @@ import { Agent, request as send, type IncomingMessage } from "node:http";
 import { answer, createStreamReader, question, textOf } from "./model.ts";
 
 export interface Target {
-  /** Of POST /chat/completions. */
+  /** Requests go to POST {baseUrl}/chat/completions. */
   baseUrl: string;
   model: string;
   headers?: Readonly<Record<string, string>>;

@@ -23,7 +23,7 @@ export interface Ours {
   servers(): Record<string, number>;
   /** Resolves when so many requests have their response in ClickHouse. */
   recorded(requests: number): Promise<void>;
-  /** Of requests, decisions and responses: rows in ClickHouse, and ids among them. */
+  /** Rows and distinct ids of requests, decisions and responses in ClickHouse. */
   records(): Promise<Record<string, { rows: number; ids: number }>>;
   stop(): Promise<void>;
 }

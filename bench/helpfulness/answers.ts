@@ -27,7 +27,7 @@ export interface Prompt {
 
 export interface Answer {
   text: string;
-  /** Of the whole prompt, as the model counts them. */
+  /** Tokens of the whole prompt, as the model counts them. */
   promptTokens: number;
 }
 

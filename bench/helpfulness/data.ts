@@ -15,7 +15,7 @@ export interface Pair {
 }
 
 export interface Neighbour {
-  /** Of the pair in the pool. */
+  /** Index of the pair in the pool. */
   index: number;
   /** Cosine. */
   similarity: number;
@@ -34,7 +34,7 @@ export interface Question {
 
 export interface HelpfulnessData {
   pool: Pair[];
-  /** Of the pool's requests, unit length. */
+  /** Vectors of the pool's requests, unit length. */
   vectors: Float32Array[];
   /** In their fixed random order; what the helpfulness model learns from. */
   train: Question[];

@@ -20,7 +20,7 @@ import type { Answers } from "./answers.ts";
 import type { HelpfulnessData, Question } from "./data.ts";
 import { labelled, withExamples, withoutExamples } from "./treatments.ts";
 
-/** Of the arm that is measured, as in bench -- learning. */
+/** Cost of the measured arm, as in bench -- learning. */
 export const arm = { cost: 0.05 };
 
 /** Nothing is known of the pool's pairs but their texts. */

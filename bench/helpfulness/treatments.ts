@@ -30,7 +30,7 @@ export const withExamples = (
 export const withNearest = (data: HelpfulnessData, question: Question, count: number): Prompt =>
   withExamples(data, question, question.candidates.slice(0, count));
 
-/** Of the whole pool, always the same ones for the i-th question; fewer are the last of more. */
+/** Random examples of the whole pool, the same for each i; fewer are a prefix of more. */
 export function withRandom(data: HelpfulnessData, question: Question, i: number, count: number): Prompt {
   const random = splitmix64(1_000_003 + i);
   const drawn = Array.from({ length: Math.max(...exampleCounts) }, () => ({

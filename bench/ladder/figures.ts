@@ -55,7 +55,7 @@ export function figuresOf(log: ReadonlyMap<string, Row>, overhead: Overhead | nu
   const more = overhead === null ? 0 : overhead.ours + overhead.servers;
   const logged = items.map((item): Round => {
     const rows = armNames.map((arm) => rowOf(item, arm)!);
-    // The nearest example is the same whoever is shown it, and what is known of it, too.
+    // All arms have the same nearest example and know the same of it.
     const shown = rowOf(item, "large-5")!;
     return {
       contexts: [...rows, shown].map(({ context }) => context),
@@ -185,7 +185,7 @@ function interval<N extends string>(name: N, values: readonly number[]) {
   } as Record<N | `${N}_low` | `${N}_high`, number>;
 }
 
-/** Of requests that were asked twice: with the examples' caches absent, and there. */
+/** Requests that were asked twice: without the examples' caches, and with them. */
 function cachesOf(
   items: readonly number[],
   rowOf: (item: number, arm: ArmName, caches: Row["caches"]) => Row | undefined,

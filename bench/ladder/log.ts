@@ -36,7 +36,7 @@ export interface Row {
 export interface KeptRow extends Row {
   /** As the model gave it. */
   text: string;
-  /** Of the code that asked. */
+  /** Commit of the code that asked. */
   commit: string | null;
 }
 

@@ -137,7 +137,7 @@ export const oracle = (values: readonly number[][]): Choices =>
     return row.map((_, arm) => (arm === best ? 1 : 0));
   });
 
-/** Of each request, under the choices made of it. */
+/** Expectation of each request under the choice probabilities. */
 export const expected = (choices: Choices, of: readonly number[][]): number[] =>
   choices.map((row, item) => row.reduce((sum, probability, arm) => sum + probability * of[item]![arm]!, 0));
 

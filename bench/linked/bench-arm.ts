@@ -10,13 +10,13 @@ const mebibyte = 1_048_576;
 const chunkShare = 0.75;
 
 export interface BenchArm {
-  /** Of the GGUF file. */
+  /** Path of the GGUF file. */
   path: string;
   fingerprint: string;
   contextTokens: number;
   /** For chunk caches. */
   memoryMib: number;
-  /** Of the slow tier; null: memory alone. */
+  /** Folder of the slow tier; null: memory only. */
   folder: string | null;
 }
 
@@ -36,7 +36,7 @@ export interface Answered {
    */
   ttftMs: number;
   ttftCpuMs: number;
-  /** Of ttftMs, until the caches were there and the model began. */
+  /** Part of ttftMs until the caches were loaded and the model began. */
   loadingMs: number;
   linked: number;
   recomputed: number;

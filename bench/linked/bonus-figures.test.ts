@@ -18,7 +18,7 @@ it("sets every bonus beside none on the same requests", () => {
   expect(rows).toHaveLength(2);
   expect(rows[0]).toMatchObject({ bonus: 0, n: 2, shown: 2, at_hand: 0.25, linked: 0.1, recomputed: 0.2 });
   expect(rows[0]).toMatchObject({ helpfulness_mean: 0.7, given_up: 0, changed: 0, ttft_cpu_difference: null });
-  // Of an example: half of what the two lost together on the first request, and nothing on the
+  // Per example: half of what the two lost together on the first request, and nothing on the
   // second.
   expect(rows[1]).toMatchObject({ bonus: 0.05, at_hand: 0.75, linked: 0.25, prefilled: 0.55, changed: 0.5 });
   expect(rows[1]).toMatchObject({ given_up: 0.025, given_up_most: 0.05, ttft_cpu_difference: -30 });

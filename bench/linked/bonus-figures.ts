@@ -29,8 +29,8 @@ export interface BonusRow {
   ttft_cpu_low: number | null;
   ttft_cpu_high: number | null;
   /**
-   * Of an example shown, mean; and how much less than without bonus: mean over requests, and of the
-   * request that lost most.
+   * Mean helpfulness of a shown example; and how much less than without bonus: mean over requests,
+   * and the request that lost most.
    */
   helpfulness_mean: number;
   given_up: number;

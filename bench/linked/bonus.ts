@@ -21,7 +21,7 @@ import { everybody } from "../../connections/kv/keys.ts";
 
 export interface BonusPlan {
   topics: number;
-  /** Of each topic. */
+  /** Requests per topic. */
   requests: number;
   /** Requests at the beginning that only fill the caches. */
   warmUp: number;
@@ -134,7 +134,7 @@ function worldOf(bonus: number, llama: LoadedLlama, { data, selection, proxy, lo
   };
 }
 
-/** Of the pool, never a pair of the request that is asked. */
+/** Nearest pairs of the pool, never a pair of the request itself. */
 function nearestOf({ pool, vectors }: HelpfulnessData, vector: Float32Array, most = candidateCount): Candidate[] {
   const asker = pool[vectors.indexOf(vector)]?.request;
   return vectors

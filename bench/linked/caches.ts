@@ -18,7 +18,7 @@ export const conventions = ["alone", "system", "context", "context+system", "con
 export type Convention = (typeof conventions)[number];
 
 export interface Caches {
-  /** Of each chunk. */
+  /** Blob of each chunk. */
   blobs: Uint8Array[];
   /** What the policies need to know. */
   chunks: PlannedChunk[];

@@ -110,7 +110,7 @@ export interface KlDifference {
   high: number;
 }
 
-/** Of all that was linked against one of them, on the same requests. */
+/** KL differences between all linked outcomes and one of them, on the same requests. */
 export function klDifferences(
   workload: string,
   measured: readonly Measured[],

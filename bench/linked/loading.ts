@@ -13,7 +13,7 @@ import type { Item } from "./prompts.ts";
 
 export interface Loading {
   workload: string;
-  /** Of a chunk, mean. */
+  /** Mean tokens of a chunk. */
   tokens: number;
   bytes: number;
   /**
@@ -39,7 +39,7 @@ export interface LoadingOptions {
   signal: AbortSignal;
 }
 
-// Any 64 hexadecimal digits: these files are read by nobody else.
+// Any 64 hexadecimal digits: only this benchmark reads these files.
 const format = "0".repeat(64);
 
 export async function measureLoading(options: LoadingOptions): Promise<Loading> {

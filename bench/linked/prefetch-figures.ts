@@ -71,7 +71,10 @@ export function prefetchRows(
   );
 }
 
-/** Of requests with prefetch against the same ones, of the same pair of rounds, without. */
+/**
+ * Differences between requests with prefetch and the same requests without, in the same pair of
+ * rounds.
+ */
 function differenceOf(own: readonly PrefetchAsked[], asked: readonly PrefetchAsked[]) {
   const name = ({ request, pair, files }: PrefetchAsked): string => `${request} ${pair} ${files}`;
   const without = new Map(asked.filter(({ prefetch }) => !prefetch).map((one) => [name(one), one.ttftMs]));

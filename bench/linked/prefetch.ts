@@ -39,7 +39,7 @@ export interface PrefetchAsked extends Answered {
   pair: number;
   files: Files;
   prefetch: boolean;
-  /** Of the caches read, those found in memory. */
+  /** Caches that were found in memory, of those read. */
   inMemory: number;
   read: number;
 }
@@ -47,7 +47,7 @@ export interface PrefetchAsked extends Answered {
 export interface PrefetchRound {
   files: Files;
   prefetch: boolean;
-  /** Of the process, for all that was done; and on the clock. Milliseconds a request. */
+  /** CPU time of the process, and wall time. Milliseconds per request. */
   cpuMs: number;
   wallMs: number;
 }
@@ -55,7 +55,7 @@ export interface PrefetchRound {
 export interface Streamed {
   asked: PrefetchAsked[];
   rounds: PrefetchRound[];
-  /** Of all caches there are. */
+  /** Size of all caches. */
   cachesMib: number;
   chunks: number;
 }
@@ -109,7 +109,7 @@ export async function measurePrefetch({ plan, items, arm, folder, signal }: Stre
   }
 }
 
-/** As while nobody waits. */
+/** As in idle time. */
 async function makeCaches(
   llama: LoadedLlama,
   prompts: readonly ConversationPrompt[],
@@ -135,8 +135,8 @@ interface Streaming {
 }
 
 /**
- * Clients that ask again at once when they were answered, as many as keep `waiting` in line; what
- * waits is told as in arms/calls.ts.
+ * Clients that ask again as soon as they are answered, with `waiting` requests in the queue;
+ * waiting requests are announced as in arms/calls.ts.
  */
 async function stream(
   llama: LoadedLlama,

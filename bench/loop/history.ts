@@ -112,7 +112,7 @@ export async function embeddings(
       return bytes;
     });
     bar.finish();
-    // Of another benchmark, which may never have run.
+    // The folder belongs to another benchmark, which may never have run.
     await mkdir(folder, { recursive: true });
     await writeFile(file, Buffer.concat(vectors));
     return { model: embedder.model, vectors };

@@ -22,8 +22,8 @@ interface Plan {
 }
 
 const quick: Plan = {
-  // By requests: V8 still compiles after a thousand of them. Of one run in turns of 9 s, the CPU a
-  // request of our stages was 8.8 ms, then 5.8, then 4.1.
+  // By requests, because V8 still compiles after a thousand of them. In one run, over turns of 9 s,
+  // the CPU of our stages per request was 8.8 ms, then 5.8, then 4.1.
   warmUp: { requests: 4_000, seconds: 20 },
   parts: [
     { inFlight: 64, rounds: 3, seconds: 2.5 },

@@ -75,7 +75,7 @@ export async function startRealLoop(
     await session.close();
   };
   try {
-    // One after the other: an instance id is taken by whoever comes first.
+    // One after the other: the first process takes an instance id.
     for (const [name, options] of Object.entries(processes)) {
       const child = await startChild({
         arguments: [

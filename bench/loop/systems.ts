@@ -58,7 +58,7 @@ export async function startSystems(
       const driver = await opened(createDriver({ kafka, ...topics, next: kilobyte(), signal }));
       return floorStints(child, driver, servers);
     };
-    // One after the other: an instance id is taken by whoever comes first.
+    // One after the other: the first process takes an instance id.
     const queued = await real("queued");
     const { kafka } = queued.system.session;
     const pair = { loop: queued.run, floor: await floor(kafka, 2) };

@@ -55,7 +55,7 @@ async function measureAll({ quick, progress, signal, checkpoints }: BenchContext
       ]
     : [
         [1_000, 300],
-        // Of 600 intervals of 95 % more than 97 or less than 93 % hold the truth once in 40 times.
+        // With 600 intervals of 95 %, coverage lies outside 93 to 97 % once in 40 times.
         [10_000, 600],
         [100_000, 10],
       ];
@@ -72,7 +72,7 @@ async function measureAll({ quick, progress, signal, checkpoints }: BenchContext
       });
       cells.push(cell);
       shown.update(cells.length);
-      // Or nobody could stop it.
+      // Otherwise it could not be interrupted.
       await setImmediate();
     }
   }

@@ -18,7 +18,7 @@ const chunk = 1_000_000;
 const database = "bench_offpolicy";
 
 export interface TenMillion {
-  /** Of one evaluation: five estimators, intervals, support. */
+  /** Seconds of one evaluation: five estimators, intervals, support. */
   seconds: number;
   seconds_low: number;
   seconds_high: number;

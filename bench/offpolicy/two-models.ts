@@ -20,7 +20,7 @@ import { targetProbabilities, type Target } from "../../analysis/off-policy/targ
 interface Question {
   /** Without an embedding: what the router's features say of the text alone. */
   x: number[];
-  /** Of the small and the large model. */
+  /** Share of right answers of the small and the large model. */
   correct: [number, number];
 }
 

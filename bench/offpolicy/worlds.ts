@@ -68,7 +68,7 @@ const context = (random: Random): number[] => [1, 2 * random() - 1, 2 * random()
 export interface Sampled {
   log: LoggedChoices;
   target: Float64Array;
-  /** Of every decision: 1 where x[1] >= 0, the class that feedback depends on. */
+  /** Class that feedback depends on, one per decision: 1 where x[1] >= 0. */
   longer: Uint8Array;
 }
 

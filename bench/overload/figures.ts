@@ -6,7 +6,7 @@ export const phases = ["before", "during", "after"] as const;
 export type PhaseName = (typeof phases)[number];
 type Each = Record<PhaseName, number>;
 
-/** Of the requests that came in a phase, whenever they were answered. */
+/** Figures of the requests that arrived in a phase, whenever they were answered. */
 export interface PolicyFigures {
   p50_ms: Each;
   p99_ms: Each;

@@ -20,7 +20,7 @@ import { askAll, withClient, type Asked, type Place } from "./run.ts";
 
 const seed = 20_261_123;
 const concurrency = { small: 4, large: 4 };
-/** Of the expensive arm's capacity, by phase. */
+/** Load as a multiple of the expensive arm's capacity, by phase. */
 const loads = { before: 0.5, during: 2, after: 0.5 };
 /** The load is an average with a half-life of 10 s: what is shorter, the router hardly sees. */
 const seconds = { quick: { before: 8, during: 20, after: 12 }, full: { before: 40, during: 40, after: 60 } };

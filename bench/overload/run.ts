@@ -13,7 +13,7 @@ import type { ArmName, Question } from "./data.ts";
 export interface Place {
   name: string;
   stackFolder: string;
-  /** Of the recorded answers. */
+  /** File of the recorded answers. */
   file: string;
   signal: AbortSignal;
 }
@@ -70,7 +70,7 @@ export interface Outcome {
   latencyMs: number | undefined;
   /** That answered; null where none did. */
   arm: ArmName | null;
-  /** Of the answer, [0, 1]; 0 where there is none. */
+  /** Quality of the answer, [0, 1]; 0 where there is none. */
   quality: number;
 }
 

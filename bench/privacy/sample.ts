@@ -1,7 +1,7 @@
 // The labelled sample: sentences.txt, its slots filled at random (values.ts). {KIND:format} is
-// personal data of that kind, {name} in small letters is nobody's. Half of the sentences are for
-// development and half are held out, by sentence and not by value: rules must not be fitted to what
-// they are measured with.
+// personal data of that kind, {name} in small letters is no personal data. Half of the sentences
+// are for development and half are held out, by sentence and not by value: rules must not be fitted
+// to the sentences that measure them.
 import { readFileSync } from "node:fs";
 import { personalKinds, type PersonalKind } from "../../algorithms/privacy/pii.ts";
 import type { Random } from "../../algorithms/numeric/random.ts";

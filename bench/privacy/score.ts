@@ -15,7 +15,7 @@ export interface Scores {
   precision: ByKind<number | null>;
   recallAll: number | null;
   precisionAll: number | null;
-  /** For whoever works at the rules: what was missed, and what was replaced that should not be. */
+  /** For work on the rules: what was missed, and what was replaced wrongly. */
   mistakes: string[];
 }
 

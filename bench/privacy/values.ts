@@ -17,7 +17,7 @@ const words = (name: keyof typeof lists): readonly string[] => lists[name].split
 export interface Values {
   /** A value of the kind in the format; throws where there is no such format. */
   personal(kind: PersonalKind, format: string): string;
-  /** Something that is nobody's data: a commit, a version, an order number. */
+  /** A value that is no personal data: a commit, a version, an order number. */
   neutral(name: string): string;
 }
 

@@ -57,7 +57,7 @@ function figuresOf(played: readonly Round[], used: { size: number; rounds: numbe
     quality_per_replay: by((order) => mean(of(order))),
     quality_per_replay_gain_less_random: against("random"),
     quality_per_replay_gain_less_uses: against("uses"),
-    // Of what was lost by the wrong answers.
+    // Share regained of what the wrong answers lost.
     regained_share: by((order) =>
       mean(played.map(({ perReplay, before, best }) => (perReplay[order] * used.replays) / (best - before))),
     ),

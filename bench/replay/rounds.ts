@@ -14,7 +14,8 @@ import type { Example } from "../../schemas/types.ts";
 export interface RoundData {
   /** With their right answers; ids are unique. */
   pool: readonly Example[];
-  asked: readonly { references: readonly string[]; /** Of the pool, nearest first. */ shown: readonly number[] }[];
+  /** shown: indices in the pool, nearest first. */
+  asked: readonly { references: readonly string[]; shown: readonly number[] }[];
 }
 
 export interface RoundOptions {

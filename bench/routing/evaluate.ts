@@ -13,7 +13,7 @@ export type Method = (typeof methods)[number];
 
 export interface World {
   rows: readonly LoggedRequest[];
-  /** Of each request, what the router sees of each arm: small, large. */
+  /** What the router sees of each arm, per request: small, large. */
   contexts: readonly number[][][];
   learner: LearnerOptions;
 }

@@ -23,9 +23,9 @@ export interface Plan {
   /** Queries whose true neighbours are found; recall is over them. */
   truth: number;
   rounds: number;
-  /** Of one system in one round. */
+  /** Searches of one system in one round. */
   searches: number;
-  /** Of an exact search in one round. */
+  /** Exact searches in one round. */
   exactSearches: number;
   throughput: number;
   /** Requests through both stages, and to the pool alone. */

@@ -18,7 +18,7 @@ interface Taken {
   index: VectorIndex;
   addMs: number;
   searchMs: number[];
-  /** Of a search, CPU of this process: what a stage's own thread is kept from. */
+  /** CPU of this process per search: time taken from a stage's own thread. */
   cpuMs: number[];
   found: number[][];
 }

@@ -8,7 +8,7 @@ import type { Loaded, PeerKind, PeerMethods } from "./peer-methods.ts";
 export interface Peer {
   kind: PeerKind;
   loaded: Loaded;
-  /** Of a search: the least that reaches the recall wanted; null for flat, which has none. */
+  /** Smallest search effort that reaches the wanted recall; null for flat, which has none. */
   effort: number | null;
   search(queries: Float32Array, from: number, to: number): Promise<{ ms: number[]; keys: Uint32Array[] }>;
   setEffort(ef: number): Promise<void>;

@@ -14,7 +14,7 @@ export interface RecordedPeers {
 
 /** null where no run has measured them. */
 export function recordedPeersOf(report: Record<string, unknown>): RecordedPeers | null {
-  // Of a run that left them out as well: what it took along.
+  // The report of a run that skipped the peers carries earlier figures.
   if (report["recorded_peers"]) return report["recorded_peers"] as RecordedPeers;
   const rows = Array.isArray(report["rows"]) ? (report["rows"] as Record<string, unknown>[]) : [];
   const ofPeers = rows

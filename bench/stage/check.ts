@@ -21,11 +21,11 @@ export async function checkOutput(kafka: Kafka, topic: string, records: number):
   } finally {
     await reader.stop();
   }
-  if (strange > 0) throw new Error(`${topic}: ${strange} records that nobody sent`);
+  if (strange > 0) throw new Error(`${topic}: ${strange} records that were never sent`);
   return outcomeOf(times);
 }
 
-/** Of how often each record came. */
+/** Outcome by how often each record came. */
 export function outcomeOf(times: Iterable<number>): Outcome {
   const outcome: Outcome = { lost: 0, doubled: 0 };
   for (const count of times) {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Of this checkout. */
+/** Root of this checkout. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** Standard output of a command that ended well; what it says beside that goes to ours. */

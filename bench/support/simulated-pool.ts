@@ -32,7 +32,7 @@ export interface SimulatedPool {
   /** A request came, whatever it found: the age of a use is counted in them. */
   arrive(): void;
   admit(item: number, hour: number): void;
-  /** credit: its share of an offload, 0 where it failed. Of one that is held. */
+  /** credit: its share of an offload, 0 if it failed. Only for held items. */
   use(item: number, credit: number): void;
   /** Evicts where it weighs more than the budget, and lets credit fade. Returns who left. */
   endHour(hour: number, budget: number): number[];

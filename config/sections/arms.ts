@@ -18,15 +18,14 @@ const armBase = {
   /** Stop strings where the request has none; not part of the answer. */
   stop: z.array(z.string().min(1)).max(16).default([]),
   /**
-   * text: the answer as it comes; code: what stands in the code block that it begins with, or
-   * between the backticks around all of it, streamed in one piece (docs/arms.md).
+   * text: the answer unchanged; code: only the code block that it begins with, or the code between
+   * surrounding backticks, in one piece (docs/arms.md).
    */
   answerAs: z.enum(["text", "code"]).default("text"),
   concurrency: z.number().int().positive().default(8),
   /**
-   * Who calls it: inline, plan itself, a hop less for arms that wait rather than compute; or
-   * queued, the stage generate, which takes its requests from a topic and scales apart from plan
-   * (docs/arms.md).
+   * Which stage calls it: inline: plan, a hop less, for arms that wait rather than compute; queued:
+   * generate, which scales apart from plan (docs/arms.md).
    */
   dispatch: z.enum(["queued", "inline"]).default("inline"),
   /** Per million tokens. */
@@ -46,9 +45,8 @@ const openaiArm = z.strictObject({
   requestsPerMinute: z.number().int().positive().optional(),
   stream: z.boolean().default(true),
   /**
-   * What the endpoint can do besides text, and so which requests it may be asked (docs/gateway.md):
-   * tools and their calls, images, and any other parameter of a chat completion (response_format,
-   * logprobs, ...).
+   * Capabilities beyond text, which select its requests (docs/gateway.md): tools, images, other
+   * parameters of a chat completion (response_format, ...).
    */
   tools: z.boolean().default(false),
   vision: z.boolean().default(false),
@@ -70,8 +68,8 @@ const linked = z.strictObject({
     })
     .default("last-2"),
   /**
-   * What chunks are prefilled behind when they are cached: nothing, the system prompt, that and the
-   * two chunks next to them in the prompt that brought them, or all that stood before them there.
+   * Prefix of cached chunks: none, the system prompt, that and the two nearest chunks of their
+   * first prompt, or the whole prefix of their first prompt.
    */
   convention: z.enum(["alone", "system", "context", "seen"]).default("context"),
   /** Caches of chunks, and a quarter of it the beginnings of conversations. */
@@ -86,10 +84,7 @@ const linked = z.strictObject({
     .int()
     .positive()
     .default(2_048 * 1_048_576),
-  /**
-   * Share of the requests whose linked prefill is compared with a full one while nobody waits;
-   * [0, 1].
-   */
+  /** Share of requests, [0, 1], whose linked prefill is compared with a full one in idle time. */
   sampleShare: z.number().min(0).max(1).default(0.01),
   /** auto: mean divergence from a full prefill that is allowed, in nats. */
   maxKl: z.number().positive().default(0.1),
@@ -108,7 +103,7 @@ const llamaArm = z.strictObject({
   contextTokens: z.number().int().positive().default(2048),
   threads: z.number().int().min(1).default(1),
   concurrency: z.number().int().min(1).max(64).default(1),
-  /** queued alone: it computes, and plan would compete with it. */
+  /** queued only: it computes, and would compete with plan. */
   dispatch: z
     .enum(["queued", "inline"])
     .refine((dispatch) => dispatch === "queued", {
@@ -116,7 +111,7 @@ const llamaArm = z.strictObject({
         "a llama arm can't be inline, for it computes and plan would compete with it (openai and recorded arms can); write queued, or leave it out",
     })
     .default("queued"),
-  /** Without a token for so long while requests wait, its process is killed and another started. */
+  /** Time without a token, while requests wait, after which its process is killed and restarted. */
   stallMs: milliseconds.default(60_000),
   /** Linked prefill: the caches of system prompts, examples and documents are computed once. */
   linked: linked.prefault({}),
@@ -127,7 +122,7 @@ const recordedArm = z.strictObject({
   /** JSONL of {request, response | responses[], arm?, model?, usage?, cost?, latencyMs?}. */
   file: z.string(),
   model: z.string().default("recorded"),
-  /** Simulated time of an answer whose line says none; so long it has one of the places. */
+  /** Simulated time of an answer whose line gives none; it holds one of the slots meanwhile. */
   latencyMs: z.number().min(0).default(0),
   /**
    * Up to this much more, in ms, evenly and fixed by the request's id: answers come out of order.
@@ -137,9 +132,9 @@ const recordedArm = z.strictObject({
 const reuseArm = z.strictObject({
   ...armBase,
   type: z.literal("reuse"),
-  /** inline alone: there is nothing to wait for. */
+  /** inline only: there is nothing to wait for. */
   dispatch: z.literal("inline").default("inline"),
-  /** Whose requests it may answer: names, or "*" for all. Nobody's by default. */
+  /** Tenants whose requests it may answer: names, or "*" for all. Default: none. */
   tenants: z
     .array(z.union([name, z.literal("*")]))
     .max(10_000)
@@ -168,7 +163,7 @@ const reuseArm = z.strictObject({
   agreement: z.number().min(0).max(1).default(0.5),
   /** Verified cases older than this don't count. */
   windowDays: z.number().positive().max(365).default(30),
-  /** Verified cases before this time don't count: set it to begin anew (ISO 8601). */
+  /** Verified cases before this time don't count: set it to start again from none (ISO 8601). */
   countFrom: z.iso.datetime({ offset: true }).optional(),
 });
 export const armSchema = z.discriminatedUnion("type", [openaiArm, llamaArm, recordedArm, reuseArm]);

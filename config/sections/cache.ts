@@ -1,4 +1,5 @@
-// The response cache: which answers are kept for exact repeats, for how long, and in how much room.
+// The response cache: which answers are cached for exact repeats, for how long, and in how many
+// bytes.
 import { z } from "zod";
 
 const ttlHours = z.number().min(0).max(8_760);
@@ -6,9 +7,9 @@ const ttlHours = z.number().min(0).max(8_760);
 export const cache = z.strictObject({
   /** Answers exact repeats of a request without a model call (docs/design/response-cache.md). */
   enabled: z.boolean().default(true),
-  /** Hours that an answer is kept; 0: none is, unless its domain is named below. */
+  /** Hours that an answer is cached; 0: none is, unless its domain is named below. */
   ttlHours: ttlHours.default(24),
-  /** The same for the domains named here, as tenant/domain; 0: none of theirs is kept. */
+  /** The same for the domains named here, as tenant/domain; 0: not cached. */
   domainTtlHours: z.record(z.string(), ttlHours).default({}),
   /** Bytes of the answers that a process of plan keeps, requests included. */
   budgetBytes: z
@@ -16,15 +17,15 @@ export const cache = z.strictObject({
     .int()
     .min(0)
     .default(64 * 1_048_576),
-  /** Of request and answer together; what is larger is not kept. */
+  /** Maximum bytes of request and answer together; larger ones are not cached. */
   maxBytes: z.number().int().positive().max(8_388_608).default(262_144),
   /** Whether requests that state a temperature above 0 and no seed are answered from it, too. */
   sampled: z.boolean().default(false),
   /** An answer whose reduced reward is below is not given again; [0, 1], 0: whatever is said. */
   minimumReward: z.number().min(0).max(1).default(0.5),
   /**
-   * Requests that wait for the answer to the same request under way, each; further ones are
-   * answered by a model of their own. limits.parked bounds them together and by tenant.
+   * Maximum repeats that wait for one request under way; further ones get an answer of their own.
+   * limits.parked bounds them in all and by tenant.
    */
   followers: z.number().int().min(0).max(65_536).default(1_024),
 });
@@ -33,7 +34,7 @@ export type CacheConfig = z.infer<typeof cache>;
 
 const hourMs = 3_600_000;
 
-/** Milliseconds that an answer of a sharing domain (tenant/domain) is kept. */
+/** Milliseconds that an answer of a sharing domain (tenant/domain) is cached. */
 export const answerTtlMs = (
   { enabled, ttlHours: hours, domainTtlHours }: Pick<CacheConfig, "enabled" | "ttlHours" | "domainTtlHours">,
   domain: string,

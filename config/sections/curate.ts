@@ -17,18 +17,18 @@ export const curate = z.strictObject({
       arms: z.array(z.string()).min(1).optional(),
       /** Tenants whose answers may; absent: all. */
       tenants: z.array(z.string()).min(1).optional(),
-      /** Of request and response together. */
+      /** Maximum bytes of request and response together. */
       maxBytes: z.number().int().positive().default(16_384),
       /** Cosine from which two requests of a domain are the same: only the better answer stays. */
       nearDuplicate: z.number().min(0).max(1).default(0.97),
-      /** Days that an example lives; 0: for ever. */
+      /** Days that an example lives; 0: no limit. */
       ttlDays: z.number().min(0).default(90),
     })
     .prefault({}),
   evict: z
     .strictObject({
       everyMs: milliseconds.default(60_000),
-      /** Of all texts and embeddings. */
+      /** Byte budget of all texts and embeddings. */
       budgetBytes: z
         .number()
         .int()
@@ -59,11 +59,11 @@ export const curate = z.strictObject({
       offPeak: z
         .strictObject({
           /**
-           * Of the busiest arm: unfinished requests over what its processes take at a time. Above
-           * it nothing is asked.
+           * Maximum load of the busiest arm: its unfinished requests over its processes' slots.
+           * Above it no request is replayed.
            */
           load: z.number().min(0).default(0.5),
-          /** A run that has waited so long in all ends. */
+          /** Maximum total waiting time of a run; after it the run ends. */
           waitMs: milliseconds.default(3_600_000),
         })
         .prefault({}),

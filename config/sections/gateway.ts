@@ -3,13 +3,13 @@ import { z } from "zod";
 import { milliseconds } from "./common.ts";
 
 export const gateway = z.strictObject({
-  /** Loopback by default: elsewhere it serves API keys alone (docs/gateway.md). */
+  /** Loopback by default: elsewhere it only serves API keys (docs/gateway.md). */
   host: z.string().default("127.0.0.1"),
   /** Absent: 7717, or a free one where that is taken; 0 takes a free one. */
   port: z.number().int().min(0).max(65_535).optional(),
   /** Requests that wait for answers at most; a tenant has at most as many as it leaves free. */
   maxOpen: z.number().int().min(1).max(65_536).default(4_096),
-  /** Of the body of an HTTP request. */
+  /** Maximum bytes of an HTTP request's body. */
   maxBodyBytes: z
     .number()
     .int()
@@ -20,11 +20,11 @@ export const gateway = z.strictObject({
   acceptMs: milliseconds.default(5_000),
   /** Between two comments in a stream, so that no proxy takes it for idle. */
   heartbeatMs: milliseconds.default(15_000),
-  /** A client that takes nothing of its answer, streamed or not, for so long is disconnected. */
+  /** A client that reads nothing of its answer, streamed or not, for this time is disconnected. */
   slowReaderMs: milliseconds.default(60_000),
   /**
-   * Of answers that clients have not taken, of all connections together; beyond it those that leave
-   * most are disconnected.
+   * Maximum unsent bytes of all connections together; beyond it the connections with the most are
+   * closed.
    */
   maxUnsentBytes: z
     .number()
@@ -36,6 +36,6 @@ export const gateway = z.strictObject({
    * all gateways; write ${VARIABLE}. Absent: answers have no token.
    */
   feedbackSecret: z.string().min(32, "at least 32 characters").optional(),
-  /** After so long a token allows no feedback any more. */
+  /** Lifetime of a feedback token. */
   feedbackTokenMs: milliseconds.default(7 * 86_400_000),
 });

@@ -1,51 +1,50 @@
-// How arms are chosen and what is learnt from their rewards.
+// How arms are chosen and what is learned from their rewards.
 import { z } from "zod";
 import { milliseconds, name } from "./common.ts";
 
 export const routing = z.strictObject({
-  /** lambda_c: the price of cost in quality; 0 is quality alone. */
+  /** lambda_c: the price of cost in quality; 0: quality only. */
   costWeight: z.number().min(0).default(0.3),
   /** The same for the requests of the tenants named here; a request's own costWeight goes first. */
   tenantCostWeights: z.record(z.string(), z.number().min(0)).default({}),
   /**
-   * Quality that is known to within this is hardly tried any more: samples have the deviation
-   * d² / (d + indifference), where Thompson sampling (0) has d. Part of the logged propensity.
+   * Quality known to within this is hardly explored: samples have the deviation d² / (d +
+   * indifference), where Thompson sampling (0) has d.
    */
   indifference: z.number().min(0).max(1).default(0.1),
   /**
    * Share of the requests whose arm is drawn evenly from those that they allow, whatever was
-   * learnt; part of the logged propensity. 0: by the samples alone.
+   * learned; part of the logged propensity. 0: none.
    */
   explorationFloor: z.number().min(0).max(0.5).default(0),
   /** Arm that answers when routing is degraded; the first by default. */
   defaultArm: name.optional(),
   /**
-   * Prior of every arm's weights: N(mean, variance); mean on the constant feature only. Where
-   * variances are estimated, the first guess of the variance of the constant and the cost.
+   * Prior of every arm's weights: N(mean, variance); mean on the constant feature only. First guess
+   * of the constant's and cost's variance if estimated.
    */
   priorMean: z.number().min(0).max(1).default(0.5),
   priorVariance: z.number().positive().default(0.04),
   /** Variance of a reward around its prediction. */
   noiseVariance: z.number().positive().default(0.1),
   /**
-   * estimated: the variances above are first guesses, learn fits them to the rewards, and arms
-   * share what they have in common; fixed: every arm alone, under these variances.
+   * estimated: learn fits the variances above to the rewards, and arms share what they have in
+   * common; fixed: independent arms under these variances.
    */
   variances: z.enum(["estimated", "fixed"]).default("estimated"),
   /**
-   * shared: all tenants' rewards and comparisons count for all of them; tenant: each tenant's for
-   * that tenant alone, and one without rewards has the prior (docs/learning.md).
+   * shared: rewards and comparisons count for all tenants; tenant: for their own tenant only, and
+   * one without rewards has the prior (docs/learning.md).
    */
   statistics: z.enum(["shared", "tenant"]).default("shared"),
   /**
-   * With statistics by tenant: so many tenants have some, those with the most rewards of late; the
-   * others have the prior.
+   * With statistics by tenant: at most this many tenants, those with the most recent rewards, have
+   * their own; the others have the prior.
    */
   mostTenants: z.number().int().min(1).max(200).default(50),
   /**
-   * What differs between the arms by sharing domain is learnt of so many domains, those with the
-   * most rewards of late; the others are as all of them together. Not with fixed variances or
-   * statistics by tenant. 0: of none.
+   * At most this many sharing domains, those with the most recent rewards, get their own effects;
+   * the rest use the global model. 0: none.
    */
   mostDomains: z.number().int().min(0).max(40).default(16),
   /**
@@ -100,7 +99,9 @@ export const routing = z.strictObject({
       mostOpenMs: milliseconds.default(60_000),
       /** Half-open: calls let through at a time, and successes that close it. */
       probes: z.number().int().min(1).max(100).default(2),
-      /** A call that its request's deadline ended is the arm's failure if it took so long. */
+      /**
+       * A call that its request's deadline ended counts as the arm's failure if it took this long.
+       */
       patienceMs: milliseconds.default(30_000),
     })
     .prefault({}),
@@ -115,14 +116,13 @@ export const routing = z.strictObject({
    */
   askShare: z.number().min(0).max(1).default(0.01),
   /**
-   * Feedback is also asked for where the arms are nearly even: where the standard deviation of
-   * their choice probabilities is at most this share of its largest value. 0.2: two arms between
-   * 0.4 and 0.6. 0: never.
+   * Feedback is also asked for if the standard deviation of choice probabilities is at most this
+   * share of its maximum. 0.2: two arms between 0.4 and 0.6.
    */
   askWithin: z.number().min(0).max(1).default(0.2),
   /**
-   * Second answers for comparison (topic alternatives), where the arms are nearly even and the
-   * request allows it (mayCompare). Each plan process counts its own requests, by the hour.
+   * Alternative answers for comparison, where arms are nearly even and the request allows it
+   * (mayCompare). Each plan process counts its own, by the hour.
    */
   alternatives: z
     .strictObject({
@@ -137,7 +137,7 @@ export const routing = z.strictObject({
 export const learn = z.strictObject({
   /** Time between two looks at what is new. */
   everyMs: milliseconds.default(2_000),
-  /** After so many hours a reward counts half. */
+  /** Half-life of a reward's weight, hours. */
   halfLifeHours: z.number().positive().default(168),
   /** Rewarded requests before anything is published. */
   minimumRewards: z.number().int().min(1).default(1),
@@ -146,7 +146,7 @@ export const learn = z.strictObject({
    * this old, in milliseconds.
    */
   settleMs: z.number().int().min(0).default(60_000),
-  /** How much feedback counts: what is above is kept, and marked in feedback_excess. */
+  /** How much feedback counts: excess is stored, and marked in feedback_excess. */
   feedback: z
     .strictObject({
       /** Feedback of a tenant and source (person, judge, system) that counts in an hour. */
@@ -155,10 +155,10 @@ export const learn = z.strictObject({
       perAuthorHour: z.number().int().min(1).default(1_000),
     })
     .prefault({}),
-  /** Answers that nobody rated are compared by an arm (docs/learning.md, The automatic judge). */
+  /** Unrated answers are compared by an arm (docs/learning.md, The automatic judge). */
   judge: z
     .strictObject({
-      /** Who judges; absent: nobody does. */
+      /** Arm that judges; absent: no automatic judge. */
       arm: name.optional(),
       /**
        * Gives the second answer where a request has none: an arm without examples. Absent: only
@@ -167,7 +167,7 @@ export const learn = z.strictObject({
       reference: name.optional(),
       /** Share of the answers that are drawn, by chance. */
       share: z.number().min(0).max(1).default(0.05),
-      /** Answers are drawn so long, and not before people had time to rate them. */
+      /** Answers are drawn for this many hours, and not before people had time to rate them. */
       windowHours: z.number().positive().max(720).default(24),
       afterMinutes: z.number().min(0).default(10),
       /** Verdicts of each order. */

@@ -11,9 +11,8 @@ export const privacy = z.strictObject({
       /** In answers before they go out; streams get them whole, at their end. */
       responses: z.boolean().default(false),
       /**
-       * Numbers placeholders, and names users and authors; at least 16 characters, the same in all
-       * processes. Needed by both of the above. Kept for good: with another one precedent forget
-       * does not find users by name any more.
+       * Key of placeholders and pseudonyms; at least 16 characters, the same in all processes, kept
+       * for good: otherwise precedent forget finds no users by name.
        */
       secret: z.string().min(16).optional(),
     })

@@ -10,11 +10,11 @@ export const tls = z.strictObject({
   cert: z.string().optional(),
   /** PEM file of its private key. */
   key: z.string().optional(),
-  /** Of the private key. */
+  /** Passphrase of the private key. */
   passphrase: z.string().optional(),
 });
 
-/** Tokens by client credentials (RFC 6749, 4.4), fetched anew before they expire. */
+/** Tokens by client credentials (RFC 6749, 4.4), renewed before they expire. */
 export const oauth = z.strictObject({
   /** The token endpoint; https, or http on the loopback. */
   endpoint: z.url(),

@@ -9,8 +9,8 @@ export const embedder = z.strictObject({
   maxBatch: z.number().int().min(1).max(256).default(8),
   cacheEntries: z.number().int().min(0).default(50_000),
   /**
-   * Texts of requests that may wait for the model; a request that finds more goes on without
-   * examples and says so.
+   * Maximum requests whose texts wait for the model; further ones continue without examples and are
+   * marked as degraded.
    */
   maxWaiting: z.number().int().min(1).max(16_384).default(1_024),
 });
@@ -21,7 +21,7 @@ export const selection = z.strictObject({
   /** Candidates found by similarity. */
   candidates: z.number().int().min(1).max(1024).default(32),
   /**
-   * Less similar ones are no candidates; until a helpfulness model is learnt also the threshold of
+   * Minimum similarity of a candidate; until a helpfulness model is learned, also the threshold of
    * helpfulness.
    */
   minimumSimilarity: z.number().min(-1).max(1).default(0.3),
@@ -30,26 +30,26 @@ export const selection = z.strictObject({
   /** Cosine from which an example says the same as one already taken, and is left out. */
   nearDuplicate: z.number().min(0).max(1).default(0.99),
   /**
-   * Lambda of maximal marginal relevance: 1 goes by helpfulness alone, less shuns what resembles an
-   * example already taken.
+   * Lambda of maximal marginal relevance: 1 ranks by helpfulness only, less penalises similarity to
+   * examples already chosen.
    */
   relevance: z.number().min(0).max(1).default(1),
   /**
-   * Added to the helpfulness of an example whose cache the arm has at hand, to choose between
-   * near-equals; 0: none. Never lets one pass the threshold.
+   * Added to the helpfulness of an example that the arm has cached, to choose between near-equals;
+   * 0: none. Never lets one pass the threshold.
    */
   cachedBonus: z.number().min(0).max(0.1).default(0.02),
   /** Requests from which selection learns; one is in at most one of the shares. */
   explore: z
     .strictObject({
       /**
-       * Share on which one candidate, drawn evenly, is forced into the prompt or kept out of it, by
-       * equal chance.
+       * Share on which one candidate, drawn evenly, is forced into the prompt or left out, with
+       * equal probability.
        */
       trials: z.number().min(0).max(0.5).default(0.02),
       /**
-       * Share that is served under another threshold of helpfulness, drawn evenly from the grid;
-       * once a helpfulness model is learnt.
+       * Share that is served under another threshold of helpfulness, drawn evenly from the grid,
+       * once a helpfulness model is learned.
        */
       thresholds: z.number().min(0).max(0.5).default(0.02),
       /** The thresholds that are tried. */
@@ -69,8 +69,8 @@ export const selection = z.strictObject({
   /** Examples from which on each plan process holds only what its partitions need. */
   shareAbove: z.number().int().min(0).default(100_000),
   /**
-   * Shared: examples of a partition that went to another process are kept up to date for so long,
-   * in ms; rebalances return it.
+   * Shared: milliseconds for which examples of a partition that moved to another process are kept
+   * up to date; rebalances return it.
    */
   graceMs: z.number().int().min(0).default(60_000),
 });

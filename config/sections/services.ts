@@ -12,23 +12,23 @@ export const kafka = z.strictObject({
   sasl: z
     .strictObject({
       mechanism: z.enum(["plain", "scram-sha-256", "scram-sha-512", "oauthbearer"]),
-      /** Of plain and scram. */
+      /** User name for plain and scram. */
       username: z.string().min(1).optional(),
       password: z.string().min(1).optional(),
       /** File that holds the password. */
       passwordFile: z.string().optional(),
-      /** Of oauthbearer: where its tokens come from. */
+      /** Token endpoint for oauthbearer. */
       oauth: oauth.optional(),
-      /** Of oauthbearer: a file that holds the token, which somebody else renews. */
+      /** File with the token for oauthbearer, which another program renews. */
       tokenFile: z.string().optional(),
     })
     .optional(),
-  /** Of the names of all topics, groups and transactions. */
+  /** Prefix of the names of all topics, groups and transactions. */
   prefix: z
     .string()
     .regex(/^[A-Za-z0-9._-]*$/)
     .default("precedent."),
-  /** Of topics that are made; those that exist keep theirs. */
+  /** Partitions of new topics; existing topics keep theirs. */
   partitions: z.number().int().min(1).max(1024).default(8),
   /** Copies of each topic that is made; absent: one a broker, at most 3. */
   replicationFactor: z.number().int().min(1).max(32_767).optional(),
@@ -38,12 +38,11 @@ export const kafka = z.strictObject({
    */
   minInsyncReplicas: z.number().int().min(1).max(32_767).optional(),
   /**
-   * How long a transaction may stay open. It bounds how long readers wait behind one whose process
-   * died and was not started again, and how long the brokers may take for a commit: below a few
-   * seconds a slow broker has its commits undone and repeated.
+   * Transaction timeout of the producers. It bounds how long readers wait behind a dead process,
+   * and how long a commit may take on a slow broker.
    */
   transactionTimeoutMs: milliseconds.min(1_000).max(900_000).default(5_000),
-  /** A process that is silent for so long loses its partitions to others. */
+  /** A process that is silent for this time loses its partitions to others. */
   sessionTimeoutMs: milliseconds.default(30_000),
 });
 
@@ -75,6 +74,6 @@ export const clickhouse = z.strictObject({
   passwordFile: z.string().optional(),
   /** Name of a cluster: tables become Replicated and Distributed. */
   cluster: z.string().optional(),
-  /** Days that raw records are kept; 0 keeps them for ever. */
+  /** Days that raw records are kept; 0: no limit. */
   ttlDays: z.number().int().min(0).default(90),
 });

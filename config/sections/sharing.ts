@@ -1,4 +1,5 @@
-// Domains of which tenants share the examples.
+// Domains whose examples tenants share, by name; "all": every tenant. Members see each other's
+// requests and answers, so only for tenants that agreed.
 import { z } from "zod";
 
 const sharedDomain = z.strictObject({
@@ -10,7 +11,7 @@ const sharedDomain = z.strictObject({
    */
   synthetic: z
     .strictObject({
-      /** Of all runs together. */
+      /** Privacy budget of all runs together. */
       epsilon: z.number().positive().max(50),
       delta: z.number().positive().max(0.01),
       /** What questions are about, in words that are no secret: they are made of it. */

@@ -1,7 +1,7 @@
 // Tenants that write to Kafka themselves, each to topics of its own.
 import { z } from "zod";
 
-/** Kafka's, whoever it is: a wildcard of its ACLs. */
+/** Wildcard principal of Kafka's ACLs. */
 const anybody = "User:*";
 
 /** Each has four topics, or five. */

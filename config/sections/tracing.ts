@@ -3,9 +3,8 @@ import { z } from "zod";
 
 export const tracing = z.strictObject({
   /**
-   * Address of a collector that speaks OTLP/HTTP, e.g. http://127.0.0.1:4318; the path /v1/traces
-   * is appended. Absent: the variables OTEL_EXPORTER_OTLP_ENDPOINT or
-   * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT; without these nothing is traced.
+   * OTLP/HTTP collector, e.g. http://127.0.0.1:4318; /v1/traces is appended. Absent:
+   * OTEL_EXPORTER_OTLP_(TRACES_)ENDPOINT; without it, no tracing.
    */
   endpoint: z.url({ protocol: /^https?$/ }).optional(),
   /** Sent with every export, e.g. authorization; write ${VARIABLE}. */

@@ -41,7 +41,7 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
     request_timeout: config.requestTimeoutMs ?? 60_000,
     max_open_connections: maxConnections,
     keep_alive: { enabled: true, idle_socket_ttl: idleSocketMs },
-    // The library's own agent knows an authority alone, and leaves checking to the environment.
+    // The library's own agent only takes a CA, and leaves verification to the environment.
     ...(config.url.startsWith("https:")
       ? { http_agent: new https.Agent({ keepAlive: true, maxSockets: maxConnections, ...tlsOptions(config.tls) }) }
       : {}),
@@ -50,7 +50,7 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
       output_format_json_quote_64bit_integers: 0,
       output_format_json_named_tuples_as_objects: 1,
       date_time_input_format: "best_effort",
-      // A batch with more months than this would be refused as overload, and tried again for ever.
+      // A batch with more months than this would be refused as overload, and retried for ever.
       max_partitions_per_insert_block: "0",
       // An INSERT through a Distributed table returns when the shards have the rows.
       distributed_foreground_insert: 1,
@@ -82,7 +82,7 @@ export function createClickHouse(config: ClickHouseClientConfig): ClickHouse {
       }),
     insertLines: (table, { count, bytes }) =>
       attempt(`an INSERT of ${count} rows into ${table}`, async () => {
-        // The library's own insert() takes text as strings alone: every row would be copied twice.
+        // The library's own insert() only takes text as strings: every row would be copied twice.
         const values = Readable.from(bytes);
         try {
           const { stream } = await client.exec({ query: `INSERT INTO ${table} FORMAT JSONEachRow`, values });

@@ -53,7 +53,7 @@ describe("reading statements", () => {
     await expect(asked).rejects.toMatchObject({ code: "60" });
   });
 
-  it("say that nobody listens", async () => {
+  it("say that no server listens", async () => {
     const target = { url: "http://127.0.0.1:1", username: "u", password: "", database: "d" };
     await expect(readOnlyQuery(target, "SELECT 1", "CSV")).rejects.toBeInstanceOf(ClickHouseUnavailable);
   });

@@ -1,6 +1,6 @@
-// One reading statement over ClickHouse's HTTP interface, in whatever output format a person asked
-// for; the port (port.ts) is for programs, which want rows. The server is told to refuse everything
-// that writes.
+// Runs one read-only statement over ClickHouse's HTTP interface and returns its output in the
+// format that a person asked for. Programs use the port (port.ts), which returns rows. The server
+// refuses every statement that writes.
 import type { IncomingMessage } from "node:http";
 import type { TlsFiles } from "../../config/sections/security.ts";
 import { messageOf } from "../errors.ts";

@@ -44,10 +44,10 @@ export async function readMigrations(path: string = folder): Promise<Migration[]
 }
 
 /**
- * Applies what is missing and returns the names of what it applied; also brings the tables' TTL to
- * options.ttlDays. The client may have any default database: ours is created first. Versions that
- * the database has and we do not (a newer release ran here) are left alone. Throws MigrationError
- * when an applied file has changed; rejects as the port does.
+ * Applies missing migrations and returns their names; also sets the tables' TTL to options.ttlDays.
+ * The client may have any default database: ours is created first. Versions that only the database
+ * has (a newer release ran here) are left alone. Throws MigrationError when an applied file has
+ * changed; rejects as the port does.
  */
 export async function migrate(
   clickhouse: Pick<ClickHouse, "command" | "query">,

@@ -49,7 +49,7 @@ describe("renderMigration", () => {
     ]);
   });
 
-  it("keeps rows for ever with ttlDays 0", () => {
+  it("sets no TTL with ttlDays 0", () => {
     expect(renderMigration(sql, { ...plain, ttlDays: 0 }).join()).not.toContain("TTL");
   });
 

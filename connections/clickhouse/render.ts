@@ -17,7 +17,7 @@ export interface RenderOptions {
   database: string;
   /** Name of a cluster as the servers know it; they must define the macros shard and replica. */
   cluster?: string | undefined;
-  /** 0: rows are kept for ever. */
+  /** 0: rows have no TTL. */
   ttlDays: number;
 }
 
@@ -60,7 +60,7 @@ export function statements(sql: string): string[] {
     .split(/;[ \t]*(?:\n|$)/);
 }
 
-/** What {columns:name:actions} stands for; any other statement as it is. */
+/** Expands {columns:name:actions}; any other statement is unchanged. */
 function alterations(statement: string, options: RenderOptions): string[] {
   const [, name, actions] = /^\s*\{columns:([a-z_]+):([^{}]+)\}\s*$/.exec(statement) ?? [];
   if (name === undefined || actions === undefined) return [statement];

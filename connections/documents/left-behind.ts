@@ -1,6 +1,7 @@
-// Folders of documents as an erasure meets them: that of a process which was killed goes, for
-// nobody reads it any more; that of one which runs is looked through for a tenant's name, since
-// LMDB leaves bytes of removed documents in its free pages. Linear in the files' size.
+// How an erasure treats folders of documents. The folder of a dead process is removed, because no
+// process reads it any more. The folder of a running process is searched for the tenant's name,
+// because LMDB leaves bytes of removed documents in its free pages. Linear in the size of the
+// files.
 import { createReadStream } from "node:fs";
 import { readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import { readHolder } from "../process/lock.ts";
 export async function discardDocuments(folder: string): Promise<"gone" | "in use"> {
   const { heldBy } = await emptyUnowned(folder);
   if (heldBy !== undefined) return "in use";
-  // Not where somebody has taken it since.
+  // Fails if another process has taken the folder since.
   await rmdir(folder).catch(() => undefined);
   return "gone";
 }

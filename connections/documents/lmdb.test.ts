@@ -47,7 +47,7 @@ it("never gives a tenant another's document, however their names are put togethe
   await table.close();
 });
 
-it("begins empty, whatever lies there", async () => {
+it("begins empty, whatever the folder contains", async () => {
   const first = await openDocuments(join(folder, "a"));
   await first.apply([put(document("t", "one"))]);
   await cp(join(folder, "a"), join(folder, "b"), { recursive: true });

@@ -40,7 +40,7 @@ export async function openDocuments(folder: string): Promise<DocumentTable> {
       await database.close();
       await emptyFolder(folder);
       await owner.giveBack();
-      // Not where somebody has taken it since.
+      // Fails if another process has taken the folder since.
       await rmdir(folder).catch(() => undefined);
     },
   };

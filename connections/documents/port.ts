@@ -16,7 +16,7 @@ export interface Documents {
   get(tenant: string, id: string): HeldDocument | undefined;
 }
 
-/** The table that `Documents` is read from; every process makes its own anew from the topic. */
+/** The table behind `Documents`; every process rebuilds its own from the topic. */
 export interface DocumentTable extends Documents {
   /** By the topic's key, in order; null: gone. */
   apply(changes: readonly { key: string; value: HeldDocument | null }[]): Promise<void>;
@@ -25,8 +25,8 @@ export interface DocumentTable extends Documents {
 }
 
 /**
- * Key on the topic. Tenants' names are percent-encoded where they have a slash or a percent sign:
- * what one puts or removes must be no other's, and the newest of a key is all that is kept of it.
+ * Key on the topic. Slashes and percent signs in tenants' names are percent-encoded, so that keys
+ * of different tenants never collide; compaction keeps only the newest record of a key.
  */
 export const documentKey = (tenant: string, id: string): string =>
   `${tenant.replace(/[%/]/g, encodeURIComponent)}/${id}`;

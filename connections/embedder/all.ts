@@ -1,6 +1,6 @@
-// Many texts at once, for what has time: the longest first, so that neighbours in the queue are of
-// like length and no worker ends with the longest batch alone. The tokenizer says how long they
-// are; where it does not, they are guessed.
+// Embeds many texts in the background, the longest first, so that neighbours in the queue have
+// similar lengths and no worker ends with the longest batch alone. The tokenizer gives the lengths;
+// if it fails, they are estimated.
 import { guessLength } from "./length.ts";
 
 export interface AllOptions {

@@ -138,7 +138,7 @@ function gated(options: Partial<BatchingOptions> = {}) {
 }
 const aTurn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
-test("what nobody waits for any more is not computed", async () => {
+test("texts without a waiting caller are not computed", async () => {
   const { embedder, batches, open } = gated({ maxBatch: 1 });
   const first = embedder.embed("first");
   await aTurn();
@@ -181,7 +181,7 @@ test("the background is not bounded by the requests' queue", async () => {
   expect((await embedder.embedAll(["a", "bb", "ccc"])).map((vector) => vector[0])).toEqual([1, 2, 3]);
 });
 
-test("progress is told for every text", async () => {
+test("progress is reported for every text", async () => {
   const seen: number[] = [];
   await create().embedder.embedAll(["a", "bb", "a"], (done) => seen.push(done));
   expect(seen).toEqual([1, 2, 3]);

@@ -1,7 +1,7 @@
-// From single texts to batches: what waits while the model is busy goes together (queue.ts), what
-// was seen is answered from a cache, the same text asked twice at once is computed once, and what
-// nobody waits for any more is not computed at all. The queue of requests is bounded: a text that
-// finds it full is refused at once, instead of waiting for a vector that would come too late.
+// Batches single texts. Texts that wait while the model is busy go together (queue.ts), known texts
+// are answered from a cache, concurrent requests for the same text are computed once, and texts
+// without a waiting caller are not computed. The queue of requests is bounded: when it is full, a
+// text is refused at once, because its vector would come too late.
 import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { errorOf } from "../errors.ts";
@@ -20,7 +20,7 @@ export interface BatchingOptions {
   /** Batches at a time: as many as can be computed side by side. Default 1. */
   atOnce?: number;
   maxBatch: number;
-  /** Vectors kept; 0 keeps none. */
+  /** Cached vectors; 0: none. */
   cacheEntries: number;
   /** Texts of requests that may wait; more are rejected with embedder_busy. Default 1,024. */
   maxWaiting?: number;
@@ -83,7 +83,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
     const vector = new Promise<Float32Array>((...both) => ([resolve, reject] = both));
     const item: Item = { key, text, length, background, callers: 0, vector, resolve, reject };
     underWay.set(key, item);
-    // Whoever waits is told by the vector itself.
+    // Callers get the error from the vector itself.
     const forget = (): boolean => underWay.get(key) === item && underWay.delete(key);
     vector.then(forget, forget);
     queue.add(item);
@@ -95,7 +95,7 @@ export function createBatchingEmbedder(options: BatchingOptions): Embedder {
   async function ask(text: string, length: number | null, signal?: AbortSignal): Promise<Float32Array> {
     const background = length !== null;
     signal?.throwIfAborted();
-    // By a digest: texts may be a megabyte long, and 50,000 of them are kept.
+    // Cached by digest: texts may be a megabyte long, and there are 50,000 entries.
     const key = hash("sha256", text, "base64");
     const known = cache?.get(key);
     if (known !== undefined) {

@@ -1,8 +1,8 @@
 // What the embedding worker can do.
 export interface EmbedMethods {
   /**
-   * Vectors of unit length, one after the other (texts.length x dimension). A vector that is not
-   * finite is left as it is.
+   * Concatenated vectors of unit length (texts.length x dimension). A vector that is not finite is
+   * not normalised.
    */
   embed(texts: readonly string[]): Float32Array;
   /** How many tokens of each text the model reads, special ones included. */
@@ -20,7 +20,7 @@ export interface EmbedWorkerInput {
 export const maxTokens = 256;
 
 /**
- * No more of a text is read: to tokenise a megabyte for 256 tokens would delay everybody, and real
- * words never need so many characters.
+ * Maximum characters that are read of a text: tokenising a megabyte for 256 tokens would delay all
+ * callers, and real words never need so many characters.
  */
 export const maxCharacters = 32 * maxTokens;

@@ -19,7 +19,7 @@ export interface OnnxEmbedderOptions {
   workers?: number;
   maxBatch: number;
   cacheEntries: number;
-  /** Refuse the model unless it has this dimension; absent: take it as it is. */
+  /** Refuse the model unless it has this dimension; absent: any. */
   dimension?: number;
   log: Logger;
   /** Another worker module, for tests. */

@@ -18,9 +18,9 @@ export interface Embedder {
   readonly model: string;
   readonly dimension: number;
   /**
-   * One vector of unit length, for a request: what waits is batched, what was seen is cached by the
-   * hash of the text. Rejects with EmbedderError, at once when the queue is full; with the signal's
-   * reason when nobody waits for it any more, and then it is not computed either.
+   * One vector of unit length, for a request. Waiting texts are batched, known texts are cached by
+   * hash. Rejects with EmbedderError, at once when the queue is full. Rejects with the signal's
+   * reason when it is aborted; the text is not computed once all its callers have aborted.
    */
   embed(text: string, signal?: AbortSignal): Promise<Float32Array>;
   /** For what has time: requests go first. */

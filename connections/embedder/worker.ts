@@ -34,7 +34,7 @@ const loading = Promise.all([
   }),
   readFile(join(folder, "tokenizer.json"), "utf8").then((json) => new Tokenizer(JSON.parse(json) as object, {})),
 ]);
-// A failure to load is told to whoever calls, not to the process.
+// A failure to load rejects the calls; it does not end the process.
 loading.catch(() => undefined);
 
 function tokenIds(tokenizer: SentenceTokenizer, text: string): number[] {

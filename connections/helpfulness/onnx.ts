@@ -14,7 +14,7 @@ import { ProxyError, type HelpfulnessModel } from "./port.ts";
 export interface ProxyOptions {
   /** The ONNX file. */
   bytes: Uint8Array;
-  /** Of the policy that it came with. */
+  /** Version of the policy record that contains the model. */
   version: number;
   /** Layout of the features that it was trained on; absent: taken to be ours. */
   featureVersion?: number;

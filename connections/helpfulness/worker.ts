@@ -8,7 +8,7 @@ import { BadModel, inputName, type ProxyMethods, type ProxyWorkerInput } from ".
 
 const { model } = workerInput<ProxyWorkerInput>();
 const loading = load();
-// A failure to load is told to whoever calls, not to the process.
+// A failure to load rejects the calls; it does not end the process.
 loading.catch(() => undefined);
 
 async function load(): Promise<InferenceSession> {

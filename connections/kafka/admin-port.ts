@@ -61,8 +61,8 @@ export interface HangingSearch extends Reach {
 }
 
 /**
- * A transaction that is open in a partition and that its coordinator will not end: readers and
- * positions wait for ever.
+ * A transaction that is open in a partition and that its coordinator will not end: it blocks
+ * readers and positions.
  */
 export interface HangingTransaction {
   topic: string;
@@ -95,7 +95,7 @@ export interface KafkaTopics {
   ensureTopics(owners: TopicOwners): Promise<void>;
   /** Names of all topics that the broker shows us. */
   topics(): Promise<string[]>;
-  /** Of every partition of a topic, by partition. Rejects while the broker is away. */
+  /** Spans of a topic's partitions, by partition. Rejects while the broker is away. */
   spans(topic: string): Promise<PartitionSpan[]>;
   /** The ends of every partition of a topic. Rejects while a broker is away. */
   ends(topic: string): Promise<PartitionEnds[]>;

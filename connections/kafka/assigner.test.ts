@@ -15,7 +15,7 @@ const fresh = (instances: readonly string[], count: number): Map<string, number[
   assignIndexes(holding(new Map(), instances), count);
 
 describe("assignment", () => {
-  test("gives every index to exactly one member and nobody more than one above another, whatever the members claim", () => {
+  test("gives every index to exactly one member, balanced within one, whatever the members claim", () => {
     const claims = fc.array(fc.integer({ min: -2, max: 70 }), { maxLength: 40 });
     fc.assert(
       fc.property(names, partitions, fc.array(claims, { minLength: 12, maxLength: 12 }), (instances, count, owned) => {

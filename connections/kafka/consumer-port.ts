@@ -50,8 +50,8 @@ export interface GroupHandlers {
     isStale: () => boolean,
   ): void | Promise<void>;
   /**
-   * Everything in [first, next) of a partition is control markers or aborted records: true whoever
-   * asks, and never delivered.
+   * All offsets in [first, next) of a partition are control markers or aborted records, which are
+   * never delivered to any consumer.
    */
   onMarkers?(topic: string, partition: number, first: number, next: number): void;
   /**
@@ -82,8 +82,8 @@ export interface GroupPositions {
    */
   committed(partitions: readonly TopicPartition[]): Promise<CommittedOffset[]>;
   /**
-   * The same partition by partition: what can be told now, and what can't. Rejects while the broker
-   * is away.
+   * The same, partition by partition: the offsets known now, and the partitions whose offset is
+   * not. Rejects while the broker is away.
    */
   committedNow(partitions: readonly TopicPartition[]): Promise<Positions>;
   /** Plain commits, outside transactions. */
@@ -97,12 +97,9 @@ export interface GroupPositions {
   rivals(): Promise<readonly string[] | undefined>;
 }
 
-/** One member of a group; it is told where it is by GroupPositions. */
+/** One member of a group; GroupPositions says where it is. */
 export interface GroupConsumer extends GroupPositions {
-  /**
-   * Resolves when the group was joined for the first time; joins again by itself after every
-   * trouble.
-   */
+  /** Resolves at the first join; rejoins by itself after every error. */
   run(handlers: GroupHandlers): Promise<void>;
   /**
    * pause and resume do nothing while the group is not joined: every join begins with all
@@ -135,7 +132,8 @@ export interface SinkHandlers {
   /** Asked on every join, for all partitions held; rejects to be asked again. */
   onAssigned(partitions: readonly SinkPartition[]): Promise<readonly SinkPosition[]>;
   /**
-   * Awaited: backpressure. Must return soon once isStale(): the partition may be somebody else's.
+   * Awaited: backpressure. Must return soon once isStale(): another member may own the partition by
+   * then.
    */
   onRecords(topic: string, partition: number, records: readonly RawRecord[], isStale: () => boolean): Promise<void>;
   onLag?(topic: string, partition: number, records: number): void;

@@ -1,6 +1,5 @@
-// How many copies of a record there are, and how many must have it before it is acknowledged: what
-// the configuration says, or what is safe on the brokers that there are. Reads what existing topics
-// have, for whoever wants to compare.
+// Replication factor and min.insync.replicas: as configured, or what is safe on the available
+// brokers. Also reads these settings of existing topics, for comparison.
 import type { Admin, ITopicMetadata } from "kafkajs";
 import { ConfigResourceTypes } from "./kafkajs.ts";
 import type { Durability, TopicRetention, TopicSafety } from "./port.ts";
@@ -52,7 +51,7 @@ function retentionOf(settings: ReadonlyMap<string, string>): TopicRetention {
   };
 }
 
-/** Of topics that exist. */
+/** Durability of existing topics, by name. */
 export async function readDurability(admin: Admin, topics: readonly string[]): Promise<Map<string, TopicSafety>> {
   if (topics.length === 0) return new Map();
   const [{ topics: found }, { resources }] = await Promise.all([

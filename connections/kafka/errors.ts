@@ -3,9 +3,9 @@
 import { messageOf } from "../errors.ts";
 
 /**
- * fenced: the group goes on without this member, it must join again; producer-lost: the
- * transactional id is another's or forgotten, the producer must be initialised again; retriable:
- * the broker is away or busy; fatal: a bug or a refusal.
+ * fenced: the group continues without this member, which must rejoin; producer-lost: the
+ * transactional id was taken over or forgotten, so the producer must be initialised again;
+ * retriable: the broker is away or busy; fatal: a bug or a refusal.
  */
 export type KafkaErrorClass = "fenced" | "producer-lost" | "retriable" | "fatal";
 
@@ -92,8 +92,8 @@ export class TransactionOutcomeUnknown extends Error {
 }
 
 /**
- * A record names a partition that its topic does not have, by the brokers' metadata read anew.
- * Nothing of its batch was sent. A topic that is not there at all is none of this: that may pass.
+ * A record names a partition that its topic does not have, by fresh metadata of the brokers. No
+ * record of its batch was sent. A missing topic is another error, because it may be temporary.
  */
 export class NoSuchPartition extends Error {
   override name = "NoSuchPartition";
@@ -110,8 +110,8 @@ export class NoSuchPartition extends Error {
 }
 
 /**
- * Some records were not acknowledged in time. A plain producer's others are there; a transaction
- * must be aborted.
+ * Some records were not acknowledged in time. A plain producer's other records are written; a
+ * transaction must be aborted.
  */
 export class SendIncomplete extends Error {
   override name = "SendIncomplete";

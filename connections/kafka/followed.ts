@@ -1,19 +1,19 @@
-// How far each followed partition was read, who waits for it to be read to its end, and what it
-// means when nothing more comes. Two things look the same from a consumer: a tail that compaction
-// or retention emptied, which never comes, and a transaction that is open, behind which everything
-// is kept from read-committed readers. The broker tells them apart: while the last stable offset
-// lies before the end that is waited for, there is more to come, however long it takes; only once
-// it has reached that end may fetches that bring nothing count as the end.
+// How far each followed partition was read, which callers wait for its end, and what silence means.
+// To a consumer two cases look the same: a tail emptied by compaction or retention, which never
+// arrives, and an open transaction, which withholds all later records from read-committed readers.
+// The broker distinguishes them. While the last stable offset is before the awaited end, more
+// records will come, however long it takes. Only once it has reached that end do fetches without
+// records count as the end.
 import type { Logger } from "pino";
 import type { PartitionEnds, StuckPartition } from "./port.ts";
 
 export interface Patience {
-  /** Nothing for so long, and in so many fetches, asks for an explanation. */
+  /** A partition without records for this time, and for this many fetches, is checked. */
   quietMs: number;
   fetches: number;
-  /** A partition that nobody waits for is looked at so often while nothing comes. */
+  /** How often a quiet partition without waiting callers is checked. */
   idleMs: number;
-  /** The broker is asked at most so often about one that somebody waits for. */
+  /** Minimum interval between queries to the broker about a partition with waiting callers. */
   askMs: number;
   lookMs: number;
   warnEveryMs: number;
@@ -34,11 +34,11 @@ const soon = 0.5;
 export interface Followed {
   /** Behind what was handed over, control markers included. */
   position: number;
-  /** Resolved when the position is there, or nobody follows any more. */
+  /** Resolved at the position, or when the partition is no longer followed. */
   waiting: { end: number; resolve: () => void }[];
   newsAt: number;
   lookedAt?: number;
-  /** Fetches counted when the broker first said that all that is waited for is stable. */
+  /** Number of fetches when the broker first reported the whole awaited range as stable. */
   stableAt?: number;
   stuck?: { stable: number; high: number; since: number; warnedAt?: number };
 }
@@ -79,8 +79,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   };
 
   /**
-   * Of a partition that has been quiet: whether a transaction holds it, whether its rest is gone,
-   * or whether all is read.
+   * Classifies a quiet partition: a transaction holds it, its rest is gone, or everything is read.
    */
   const judge = (partition: number, state: Followed, { stable, high }: PartitionEnds): void => {
     const now = Date.now();
@@ -107,7 +106,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
   };
   const warn = (partition: number, state: Followed, stuck: NonNullable<Followed["stuck"]>, now: number): void => {
     const ms = now - stuck.since;
-    // Nobody waits: a transaction of this moment is no news.
+    // No caller waits, so a short transaction is not worth a warning.
     if (state.waiting.length === 0 && ms < patience.quietMs) return;
     if (stuck.warnedAt !== undefined && now - stuck.warnedAt < patience.warnEveryMs) return;
     stuck.warnedAt = now;
@@ -117,7 +116,7 @@ export function createFollowed({ topic, ends, isOurs, log, ...options }: Followe
     );
   };
 
-  /** share: of the time after which a partition that nobody waits for is due. */
+  /** share: of the time after which a partition without waiting callers is due. */
   const isDue = (partition: number, state: Followed, now: number, share = 1): boolean => {
     if (!isOurs(partition)) return false;
     const { newsAt, lookedAt = 0 } = state;

@@ -1,6 +1,6 @@
 // A group member that reads committed records and never commits by itself. Every join pauses all
-// partitions and tells the runtime, synchronously, which ones it has now; the runtime seeks and
-// resumes them. It joins again by itself after any trouble.
+// partitions and notifies the runtime synchronously of its partitions; the runtime seeks and
+// resumes them. It rejoins by itself after any error.
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -19,7 +19,7 @@ import type { FetchPatience, GroupConsumer, GroupHandlers, Positions, TopicParti
 export interface GroupConsumerOptions {
   client: KafkaClient;
   logs: Logs;
-  /** Absent: the members say no process, and all of them are taken for living. */
+  /** Absent: members do not report their processes, and all count as alive. */
   holders?: Holders | undefined;
   /** Connected when it resolves; shared by the process. */
   admin: () => Promise<Admin>;
@@ -115,8 +115,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       partitionsConsumedConcurrently: 4,
       eachBatch: async ({ batch, isStale: sought, heartbeat }) => {
         if (sought()) return;
-        // A handler that waits (for ClickHouse, say) must not cost us the membership; told to
-        // rejoin, it has to let go.
+        // A handler that waits (for ClickHouse, say) must not cost the membership; when the broker
+        // asks for a rejoin, the handler has to let go.
         let rejoin = false;
         const isStale = (): boolean => rejoin || stopped || sought();
         const beat = (): void => void heartbeat().catch(() => (rejoin = true));
@@ -131,7 +131,8 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
   const committedNow = async (partitions: readonly TopicPartition[]): Promise<Positions> => {
     const client = await admin();
     const names = [...new Set(partitions.map(({ topic }) => topic))];
-    // The end last: what is committed lies before it, or it is not there.
+    // Logs are read last, so that committed offsets are before their ends unless the log was
+    // replaced.
     const committed = await client.fetchOffsets({ groupId: group, topics: names });
     const there = await logs.read(names);
     const found: Positions = { known: [], waiting: [] };
@@ -163,7 +164,7 @@ export function createGroupConsumer(options: GroupConsumerOptions): GroupConsume
       const joined = new Promise<void>((resolve) => {
         endRun = resolve;
         consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
-          // kafkajs can't be stopped while it joins; an error here ends what nobody wants any more.
+          // kafkajs can't be stopped while it joins; an error here ends the join.
           if (stopped) throw new Error("the consumer was stopped");
           if (memberId !== undefined && memberId !== payload.memberId) forget(memberId);
           memberId = payload.memberId;

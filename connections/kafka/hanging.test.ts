@@ -34,11 +34,11 @@ describe("transactions that hang", () => {
   test("others' are named in our topics, not in the partition that their groups share with ours", async () => {
     const transactions = fakeTransactions();
     transactions.open = [openTransaction(), openTransaction({ topic: "__consumer_offsets" })];
-    transactions.recorded.set("somebody", described("CompleteAbort"));
-    expect(await findHanging(transactions, search, now)).toMatchObject([{ topic: "out", transactionalId: "somebody" }]);
+    transactions.recorded.set("another", described("CompleteAbort"));
+    expect(await findHanging(transactions, search, now)).toMatchObject([{ topic: "out", transactionalId: "another" }]);
   });
 
-  test("of an id that nobody knows are named once no broker would let them be open so long", async () => {
+  test("of an unknown id are reported once they exceed every broker's transaction timeout", async () => {
     const transactions = fakeTransactions();
     transactions.open = [openTransaction({ lastTimestamp: now - 1_000 })];
     expect(await findHanging(transactions, search, now)).toEqual([]);

@@ -1,6 +1,6 @@
-// Finds transactions that hang in any of our partitions, whoever's they are, and ends those whose
-// outcome is on record. One that its coordinator will end by itself (its producer is at work, its
-// timeout has not come, a leader is away) is left alone: it is no finding.
+// Finds transactions that hang in any of our partitions, of any producer, and ends those with a
+// recorded outcome. A transaction that its coordinator will end by itself is no finding: its
+// producer is at work, its timeout has not passed, or a leader is away.
 import { abortCommand, isClaimed, recordedOutcome, type OpenTransaction } from "./open-transactions.ts";
 import type { EndedTransaction, HangingSearch, HangingTransaction } from "./port.ts";
 import type { TransactionDescription } from "./protocol/describe-transactions.ts";
@@ -62,8 +62,8 @@ function endOf(
 }
 
 /**
- * What was open before its coordinator was asked and is open after it, with nothing on record in
- * between, has nobody to end it.
+ * A transaction that is open both before and after a query to its coordinator, without a record of
+ * it, will never be ended.
  */
 async function stillOpen(
   transactions: Transactions,

@@ -4,7 +4,7 @@ import { createHeartbeats } from "./heartbeats.ts";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** Work that ends when it is told to. */
+/** Work that ends on demand. */
 function work() {
   let end: (value: string) => void = () => undefined;
   let fail: (error: Error) => void = () => undefined;

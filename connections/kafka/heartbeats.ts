@@ -2,8 +2,8 @@
 // within milliseconds, and a timer for each was 1.4 % of the CPU of a busy process.
 
 /**
- * Gives a function that calls `beat` every so many milliseconds until the work has ended, and then
- * ends as the work did. The first call may come sooner. `beat` must not throw.
+ * Gives a function that calls `beat` every `everyMs` milliseconds until the work has settled, and
+ * then settles as the work did. The first call may come sooner. `beat` must not throw.
  */
 export function createHeartbeats(everyMs: number) {
   const working = new Set<() => void>();

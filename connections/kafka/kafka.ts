@@ -131,8 +131,8 @@ export function createKafka({ brokers, clientId, config, holders, answersMs, log
   };
 
   /**
-   * Of every partition at a moment when no transaction is open on it; a busy group needs several
-   * looks.
+   * Committed offsets of all partitions at a moment without open transactions on them; a busy group
+   * needs several attempts.
    */
   async function committedOffsets(
     connected: Admin,

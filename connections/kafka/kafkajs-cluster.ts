@@ -1,11 +1,11 @@
-// Asks single brokers what kafkajs' admin client cannot: through a cluster object of our own, made
-// by the client with its addresses, TLS and SASL. It connects at the first question, and anew after
-// it was found cut.
+// Queries to single brokers that kafkajs' admin client lacks, through a cluster object of our own,
+// made by the client with its addresses, TLS and SASL. It connects at the first query, and
+// reconnects after its connection was cut.
 import type { Kafka as KafkaClient } from "kafkajs";
 import { internals, type BrokerLike, type QueryClusterLike, type RawRequest } from "./kafkajs-internals.ts";
 
 export interface Cluster {
-  /** Of a topic's partitions by their leader, as the metadata is now. */
+  /** A topic's partitions grouped by leader, from fresh metadata. */
   leaders(topic: string): Promise<{ broker: BrokerLike; partitions: number[] }[]>;
   brokers(): Promise<{ address: string; broker: BrokerLike }[]>;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ export function openCluster(client: KafkaClient): Cluster {
     async leaders(topic) {
       const cluster = await connected();
       await cluster.addTargetTopic(topic);
-      // Always: leaders and partitions change, and whoever asks wants to know what is.
+      // Never from the cache: leaders and partitions change.
       await cluster.refreshMetadata();
       const partitions = cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
       if (partitions.length === 0) throw new Error(`the broker does not know the topic ${topic}`);

@@ -28,12 +28,12 @@ afterEach(() => {
 });
 
 /**
- * A server that does with every request what it is told, and a connection to it; one that is not
- * welcome hears goodbye in the middle of its handshake.
+ * A scripted server and a connection to it. `welcome` false: the server says goodbye in the middle
+ * of that connection's handshake.
  */
 async function setUp(onRequest: (asked: Asked) => void, welcome: (which: number) => boolean = () => true) {
   const sockets: net.Socket[] = [];
-  // It says goodbye when it is told to, as a busy one does it late.
+  // It says goodbye on demand, as a busy broker does it late.
   const server = net.createServer({ allowHalfOpen: true }, (socket) => {
     const which = sockets.push(socket);
     if (!welcome(which)) socket.end();

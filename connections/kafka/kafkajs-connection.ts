@@ -1,11 +1,10 @@
-// kafkajs 2.2.4 has one Connection object for all the sockets that follow each other to a broker,
-// and mixes them up. What a former socket still tells belongs to nobody, but there it ends the
-// requests of its successor: a client that was closed and connects again at once has its new
-// connection cut by the old one's goodbye, gives up, connects again, and so on for as long as a
-// busy broker says goodbye late. And the first half of an answer that was cut off is put before the
-// answers of the next connection, of which none is understood any more, until the process ends.
-// Here a connection forgets its former socket, and what that has brought, before it makes another;
-// and it makes one at a time.
+// kafkajs 2.2.4 has one Connection object for all successive sockets to a broker, and mixes them
+// up. Late events of a former socket end the requests of its successor: a client that reconnects at
+// once has its new connection cut by the old one's FIN, reconnects, and so on for as long as a busy
+// broker closes sockets late. Also, the first half of a response that was cut off is put before the
+// responses of the next connection, none of which can be parsed until the process ends. Here a
+// connection drops its former socket, and the bytes received from it, before it opens another; and
+// it opens one at a time.
 import { internals, type ConnectionLike } from "./kafkajs-internals.ts";
 
 /** Bytes of a length, which every answer begins with. */
@@ -18,16 +17,16 @@ function forgetFormer(connection: ConnectionLike): void {
   connection.bytesNeeded = lengthBytes;
   if (former === undefined) return;
   delete connection.socket;
-  // One that was not connected yet would say so later.
+  // A socket that was still connecting would emit these later.
   for (const event of ["connect", "secureConnect", "data", "end", "timeout", "error"]) former.removeAllListeners(event);
   former.on("error", () => undefined); // an error without a listener ends the process
   former.destroy();
 }
 
 /**
- * Rejects when the socket closes. A broker that says goodbye before a connection is made (in the
- * middle of a TLS handshake) makes kafkajs stop its clock and settle nothing, and all who share the
- * attempt would wait for ever.
+ * Rejects when the socket closes. If a broker closes the connection before it is established (in
+ * the middle of a TLS handshake), kafkajs stops its timeout and settles nothing, so all callers
+ * that share the attempt would hang.
  */
 const closed = ({ socket }: ConnectionLike): Promise<never> =>
   new Promise((_, reject) => {

@@ -32,7 +32,7 @@ export function rememberingCoordinators(
     if (remembered !== undefined && now() - remembered.at < rememberedMs) return remembered.answer;
     const answer = find.call(this, question);
     known.set(key, { at: now(), answer });
-    // A failure is nobody's answer.
+    // Failures are not cached.
     answer.catch(() => known.delete(key));
     return answer;
   };

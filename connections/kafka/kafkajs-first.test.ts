@@ -1,5 +1,5 @@
-// Somebody else has loaded kafkajs before us: it works for both, patched for us alone where modules
-// were replaced.
+// kafkajs was loaded elsewhere before us: both copies work, and replaced modules are patched only
+// in ours.
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { expect, test } from "vitest";

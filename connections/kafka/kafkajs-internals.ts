@@ -19,9 +19,9 @@ export function assertKafkajsVersion(): void {
 }
 
 /**
- * Puts `exports` in the place of a CommonJS module, for all who ask for it or for what is built on
- * it from now on. Whoever loaded kafkajs before keeps what they have: modules of kafkajs that use
- * the replaced one are loaded anew for us, all others are shared.
+ * Replaces a CommonJS module by `exports`, for all later imports of it and of modules built on it.
+ * Importers that loaded kafkajs before keep the original: modules of kafkajs that use the replaced
+ * one are loaded anew for us, all others are shared.
  */
 export function replaceModule(from: NodeJS.Require, name: string, exports: unknown): void {
   const path = from.resolve(name);
@@ -160,7 +160,7 @@ export interface ConnectionLike {
   isConnected(): boolean;
   connect(): Promise<unknown>;
 }
-/** A connection's requests: those under way, and those that wait for room. */
+/** A connection's requests: those under way, and those that wait for a slot. */
 export interface RequestQueueLike {
   pending: unknown[];
   scheduleCheckPendingRequests(): void;

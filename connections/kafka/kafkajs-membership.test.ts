@@ -1,4 +1,5 @@
-// kafkajs' own ConsumerGroup on a coordinator by script: as whom it joins after it was given up.
+// kafkajs' own ConsumerGroup on a scripted coordinator: the member id that it joins with after it
+// was given up.
 import { expect, test } from "vitest";
 import { setTimeout as sleep } from "node:timers/promises";
 import { internals, type ConsumerGroupLike, type RunnerLike } from "./kafkajs-internals.ts";
@@ -85,7 +86,7 @@ test("also when the coordinator refused it in between, or it did not get as far 
   expect(joined).toEqual(["", "member-1", "member-1"]);
 });
 
-test("as somebody new once it has left, or when the coordinator has forgotten it", async () => {
+test("as a new member once it has left, or when the coordinator has forgotten it", async () => {
   const { joined, refuse, start } = setUp();
   await (await start()).leave();
   await start();
@@ -114,7 +115,7 @@ test("one that is forgotten, and can't join at once, tries again until it has jo
   refuse.set("heartbeat", protocolError("UNKNOWN_MEMBER_ID"));
   refuse.set("joinGroup", protocolError("GROUP_LOAD_IN_PROGRESS"));
   while (joined.length < 4) await sleep(1);
-  // Joined, joined again by the runner's start, refused, joined as somebody new.
+  // Joined, joined again by the runner's start, refused, joined as a new member.
   expect(joined).toEqual(["", "member-1", "", ""]);
   await runner.stop();
 });

@@ -1,18 +1,19 @@
-// A consumer that kafkajs 2.2.4 has given up and started again (the broker was away, its
-// coordinator was still loading) joins as somebody new. The coordinator then waits for the member
-// it was, which never comes: for the whole session timeout nobody gets anything, and once more
-// after every further hiccup within that time. Here it comes back as the member it was; a
-// coordinator that has forgotten it says so, and it joins anew. A consumer that its coordinator has
-// forgotten joins anew; where that fails (the coordinator has moved, or is still loading) kafkajs
-// lets it go on fetching as nobody: without a member id it sends no heartbeat, so nobody tells it,
-// and nobody reads its partitions. Here it must join first.
+// When kafkajs 2.2.4 restarts a consumer (the broker was away, its coordinator was still loading),
+// the consumer joins as a new member. The coordinator then waits a whole session timeout for the
+// old member, which never returns, and no member gets records; every further hiccup within that
+// time repeats this. Here the consumer rejoins with its old member id. If the coordinator has
+// forgotten that id, it says so, and the consumer joins as a new member.
+// A consumer that its coordinator has forgotten joins anew, too. Where that fails (the coordinator
+// has moved, or is still loading), kafkajs lets it fetch without a member id. It then sends no
+// heartbeat, never learns that it was removed, and its partitions are read by no member. Here it
+// must join first.
 import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
 
 type Method = (this: ConsumerGroupLike) => Promise<unknown>;
 type Fetch = (this: ConsumerGroupLike, nodeId: string) => Promise<unknown[]>;
 type Methods = Record<"connect" | "joinAndSync" | "leave", Method> & { fetch: Fetch };
 
-/** Of Kafka's protocol: UNKNOWN_MEMBER_ID. kafkajs answers it by joining. */
+/** UNKNOWN_MEMBER_ID of Kafka's protocol. kafkajs reacts to it by joining. */
 const unknownMember = 25;
 
 /**
@@ -26,8 +27,8 @@ function withMembership({ connect, joinAndSync, leave, fetch }: Methods): Method
     else members.set(cluster, memberId);
   };
   /**
-   * Also after a failure: whoever joined and could not finish is a member, whoever could not leave
-   * still is one.
+   * Also after a failure: a member that joined but could not finish is still a member, and so is
+   * one that could not leave.
    */
   const remembering = (method: Method): Method =>
     async function remembered() {

@@ -6,7 +6,7 @@ const at = { topic: "in", partition: 3 };
 const groupOf = (more: Partial<ConsumerGroupLike> = {}) =>
   ({ memberId: "me", pause: vi.fn(), ...more }) as unknown as ConsumerGroupLike;
 
-test("a member that listens has its partition paused and is told; nothing is committed", async () => {
+test("a member with a listener has its partition paused and is notified; nothing is committed", async () => {
   const [commitDefault, listener, group] = [vi.fn(() => Promise.resolve()), vi.fn(), groupOf()];
   listenOutOfRange("me", listener);
   await withoutDefaultOffset(commitDefault).call(group, at);

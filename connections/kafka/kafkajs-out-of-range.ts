@@ -1,7 +1,7 @@
-// kafkajs 2.2.4 answers an offset that the broker does not have by committing a default one in its
-// place, outside any transaction: the group's position and what was finished beyond it would be
-// gone. Here the partition is paused instead, and whoever runs the consumer is told; consumers that
-// nobody has asked to be told about (readers without positions of their own) go on as before.
+// When the broker does not have an offset, kafkajs 2.2.4 commits a default one, outside any
+// transaction: the group's position and everything finished beyond it would be lost. Here the
+// partition is paused instead, and the consumer's listener is notified. Consumers without a
+// listener (readers without positions of their own) keep kafkajs' behaviour.
 import { internals, type ConsumerGroupLike } from "./kafkajs-internals.ts";
 
 type Listener = (topic: string, partition: number) => void;

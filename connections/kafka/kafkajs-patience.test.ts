@@ -82,7 +82,7 @@ test("a consumer that has found nothing for long lets the broker wait longer, un
   expect(waits.at(-1)).toBe(100);
 });
 
-test("whoever pauses or resumes is there soon", async () => {
+test("pausing or resuming ends a long wait soon", async () => {
   const { group, waits, fetches } = groupOf({ maxWaitTime: 100, minBytes: 1 });
   for (const act of ["pause", "resume"] as const) {
     await fetches(11);

@@ -1,8 +1,8 @@
-// A consumer of kafkajs asks its broker anew as often as `maxWaitTimeInMs` says, whether anything
-// comes or not: a process with fourteen consumers at 100 ms sends 140 requests a second while
-// nothing happens. The broker answers at the first record however long it may wait, so a consumer
-// that has been quiet lets it wait longer. Not much longer, and not at once: a fetch that is under
-// way knows nothing of a partition that is resumed meanwhile, and whoever stops waits for it.
+// A kafkajs consumer polls its broker every `maxWaitTimeInMs`, whether records come or not: a
+// process with fourteen consumers at 100 ms sends 140 requests a second while idle. The broker
+// answers at the first record however long it may wait, so a quiet consumer waits longer here. The
+// wait grows gradually and is bounded: a fetch under way does not include partitions that are
+// resumed meanwhile, and stopping the consumer waits for it.
 //
 // A consumer that gathers (minBytes above 1) waits between its fetches rather than in the broker:
 // while a fetch waits there for bytes, every append to any of its partitions sums up all of them.

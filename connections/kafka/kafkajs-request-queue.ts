@@ -1,7 +1,7 @@
-// A connection of kafkajs 2.2.4 that has had one answer looks every millisecond, for ever, whether
-// a request waits to be sent: a timer that finds nothing sets the next one. With the thirty to
-// forty connections of a process that is a third of what it costs while nothing happens. Here only
-// a connection with waiting requests looks again; answers and new requests look anyway.
+// After its first response, a connection of kafkajs 2.2.4 polls every millisecond whether a request
+// waits to be sent: a timer that finds nothing sets the next one. With the thirty to forty
+// connections of a process that is a third of its idle CPU. Here only a connection with waiting
+// requests polls; responses and new requests check anyway.
 import { internals, type RequestQueueLike } from "./kafkajs-internals.ts";
 
 /** Idempotent within a process because the module is loaded once. */

@@ -14,7 +14,7 @@ const tooLarge = 10;
 interface Played {
   /** Node that leads a partition; its keys are the partitions that there are. */
   leaders: Record<number, number>;
-  /** As the client believes; set anew by a refresh. */
+  /** Leaders in the client's cached metadata; a refresh replaces them. */
   believed?: Record<number, number>;
   /** Called before a broker looks at a request. */
   onProduce?: (node: number, count: number) => Promise<void> | void;
@@ -247,8 +247,8 @@ describe("what a broker answers", () => {
     };
     const played = play(cluster);
     await send(played, 0, 1);
-    // The records of partition 1 were there in spite of what the broker said: it knows them by
-    // their number.
+    // The records of partition 1 had arrived in spite of the error: the broker recognises them by
+    // their sequence number.
     expect(played.written).toEqual([record(0), record(1)]);
     expect(played.requests.map(({ topicData }) => topicData[0]?.partitions.map((p) => p.firstSequence))).toEqual([
       [0, 0],

@@ -1,11 +1,11 @@
-// kafkajs 2.2.4 calls a send a success when records are missing: it leaves out partitions that its
-// metadata lacks, and when a leader moves during a send, brokers that have answered already are
-// left out of the retry, with what has moved to them. Here every partition's records are sent until
-// its leader has acknowledged them with an offset (unacknowledged.ts); anything else is an error,
-// and a transaction is aborted. A retry sends the same records under the same sequence number, so
-// that the broker of an idempotent producer drops what it has already. Numbers are never taken
-// back: after an error nobody knows which of them the brokers have counted, and a transactional
-// producer starts a new epoch.
+// kafkajs 2.2.4 reports a send as successful although records are missing. It leaves out partitions
+// that its metadata lacks. When a leader moves during a send, it leaves brokers that have answered
+// out of the retry, together with the partitions that moved to them. Here every partition's records
+// are sent until its leader has acknowledged them with an offset (unacknowledged.ts). Anything else
+// is an error, and a transaction is aborted. A retry sends the same records under the same sequence
+// number, so the broker of an idempotent producer drops duplicates. Numbers are never reused: after
+// an error it is unknown which of them the brokers have counted, and a transactional producer
+// starts a new epoch.
 import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
@@ -56,7 +56,7 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
     const produce = async (nodeId: number, batches: readonly Batch[]): Promise<Error[]> => {
       const broker = await cluster.findBroker({ nodeId });
       const transactionalId = eosManager.isTransactional() ? eosManager.getTransactionalId() : undefined;
-      // The caller was told that it failed: what goes now would be nobody's.
+      // The caller has already got a failure: records sent now would be unexpected.
       if (performance.now() >= end) throw new Error("the time for this send is over");
       for (const batch of batches)
         if (batch.firstSequence === undefined) {
@@ -160,9 +160,7 @@ export function createSend({ logger, cluster, partitioner, eosManager }: SendDep
   };
 }
 
-/**
- * Rejects, to be tried again, when nothing has come for so long; what comes later is left alone.
- */
+/** Rejects, to be retried, after `withinMs` without a result; a later result is ignored. */
 async function limited<T>(work: Promise<T>, withinMs: number, who: string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

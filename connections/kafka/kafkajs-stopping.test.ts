@@ -1,4 +1,4 @@
-// kafkajs' own Runner, stopped while its fetchers are made anew.
+// kafkajs' own Runner, stopped while its fetchers are recreated.
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { internals, type RunnerLike } from "./kafkajs-internals.ts";
@@ -30,7 +30,7 @@ test("a consumer that is stopped while a broker comes ends, and lets the process
   });
   await runner.start();
   await sleep(10);
-  // Fetcher 1 sees the third broker and ends; what makes the fetchers anew waits for the second.
+  // Fetcher 1 sees the third broker and ends; the recreation waits for the second.
   nodes = ["1", "2", "3"];
   await sleep(10);
   const stopped = runner.stop();

@@ -1,8 +1,7 @@
-// A consumer of kafkajs 2.2.4 that is stopped while it makes its fetchers anew (a broker has gone,
-// or come) stops the old ones; the new ones run on. A runner that was stopped answers them at once
-// with nothing, so they ask again and again without ever leaving room for a timer or a socket: the
-// whole process stands still at full load, for good. Here a runner that was stopped ends whoever
-// still asks it for records.
+// If a kafkajs 2.2.4 consumer is stopped while it recreates its fetchers (a broker has gone, or
+// come), it stops the old fetchers and the new ones run on. A stopped runner answers them at once
+// with nothing, so they poll in a loop that starves timers and sockets: the whole process hangs at
+// full load. Here a stopped runner ends any fetcher that still polls it.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { internals, type RunnerLike } from "./kafkajs-internals.ts";
 

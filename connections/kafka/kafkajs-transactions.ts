@@ -1,7 +1,7 @@
-// Lets a transactional producer of kafkajs use the second version of Kafka's transactions
-// (transactions-two.ts) where the cluster has agreed on it (feature transaction.version), and
-// leaves it as it is elsewhere. Which of them it is a producer learns when it is initialised, and
-// keeps: a cluster that changes its level serves both.
+// Lets a transactional producer of kafkajs use version 2 of Kafka's transactions
+// (transactions-two.ts) if the cluster has agreed on it (feature transaction.version), else version
+// 1. A producer learns the version when it is initialised and keeps it: a cluster that changes its
+// level serves both.
 import { createRequire } from "node:module";
 import { apiVersionsV3 } from "./api-versions.ts";
 import { coordinatorTypes, replaceModule } from "./kafkajs-internals.ts";

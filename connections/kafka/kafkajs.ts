@@ -1,5 +1,5 @@
-// kafkajs as this project uses it: version asserted, patched, then loaded. Nobody imports kafkajs
-// but through this file.
+// kafkajs with its version asserted and our patches applied. All imports of kafkajs go through this
+// file.
 import { createRequire } from "node:module";
 import type * as Kafkajs from "kafkajs";
 import { patchAbortedFilter } from "./kafkajs-aborted.ts";

@@ -10,7 +10,7 @@ const firstAffected = 30;
 
 export interface BrokerLevel {
   address: string;
-  /** Highest metadata.version that it supports; undefined: it is too old to say. */
+  /** Highest metadata.version that it supports; undefined: it is too old to report one. */
   metadataVersion: number | undefined;
   losesMarkers: boolean;
 }

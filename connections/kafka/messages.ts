@@ -33,7 +33,7 @@ export function toRawRecord(message: KafkaMessage): RawRecord {
   };
 }
 
-/** Of a repeated header the last value counts. */
+/** The last value of a repeated header counts. */
 function plainHeaders(headers: IHeaders | undefined): Record<string, Buffer> {
   const plain: Record<string, Buffer> = {};
   for (const [name, value] of Object.entries(headers ?? {})) {

@@ -1,8 +1,8 @@
-// Transactions that are open in a partition though their coordinator has nothing to do with them
-// any more: a broker forgot their markers (Kafka 4.3.0 and 4.3.1 do, KAFKA-20734), or a producer
-// wrote what its transaction was never told of. Nothing ends them by itself: offsets stay unstable,
-// and read-committed readers stop in front of them. What the coordinator recorded says how they
-// end. Pure.
+// Transactions that are open in a partition although their coordinator is done with them: a broker
+// lost their markers (Kafka 4.3.0 and 4.3.1 do, KAFKA-20734), or a producer wrote to a partition
+// that was not added to its transaction. They never end by themselves: offsets stay unstable, and
+// read-committed readers stop in front of them. The outcome that the coordinator recorded says how
+// to end them. Pure.
 import type { ProducerState } from "./protocol/describe-producers.ts";
 import type { TransactionDescription } from "./protocol/describe-transactions.ts";
 

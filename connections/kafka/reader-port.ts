@@ -9,8 +9,8 @@ export interface TopicReader {
 
 export interface FollowHandlers {
   /**
-   * Awaited; in the order of a partition. `next` is the offset behind them; isStale: nobody follows
-   * the partition from there any more.
+   * Awaited, in the order of a partition. `next`: the offset behind the records. isStale: the
+   * partition is no longer followed from there.
    */
   onRecords(
     records: RawRecord[],

@@ -5,7 +5,7 @@ export interface TopicPartition {
   partition: number;
 }
 
-/** A record as it lies in the log. */
+/** A record as stored in the log. */
 export interface RawRecord {
   offset: number;
   key: Buffer | null;

@@ -1,4 +1,4 @@
-// Waits for a broker that is away: every attempt is worth another, until somebody stops it.
+// Retries until the broker is back or the caller aborts.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { backoff } from "../../algorithms/queueing/backoff.ts";

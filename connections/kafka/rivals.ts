@@ -1,5 +1,5 @@
-// Other living members of a group that claim one's own instance id. Members say in their join who
-// they are (assigner.ts); the group tells it to everybody while it is stable.
+// Other living members of a group that claim this process' instance id. Members report their
+// process when they join (assigner.ts); a stable group shows it to all members.
 import type { Admin } from "kafkajs";
 import { readUserData, type ProcessHolder } from "./assigner.ts";
 

@@ -1,5 +1,5 @@
-// SASL as kafkajs wants it, from what is configured. Passwords in files and tokens are taken anew
-// at every authentication.
+// kafkajs' SASL options from the configuration. Passwords in files and tokens are read again at
+// every authentication.
 import type { KafkaConfig } from "kafkajs";
 import type { Config } from "../../config/schema.ts";
 import { secretOf } from "../security/files.ts";

@@ -84,7 +84,7 @@ describe("input of a sink", () => {
     expect(calls).toEqual(["seek 0 2", "seek 1 100", "resume 0", "resume 1"]);
   });
 
-  test("a topic that is made anew while it is read: asked again for its origin, and read from its beginning", async () => {
+  test("a topic that is recreated while it is read: its origin is queried again, and it is read from its beginning", async () => {
     const { source, its, calls, resets, now, onAssigned } = setUp({ 0: 7 });
     now.origin = { cluster: "c", topicId: "old" };
     its.onJoin(member, [at(0)]);
@@ -145,7 +145,7 @@ describe("input of a sink", () => {
     expect(calls).toEqual(["seek 0 7", "resume 0", "commit 0 7"]);
   });
 
-  test("what is read again lowers what Kafka was told, and is settled again", async () => {
+  test("records that are read again lower the committed position, and are settled again", async () => {
     const { source, its, calls, committed } = setUp({ 0: 7 });
     committed[0] = 10; // 7 and 8 were read before, and the marker behind them
     its.onJoin(member, [at(0)]);
@@ -157,7 +157,7 @@ describe("input of a sink", () => {
     expect(calls.slice(2)).toEqual(["commit 0 9", "commit 0 10"]);
   });
 
-  test("a position that Kafka did not take is told again", async () => {
+  test("a commit that Kafka refused is repeated", async () => {
     const { its, calls, failures } = setUp({ 0: 7 });
     its.onJoin(member, [at(0)]);
     await second();

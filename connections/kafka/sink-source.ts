@@ -17,7 +17,7 @@ interface Progress extends TopicPartition {
   next: number;
   /** What its offsets belong to. */
   origin: Origin;
-  /** What the sink has stored, and what Kafka was told. */
+  /** Positions that the sink has stored, and that were committed to Kafka. */
   stored: number;
   committed: number;
 }
@@ -50,8 +50,8 @@ export function createSinkSource(
   const progressOf = (topic: string, partition: number): Progress | undefined => progress.get(`${topic}/${partition}`);
 
   /**
-   * What Kafka was told last counts, though it be less than before: records that are read again lie
-   * below it.
+   * The last commit counts, even if it is lower than an earlier one: records that are read again
+   * lie below it.
    */
   const tell = async (positions: readonly (TopicPartition & { offset: number })[]): Promise<void> => {
     await consumer.commit(positions);
@@ -65,7 +65,7 @@ export function createSinkSource(
     const passed = [...progress.values()].filter((p) => p.stored >= p.handed && p.next > p.committed);
     if (passed.length === 0) return;
     const positions = passed.map(({ topic, partition, next }) => ({ topic, partition, offset: next }));
-    // What fails is told again the next time.
+    // A failed commit is repeated with the next one.
     tell(positions).catch((error: unknown) => log.debug({ err: error }, "lag is not up to date"));
   };
 
@@ -126,9 +126,7 @@ export function createSinkSource(
     void adopt(++joins, assigned, handlers);
   };
 
-  /**
-   * A topic that was made again may have grown past our position already: then no fetch says so.
-   */
+  /** A recreated topic may have grown past our position already: then no fetch reports it. */
   const compare = async (handlers: SinkHandlers): Promise<void> => {
     const held = [...progress.values()];
     const join = joins;
@@ -176,9 +174,9 @@ export function createSinkSource(
       });
     },
     async commit(stored) {
-      // Of a partition that went away meanwhile the position is another's to tell.
+      // The new owner commits the position of a partition that was revoked meanwhile.
       const positions = stored.filter(({ topic, partition }) => progressOf(topic, partition) !== undefined);
-      // They are stored whatever Kafka says to that; what it was not told now is settled later.
+      // They are stored in any case; a failed commit is settled later.
       for (const { topic, partition, offset } of positions) {
         const reached = progressOf(topic, partition);
         if (reached !== undefined) reached.stored = Math.max(reached.stored, offset);

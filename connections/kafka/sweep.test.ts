@@ -40,7 +40,7 @@ describe("the sweep of a producer that initialises", () => {
   test.each([
     ["CompleteCommit", "commit"],
     ["CompleteAbort", "abort"],
-    ["Empty", "abort"], // nobody was ever told that it was committed
+    ["Empty", "abort"], // no client has learned of a commit
   ])("with %s on record it ends what is open by a marker: %s, before the record is erased", async (state, outcome) => {
     const { transactions, sweep } = setUp();
     transactions.recorded.set("id", described(state));
@@ -98,7 +98,7 @@ describe("the sweep of a producer that initialises", () => {
     expect(transactions.ended).toEqual(["own __consumer_offsets/-1 commit"]);
   });
 
-  test("what nothing ends is told with the command that does it, and the producer goes on", async () => {
+  test("a transaction that cannot be ended is reported with the command that ends it, and the producer goes on", async () => {
     const { transactions, sweep, initialise, error } = setUp();
     transactions.recorded.set("id", described("CompleteCommit"));
     transactions.open = [openTransaction()];
@@ -126,7 +126,7 @@ describe("the sweep of a producer that initialises", () => {
     expect(transactions.ended).toEqual(["marker out/0 commit"]);
   });
 
-  test("a broker that is away is waited for; one that does not let us look holds up nobody", async () => {
+  test("waits for a broker that is away; one that refuses the query delays no producer", async () => {
     const { transactions, sweep } = setUp();
     transactions.recorded.set("id", described("CompleteAbort"));
     transactions.open = [openTransaction()];

@@ -47,8 +47,8 @@ interface Leftover {
 
 export function createSweep({ transactions, transactionalId, reach, log }: SweepOptions): Sweep {
   /**
-   * Of the last life that was not swept; kept over attempts that failed, for the coordinator
-   * forgets it at the initialisation.
+   * Recorded transaction of the last life that was not swept. It is kept across failed attempts,
+   * because the coordinator forgets it at the initialisation.
    */
   let former: RecordedTransaction | undefined;
   /** What only the new life can end. */
@@ -83,7 +83,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
     const { open, unseen } = await look();
     const found: Leftover[] = open
       .filter(({ producerId }) => producerId === recorded.producerId)
-      // Without a record nobody was ever told that it was committed.
+      // Without a record, no client has learned of a commit.
       .map((transaction) => ({ transaction, outcome: recordedOutcome(transaction, recorded) ?? "abort" }));
     if (found.length > 0 && !(await still())) return;
     const refused: Leftover[] = [];
@@ -144,7 +144,7 @@ export function createSweep({ transactions, transactionalId, reach, log }: Sweep
       }),
     after: () =>
       retried(async () => {
-        // Whoever had the id before is fenced: nothing changes any more.
+        // The former owner of the id is fenced: nothing changes any more.
         if (due && former !== undefined) await clear(former, () => Promise.resolve(true));
         for (let next = left[0]; next !== undefined; next = left[0]) {
           await transactions.endByOwn(transactionalId, reach(), next.places, next.outcome);

@@ -29,7 +29,7 @@ function setUp() {
   const follower = followTopic(
     {
       client,
-      admin: () => Promise.reject(new Error("nobody asks")),
+      admin: () => Promise.reject(new Error("no admin needed")),
       ends() {
         questions++;
         return Promise.resolve(ends);
@@ -82,7 +82,7 @@ test("without fetches a long time says nothing: the broker may be away", async (
   await vi.advanceTimersByTimeAsync(60_000);
   expect([...caughtUp]).toEqual([]);
   await follower.stop();
-  expect(caughtUp.size).toBe(2); // nobody waits for what is not followed any more
+  expect(caughtUp.size).toBe(2); // waits end when a partition is no longer followed
 });
 
 test("behind an open transaction it waits however long, says so, and what comes then counts", async () => {
@@ -114,7 +114,7 @@ test("behind an open transaction it waits however long, says so, and what comes 
   await follower.stop();
 });
 
-test("a transaction that moves is not stuck, and one that nobody waits for is told after a while", async () => {
+test("a transaction that moves is not stuck, and one without waiting callers is reported after a while", async () => {
   const { follower, join, quiet, ends, markers, warnings, stuck } = setUp();
   join([0, 1]);
   markers(0, 5);

@@ -1,8 +1,7 @@
-// Follows a chosen set of a topic's partitions, each from a given offset, outside any group that
-// matters; partitions come and go while it runs. It is the only member of a group of its own, so
-// all partitions are its own: those that nobody follows are paused. "Caught up" is judged by
-// positions, not by records: a batch of control markers is never delivered, but its end is
-// reported.
+// Follows a chosen set of a topic's partitions, each from a given offset, outside any shared group.
+// Partitions can be added and removed while it runs. It is the only member of its own group, so it
+// owns all partitions and pauses those that are not followed. "Caught up" is judged by positions,
+// not by records: a batch of control markers is never delivered, but its end is reported.
 import { randomUUID } from "node:crypto";
 import type { Admin, Consumer, EachBatchPayload, Kafka as KafkaClient } from "kafkajs";
 import type { Logger } from "pino";
@@ -16,11 +15,11 @@ export interface ReaderOptions {
   client: KafkaClient;
   admin: () => Promise<Admin>;
   topic: string;
-  /** Of every partition of a topic; rejects while a leader is away. */
+  /** Ends of a topic's partitions; rejects while a leader is away. */
   ends: (topic: string) => Promise<PartitionEnds[]>;
   /**
-   * Told of the follower when it begins, and how to ask it what is stuck; returns what is to be
-   * called at its end.
+   * Called when the follower begins, with a function that lists stuck partitions; returns a
+   * function to call at its end.
    */
   watched?: (stuck: () => StuckPartition[]) => () => void;
   log: Logger;
@@ -46,8 +45,8 @@ function createReader({ client, topic }: Pick<ReaderOptions, "client" | "topic">
 }
 
 /**
- * kafkajs gives a consumer up for good after some errors (a broker that comes back half, say): a
- * table or a tail must not end with it.
+ * After some errors (a half-started broker, say) kafkajs gives up a consumer for good: a table or a
+ * tail must survive that.
  */
 function reviving(consumer: Consumer, start: () => Promise<void>, stopped: () => boolean, log: Logger): void {
   const revive = (): void => {
@@ -93,8 +92,8 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
   consumer.on(consumer.events.FETCH, fetched);
   consumer.on(consumer.events.END_BATCH_PROCESS, ({ payload }) => {
     const state = followed.get(payload.partition);
-    // Of a batch with records its handler has said so already; what it says here could belong to a
-    // former position.
+    // The handler of a batch with records has reported them; this event could belong to a former
+    // position.
     if (state === undefined || payload.batchSize > 0) return;
     if (Number(payload.firstOffset ?? payload.lastOffset) <= state.position)
       reach(state, Number(payload.lastOffset) + 1);
@@ -135,7 +134,7 @@ export function followTopic(options: ReaderOptions, handlers: FollowHandlers): T
         const beat = setInterval(() => void heartbeat().catch(() => undefined), 3_000);
         try {
           if (Number(fetchedOffset) < state.position) {
-            // The broker did not know our offset: the topic was made anew, and we begin with it.
+            // The broker did not know our offset: the topic was recreated, so reading starts at 0.
             state.position = 0;
             await handlers.onRewound?.(partition);
           }

@@ -48,15 +48,15 @@ const shapes: Readonly<Record<TopicName | "locks", Shape>> = {
   // For comparison alone; what lasts is in ClickHouse.
   alternatives: { config: { ...limit(16), "retention.ms": String(2 * day) } },
   "tenant-alternatives": { config: { ...limit(17), "retention.ms": String(2 * day) } },
-  // Of no use once the response is there.
+  // Deltas are useless once the response is complete.
   deltas: { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   "tenant-deltas": { config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
-  // Few records; whoever calls arms reads them all.
+  // Few records; every process that calls arms reads them all.
   cancels: { partitions: 1, config: { "retention.ms": String(10 * minute), "segment.ms": String(5 * minute) } },
   feedback: { config: limit(16) },
-  // Few records, kept for good: what was withdrawn stays so when the tables are made anew.
+  // Few records, kept for good: withdrawals must hold when the tables are rebuilt.
   withdrawals: { partitions: 1, config: { "retention.ms": "-1" } },
-  // Hashes alone, kept for good: what was erased does not come back when the tables are made anew.
+  // Hashes only, kept for good: erased data must not come back when the tables are rebuilt.
   erasures: { partitions: 1, config: { "retention.ms": "-1" } },
   decisions: { config: limit(16) },
   work: { config: limit(32) },
@@ -85,8 +85,8 @@ export const topicName = <N extends TopicName | "locks">(prefix: string, topic: 
   (prefix + shortTopicName(topic, owner)) as Topic<N>;
 
 /**
- * Creates what is missing and leaves what exists as it is; resolves when every new partition has a
- * leader.
+ * Creates missing topics and leaves existing ones unchanged; resolves when every new partition has
+ * a leader.
  */
 export async function ensureTopics(
   admin: Admin,

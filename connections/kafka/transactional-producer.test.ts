@@ -8,7 +8,7 @@ patchErrors();
 const codes = { invalidEpoch: 47, concurrent: 51, illegalGeneration: 22, fenced: 90, abortable: 120 };
 type Step = "offsets" | "records" | "commit" | "abort";
 
-/** Fails with these errors, one after the other, then no more. */
+/** Fails with these errors in turn, then succeeds. */
 function play(failures: Partial<Record<Step, number[]>>) {
   const did: string[] = [];
   const step = async (name: Step): Promise<void> => {

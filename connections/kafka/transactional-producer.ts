@@ -1,9 +1,9 @@
-// One transactional producer a stage process. Offsets first: a fenced attempt then aborts with no
-// data written (docs/design/delivery.md, Work outside transactions). kafkajs wedges its producer
-// when EndTxn fails, so after an unknown outcome it is thrown away and another one initialised. It
-// is also replaced after records were refused: nobody knows then which sequence numbers the brokers
-// have counted, and they would refuse what is sent next or drop it as a repeat of what was aborted.
-// A new epoch starts from 0.
+// One transactional producer per stage process. Offsets go first: a fenced attempt then aborts
+// before any data is written (docs/design/delivery.md, Work outside transactions). kafkajs wedges
+// its producer when EndTxn fails, so after an unknown outcome it is discarded and another one
+// initialised. The same happens after records were refused: it is unknown which sequence numbers
+// the brokers have counted, and they would refuse later records or drop them as duplicates of
+// aborted ones. A new epoch starts from 0.
 import type { Kafka as KafkaClient, Producer, Transaction as KafkajsTransaction } from "kafkajs";
 import { classifyKafkaError, TransactionAborted, TransactionOutcomeUnknown } from "./errors.ts";
 import { groupByTopic } from "./messages.ts";

@@ -41,7 +41,7 @@ function play(answers: Record<string, unknown[]> = {}) {
   return { cluster, broker: broker as unknown as Broker, asked, disconnects: () => disconnects };
 }
 
-/** Of one topic. */
+/** Messages for partitions of one topic. */
 const data = (...partitions: number[]) => [
   { topic: "t", partitions: partitions.map((partition) => ({ topic: "t", partition, messages: [] })) },
 ];
@@ -72,7 +72,7 @@ describe("a producer", () => {
     expect([its.getProducerId(), its.getProducerEpoch()]).toEqual(["8", 0]);
   });
 
-  test("ends no transaction that nobody has heard of, and every other: a request that failed may have come", async () => {
+  test("ends every transaction that a broker may know: a request that failed may have arrived", async () => {
     const cut = Object.assign(new Error("cut"), { name: "KafkaJSConnectionClosedError" });
     const played = play({ TxnOffsetCommit: [cut], Produce: [cut], EndTxn: [ended(4), ended(5)] });
     const its = initialised(played);
@@ -103,7 +103,7 @@ describe("a producer", () => {
     await its.sendOffsets(offsets);
     await expect(its.commit()).rejects.toMatchObject({ type: "PRODUCER_FENCED" });
     expect(played.asked.filter((name) => name === "EndTxn")).toHaveLength(4);
-    // Nobody knows its epoch: it is of no use any more.
+    // Its epoch is unknown, so the producer is unusable.
     expect(() => its.beginTransaction()).toThrow("no transaction can begin");
     await expect(its.abort()).rejects.toThrow("no transaction is open");
   });
@@ -151,7 +151,7 @@ describe("which version a producer has", () => {
     supported: [],
     finalised: new Map(level === undefined ? [] : [["transaction.version", level]]),
   });
-  /** kafkajs' own, as far as it is asked here. */
+  /** The part of kafkajs' own manager that is used here. */
   const own = (did: string[]): TransactionalManager =>
     ({
       ...{ isInitialized: () => did.includes("init"), isTransactional: () => true },

@@ -1,9 +1,9 @@
-// What kafkajs keeps of a transactional producer (its "EOS manager"), for the second version of
-// Kafka's transactions (KIP-890). Nobody tells the coordinator beforehand what is going to be
-// written: the leader of a partition and the group's coordinator do it when they are written to.
-// And every end of a transaction gives the producer another epoch, under which sequence numbers
-// start from 0: what is left of a transaction that has ended is refused everywhere. So three round
-// trips are left of five: offsets, records, end; four where records go to several brokers.
+// Replaces the state that kafkajs keeps per transactional producer (its "EOS manager"), for version
+// 2 of Kafka's transactions (KIP-890). Partitions are not added to the transaction in advance:
+// partition leaders and the group's coordinator add them on the first write. Every end of a
+// transaction gives the producer another epoch, under which sequence numbers start from 0, so late
+// records of an ended transaction are refused everywhere. Three round trips are left of five:
+// offsets, records, end; four where records go to several brokers.
 import { errorOfCode } from "./kafkajs-errors.ts";
 import { txnOffsetCommit, type FencedTopics } from "./kafkajs-fencing.ts";
 import { coordinatorTypes, type AddressedBroker, type CoordinatorQuestion } from "./kafkajs-internals.ts";
@@ -46,11 +46,11 @@ export function createTransactionsTwo(options: TwoOptions): Omit<TransactionalMa
   let { producerId, producerEpoch } = options;
   const sequences = new Map<string, number>();
   const placeOf = (topic: string, partition: number): string => `${partition}/${topic}`;
-  /** ending: for good when it failed; nobody knows then which epoch is the right one. */
+  /** ending: permanent if it failed, because the right epoch is then unknown. */
   let state: "ready" | "open" | "ending" = "ready";
   /** Whether any broker may have been asked to take something into the transaction. */
   let touched = false;
-  /** Partitions that the coordinator was told of before they were written to. */
+  /** Partitions that were added at the coordinator before they were written to. */
   const added = new Set<string>();
 
   const coordinator = (groupId: string, coordinatorType: number): Promise<Coordinator> =>

@@ -26,7 +26,7 @@ export interface FakeTransactions extends Transactions {
   open: OpenTransaction[];
   unseen: Unseen[];
   recorded: Map<string, TransactionDescription>;
-  /** Of markers; undefined: they are written. */
+  /** Error on writing markers; undefined: they are written. */
   refusal: string | undefined;
   /** What was ended, and how: "marker out/0 commit", "own out/0 abort". */
   ended: string[];

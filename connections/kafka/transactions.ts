@@ -1,5 +1,5 @@
-// What coordinators and partitions say about transactions, and ending them from outside, in our
-// words. Every method rejects with a retriable error while a coordinator or a leader is away.
+// Queries coordinators and partitions about transactions, and ends transactions from outside. Every
+// method rejects with a retriable error while a coordinator or a leader is away.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { classifyKafkaError } from "./errors.ts";

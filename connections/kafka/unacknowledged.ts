@@ -14,21 +14,20 @@ export interface TopicMessages {
   messages: readonly Message[];
 }
 /**
- * The messages of one partition: one record batch, sent again as it is, under the same sequence
- * number.
+ * The messages of one partition: one record batch, resent unchanged under the same sequence number.
  */
 export interface Batch {
   topic: string;
   partition: number;
   messages: Message[];
-  /** Of an idempotent producer, from the first attempt on. */
+  /** Sequence number of an idempotent producer, from the first attempt on. */
   firstSequence?: number;
 }
 /** One partition in a broker's answer to Produce. */
 export interface PartitionResponse {
   partition: number;
   errorCode: number;
-  /** -1: the broker does not say where the records are. */
+  /** -1: the broker does not report the offset. */
   baseOffset: string;
 }
 export interface ProduceResponse {
@@ -70,7 +69,7 @@ export interface Outcome {
   acknowledged: Map<Batch, PartitionResponse>;
   /** Said of a batch by the broker. */
   refused: { batch: Batch; errorCode: number }[];
-  /** Neither refused nor placed in the log: nobody knows what became of them. */
+  /** Neither refused nor placed in the log: their outcome is unknown. */
   doubtful: Batch[];
 }
 

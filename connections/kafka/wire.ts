@@ -1,6 +1,6 @@
-// Requests to a broker of one's choice: a partition's leader, a coordinator, every broker. kafkajs
-// chooses by itself, and refuses to know any partition while one of them has no leader; here each
-// answers for itself. Connections are made when they are needed and kept.
+// Requests to a chosen broker: a partition's leader, a coordinator, every broker. kafkajs chooses
+// by itself, and reports no partition of a topic while one of them has no leader; here each answers
+// for itself. Connections are opened on demand and kept.
 import type { Kafka as KafkaClient } from "kafkajs";
 import {
   clusterOf,

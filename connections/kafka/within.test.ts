@@ -10,5 +10,5 @@ test("ends without the promise when that takes too long", async () => {
   let late: (error: Error) => void = () => undefined;
   const never = new Promise<void>((_, reject) => (late = reject));
   await expect(within(1, never)).resolves.toBeUndefined();
-  late(new Error("nobody listens any more"));
+  late(new Error("no caller listens any more"));
 });

@@ -2,8 +2,8 @@
 // minutes.
 
 /**
- * Resolves when the promise is settled, however, or after so many milliseconds; what is left goes
- * on unheeded.
+ * Resolves when the promise is settled, either way, or after this many milliseconds; a later result
+ * is ignored.
  */
 export function within(milliseconds: number, promise: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {

@@ -48,7 +48,7 @@ export function describeKvStore(name: string, open: (options?: Partial<KvStoreOp
     });
 
     it("evicts what is worth least, not what was used last", async () => {
-      // Of two that are worth nothing the older one goes.
+      // If two entries have no value, the older one is evicted.
       let now = 0;
       const store = await open({ memoryBytes: 30, diskBytes: 30, clock: () => ++now });
       for (const n of [1, 2, 3]) await store.put(anEntry(n), blobOf(n));

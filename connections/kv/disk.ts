@@ -96,7 +96,7 @@ export async function openDisk(root: string, format: string): Promise<DiskTier> 
   }
 
   async function remove(key: string): Promise<void> {
-    // The blob first: what is left of a removal broken off is marks of nothing.
+    // The blob first: an interrupted removal leaves only marks without a blob.
     for (const kind of ["kv", "pin", "expires"] as const) await rm(path(key, kind), { force: true });
   }
 

@@ -41,8 +41,8 @@ export function listed(held: Held, ids: ReadonlyMap<string, string>, now: number
 const mostGhosts = 10_000;
 
 /**
- * Values of what is not there any more: what comes back goes on where it was, or a full store would
- * turn away all that is new.
+ * Values of evicted entries: a returning entry continues from its value, otherwise a full store
+ * would reject all new entries.
  */
 export function createGhosts(): {
   take(key: string): ReuseValue | undefined;

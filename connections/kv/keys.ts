@@ -20,7 +20,9 @@ const digest = (parts: readonly string[]): string => createHash("sha256").update
 export const formatKey = ({ model, kvType, flashAttention }: KvFormat): string =>
   digest(["format 1", model, kvType, String(flashAttention)]);
 
-/** Of what stands in the configuration: the same for all. No sharing domain has this name. */
+/**
+ * Domain of texts from the configuration, which all tenants share. No sharing domain has this name.
+ */
 export const everybody = "";
 
 /**

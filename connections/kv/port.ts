@@ -25,10 +25,10 @@ export interface KvEntry {
   /** Hash of format, sharing domain and tokens. */
   chunk: string;
   convention: Convention;
-  /** Of the chunk itself. */
+  /** Tokens of the chunk itself. */
   tokens: number;
   prefix: readonly PrefixChunk[];
-  /** Of the blob. */
+  /** Bytes of the blob. */
   bytes: number;
   /** Milliseconds since the epoch. */
   createdAt: number;
@@ -61,7 +61,7 @@ export interface KvStats {
   expired: number;
   /** Files that were damaged, cut off or another model's; they are removed. */
   refused: number;
-  /** Blobs kept in memory alone because the disk was too slow, full or failing. */
+  /** Blobs held in memory only, because the disk was too slow, full or failing. */
   notWritten: number;
 }
 
@@ -89,17 +89,17 @@ export interface KvCaches {
    */
   get(key: string): Promise<Uint8Array | null>;
   /**
-   * Keeps a blob. It is at hand at once, on disk some time later; a key that is there already stays
-   * as it is.
+   * Stores a blob. It can be read immediately and is on disk some time later; an existing key is
+   * not changed.
    */
   put(entry: Omit<KvEntry, "bytes" | "createdAt">, blob: Uint8Array): Promise<void>;
   /** Counts a use whose repair cost `cfo`, [0, 1]. */
   used(key: string, cfo: number): void;
   /**
-   * For a request that waits: loads what is on the slow tier alone and keeps all of it in memory
-   * until the function that it resolves to is called. Takes half of memory at most, for all who
-   * wait together, and evicts nothing that is nowhere else; null, and nothing is kept: there is no
-   * room now, or it was aborted. What fails to load is left to get.
+   * For a waiting request: loads blobs that are only on the slow tier and pins all of them in
+   * memory until the returned function is called. All waiting requests together take at most half
+   * of memory, and evict nothing that has no other copy. null, and nothing is pinned: no memory is
+   * free now, or it was aborted. Blobs that fail to load are left to get.
    */
   prefetch(keys: readonly string[], signal?: AbortSignal): Promise<(() => void) | null>;
 }

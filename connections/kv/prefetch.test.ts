@@ -18,7 +18,7 @@ async function filled(count: number): Promise<string> {
   await store.close();
   return root;
 }
-/** The store opened anew, with an empty memory for `room` entries. */
+/** The reopened store, with an empty memory for `room` entries. */
 const opened = (root: string, room: number): Promise<KvStore> => aStore({ root, memoryBytes: 10 * room });
 const reopened = async (count: number, room: number): Promise<KvStore> => opened(await filled(count), room);
 const keysOf = (...numbers: number[]): string[] => numbers.map((n) => anEntry(n).key);
@@ -86,7 +86,7 @@ describe("prefetch", () => {
     expect(store.stats()).toMatchObject({ prefetched: 1, memoryBytes: 10 });
   });
 
-  it("keeps every budget and every awaited entry, whatever is asked in which order", async () => {
+  it("keeps every byte budget and every awaited entry, for any order of calls", async () => {
     const step = fc.oneof(
       fc.record({ what: fc.constant("prefetch" as const), numbers: fc.array(fc.nat(9), { maxLength: 4 }) }),
       fc.record({ what: fc.constant("release" as const), numbers: fc.tuple(fc.nat(9)) }),

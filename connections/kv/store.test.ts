@@ -175,7 +175,7 @@ describe("budgets", () => {
     fc.record({ kind: fc.constant("refresh" as const) }),
   );
 
-  it("hold whatever is done, and every blob that is given is the right one", async () => {
+  it("hold for any sequence of calls, and every returned blob is the right one", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { maxLength: 60 }), fc.boolean(), async (operations, withDisk) => {
         let now = 0;

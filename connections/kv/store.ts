@@ -1,6 +1,6 @@
-// The store of chunk caches in two tiers, memory over disk, each with a budget in bytes; what is
-// worth least leaves first (reuse-value.ts). Delivery: a blob is either whole and verified or not
-// there. The slow tier is a help: when it fails the store goes on in memory.
+// Two-tier store of chunk caches, memory over disk, each with a byte budget; entries of least value
+// are evicted first (reuse-value.ts). A blob is either whole and verified or absent. The slow tier
+// is optional: if it fails, the store continues in memory.
 import { addUse, reuseCredit } from "../../algorithms/linked-prefill/reuse-value.ts";
 import { type Held, listed } from "./held.ts";
 import { variantKey } from "./keys.ts";

@@ -9,7 +9,7 @@ import { createWriteBehind } from "./write-behind.ts";
 
 export interface TierOptions {
   memoryBytes: number;
-  /** The slow tier; null: memory alone. */
+  /** The slow tier; null: memory only. */
   disk: DiskTier | null;
   diskBytes: number;
   /** Milliseconds since the epoch. */
@@ -162,7 +162,7 @@ export function createTiers(options: TierOptions, counts: Counts) {
     return read.value.blob;
   }
 
-  /** What stands in the folder and is not known here. */
+  /** Adds files of the folder that are not in the index yet. */
   async function takeIn(): Promise<void> {
     if (disk === null) return;
     const { entries, refused } = await disk.scan();

@@ -21,7 +21,7 @@ export const blobOf = (n: number, bytes = 10): Uint8Array => new Uint8Array(byte
 
 export const aFolder = (): Promise<string> => mkdtemp(join(tmpdir(), "precedent-kv-"));
 
-/** In memory alone, or with its slow tier under `root`. */
+/** In memory only, or with its slow tier under `root`. */
 export async function aStore({ root, ...options }: Partial<KvStoreOptions> & { root?: string } = {}) {
   const disk = root === undefined ? null : await openDisk(root, format);
   const log = { warn: () => undefined };

@@ -1,5 +1,5 @@
-// A process for the test of a kill in the middle of storing: puts one blob after the other, for
-// ever, and says when the first is on disk.
+// A process for the test of a kill while blobs are stored: it stores blobs in a loop, and reports
+// when the first is on disk.
 import { anEntry, aStore } from "./values.testing.ts";
 
 const [root = ""] = process.argv.slice(2);

@@ -8,7 +8,7 @@ import { LlamaError, type LlamaModel, type Range } from "./port.ts";
 
 export interface ChatMessage {
   role: "system" | "user" | "assistant";
-  /** Several texts are put together as they are, and tokenised each on its own. */
+  /** Several texts are concatenated, each tokenised on its own. */
   content: string | readonly string[];
 }
 
@@ -16,12 +16,12 @@ export interface ChatTokens {
   /** The whole prompt; it ends where the answer begins. */
   tokens: Int32Array;
   /**
-   * Of each message; they follow each other without a gap, the first from position 0. Null when the
-   * template mixes messages.
+   * Range of each message; contiguous, the first starts at position 0. Null: the template mixes
+   * messages.
    */
   messages: Range[] | null;
   /**
-   * Of each text of each message, without a gap as well: what the template puts around a message
+   * Ranges of each message's texts, contiguous as well: what the template puts around a message
    * belongs to its first and last text.
    */
   texts: Range[][] | null;
@@ -33,7 +33,7 @@ export interface ChatTokens {
  */
 interface Skeleton {
   parts: ({ kind: "tokens"; tokens: Int32Array } | { kind: "content"; message: number })[];
-  /** Parts before the end of each message; null when messages can't be told apart. */
+  /** Number of parts before the end of each message; null: the messages' boundaries are unknown. */
   ends: number[] | null;
 }
 

@@ -23,7 +23,7 @@ describe.skipIf(!llamaIsBuilt)("leaving (npm run setup builds the addon)", () =>
   });
   afterAll(() => models?.remove());
 
-  it("is the process's own affair, whatever is under way", async () => {
+  it("keeps the exit code, whatever is under way", async () => {
     const given = ["--import", "tsx", "--input-type=module", "-e", program, await models.file("tiny")];
     for (let i = 0; i < 3; i++)
       await expect(promisify(execFile)(process.execPath, given)).rejects.toMatchObject({

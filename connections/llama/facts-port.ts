@@ -12,9 +12,9 @@ export interface Device {
 export interface RopeFacts {
   /** Which dimensions are rotated together: norm (2i, 2i + 1), neox (i, i + dimensions / 2). */
   type: "norm" | "neox";
-  /** Of each head. */
+  /** Dimensions per head. */
   dimensions: number;
-  /** Of the frequencies; scale 1 is none. */
+  /** Base of the frequencies. A scale of 1 means no scaling. */
   base: number;
   scale: number;
   scaling: string;
@@ -25,7 +25,7 @@ export interface RopeFacts {
   originalContext: number;
   /** Whether the model brings a factor for each frequency. */
   factors: boolean;
-  /** Of the frequencies: caches of models with other tables are foreign. */
+  /** Hash of the frequencies: caches of models with other tables are incompatible. */
   hash: string;
 }
 

@@ -42,7 +42,7 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
     expect(context.format).toMatchObject({ kvType: "f32", flashAttention: false, tokenBytes: 3 * 2 * 64 * 4 });
   });
 
-  it("reads control tokens only where it is told to", () => {
+  it("parses control tokens only on request", () => {
     expect(model.tokenize("a<|im_end|>", { control: true })).toEqual(Int32Array.of(97 - 0, 258));
     expect(model.tokenize("<|im_end|>")).toHaveLength(10);
     expect(model.detokenize(tokens("Zürich ☃"))).toBe("Zürich ☃");
@@ -97,7 +97,7 @@ describe.skipIf(!llamaIsBuilt)("llama addon (npm run setup builds it)", () => {
     expect(stopped.text).toBe(plain.text.slice(0, plain.text.indexOf(one + two)));
   });
 
-  it("samples alike for the same seed, whoever else is served", async () => {
+  it("samples alike for the same seed, whatever else is in the batch", async () => {
     const prompts = ["one", sentence, "another"].map((text, i) => ({
       tokens: tokens(text),
       maxTokens: 25,

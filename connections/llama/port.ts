@@ -50,8 +50,8 @@ export interface ModelInput {
   /** Path of a GGUF file. */
   path: string;
   /**
-   * SHA-256 of the file, hex; fingerprintOf computes it (0.3 s for 150 MB), and whoever opens it
-   * often keeps it by path, size and time.
+   * SHA-256 of the file, hex. fingerprintOf computes it (0.3 s for 150 MB); callers that open the
+   * file often cache it by path, size and time.
    */
   fingerprint: string;
   /**
@@ -74,7 +74,7 @@ export interface ContextInput {
   /** Default true. Caches made with and without it never mix. */
   flashAttention?: boolean;
   /**
-   * Of keys and values; q8_0 needs flash attention and heads of a multiple of 64 dimensions.
+   * Type of keys and values; q8_0 needs flash attention and heads of a multiple of 64 dimensions.
    * Default "f16".
    */
   kvType?: KvType;

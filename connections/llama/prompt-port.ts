@@ -21,8 +21,8 @@ export interface Prompt {
    */
   recompute?: readonly Range[];
   /**
-   * Parts of the prompt to be taken as chunk caches once it is there, as they are then: linked rows
-   * as linked, computed rows as computed.
+   * Parts of the prompt to export as chunk caches after the prefill, with linked rows as linked and
+   * computed rows as computed.
    */
   exports?: readonly Range[];
   /** Ascending positions whose logits are wanted; they must be computed ones. At most 4,096. */

@@ -1,5 +1,5 @@
-// What the policies of linked prefill ask of a model before a prompt is served: who attends to
-// whom, and which cached rows are wrong. A part of port.ts, which exports it all.
+// What the policies of linked prefill ask of a model before a prompt is served: attention between
+// chunks, and errors of cached rows. A part of port.ts, which exports it all.
 import type { Prompt, Range } from "./prompt-port.ts";
 
 export interface ScorerInput {
@@ -25,7 +25,7 @@ export interface AttentionQuestion {
   links?: Prompt["links"];
   /** Where the chunks start, ascending, the first 0; the last one ends with the prompt. */
   starts: readonly number[];
-  /** Only the first so many layers; the deeper ones then cost nothing. Default: all. */
+  /** Only this many first layers; the deeper ones then cost nothing. Default: all. */
   layers?: number;
 }
 

@@ -38,7 +38,7 @@ describe.skipIf(!llamaIsBuilt)("models without links (npm run setup builds the a
       expect(context.format).toMatchObject({ layers: 0, tokenBytes: 0, kvType: "f32", flashAttention: false });
     });
 
-    it("answers, greedily the same whoever else is served and with flash attention too", async () => {
+    it("answers, greedily the same whatever else is in the batch and with flash attention too", async () => {
       const prompt = (text: string) => ({ tokens: tokens(text), maxTokens: 40 });
       const texts = [
         "A short one.",

@@ -1,12 +1,12 @@
-// Commits of an LMDB database that fail, a full disk for instance. lmdb 3.5.6 keeps two promises of
-// such a commit to itself; a rejection that nobody handles ends the process.
+// Failed commits of an LMDB database, on a full disk for instance. lmdb 3.5.6 keeps two promises of
+// such a commit internal; their unhandled rejections would end the process.
 import { setImmediate } from "node:timers/promises";
 import { messageOf } from "../errors.ts";
 
 /**
- * Options that every database is opened with: the batches of an event turn that lmdb makes by
- * default hold a promise that nobody can listen to. Without them every write that stands in no
- * transaction is a commit of its own: put what belongs together into one.
+ * Options for every database. lmdb batches writes by event turn by default, with a promise that
+ * callers cannot reach. Without these batches every write outside a transaction is a commit of its
+ * own, so put related writes into one transaction.
  */
 export const withoutBatches = { eventTurnBatching: false } as const;
 

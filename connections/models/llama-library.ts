@@ -17,7 +17,7 @@ export const llamaSources = async (): Promise<PinnedNpmPackage> =>
   JSON.parse(await readFile(pinned, "utf8")) as PinnedNpmPackage;
 
 export interface LlamaLibrary {
-  /** Of the headers, as compiler options. */
+  /** Include folders, as compiler options. */
   includes: string[];
   /** Linker options; the search path at run time is left to the caller. */
   links: string[];

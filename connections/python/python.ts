@@ -13,7 +13,7 @@ const execute = promisify(execFile);
 export interface PinnedPackage {
   name: string;
   version: string;
-  /** Of the wheel file. */
+  /** SHA-256 of the wheel file. */
   sha256: string;
 }
 
@@ -95,7 +95,7 @@ export async function placeFolder(target: string, fill: (folder: string) => Prom
   }
 }
 
-/** Of a file, hex. */
+/** SHA-256 of a file, hex. */
 export async function sha256(path: string): Promise<string> {
   const hash = createHash("sha256");
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);

@@ -89,8 +89,8 @@ export function createRegistry(options: RegistryOptions): Registry {
 }
 
 /**
- * The library registers a new subject first and sets its compatibility then: to whoever registers
- * the same meanwhile it looks like a subject of another compatibility.
+ * The library registers a new subject first and sets its compatibility afterwards. A concurrent
+ * registration sees a subject of another compatibility meanwhile, so this retries.
  */
 async function registeredBackward(client: SchemaRegistry, subject: string, schema: object): Promise<number> {
   for (let look = 1; ; look++) {

@@ -84,7 +84,7 @@ async function ready(options: { unknownForMs?: number } = {}) {
 describe("whose a record is", () => {
   const request = { ...plainRequest("why?", { id: "r", createdAt: 1 }), tenant: "acme" };
 
-  it("is read at once, of requests and of work, and of bytes that are none it is nobody's", async () => {
+  it("is read without decoding, from requests and work; broken bytes have none", async () => {
     const codec = createCodec({ prefix: "p.", registry: createMemoryRegistry() });
     await codec.register({ arms: ["small"] });
     const bytes = codec.encode("requests", request);

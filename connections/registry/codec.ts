@@ -14,10 +14,10 @@ import { CodecError, type Codec, type Decoded, type TenantOf } from "./port.ts";
 import { createTenantReader, type TenantReader } from "./tenant.ts";
 
 export interface CodecOptions {
-  /** Of topics, and so of subjects. */
+  /** Prefix of topics, and so of subjects. */
   prefix: string;
   registry: Registry;
-  /** Milliseconds for which "no such id" is believed; a schema may be registered late. */
+  /** Milliseconds for which "no such id" is cached; a schema may be registered late. */
   unknownForMs?: number;
 }
 
@@ -59,7 +59,7 @@ export function createCodec({ prefix, registry, unknownForMs = 30_000 }: CodecOp
     return type;
   };
 
-  /** Of one that is not known yet. */
+  /** Reader for an unknown schema id. */
   async function fetchReader(topic: TopicName, id: number): Promise<Reader | { refusal: string } | null> {
     if (unknown.has(id)) return null;
     const schema = await registry.schema(id);

@@ -1,6 +1,6 @@
-// Whose a record is, read from its bytes without decoding the rest: 1.1 us for a request of 1 KB,
-// where decoding it takes 2.9 us (avsc skips what our small reader's schema does not name). Broken
-// bytes belong to nobody, "": whoever decodes them says why.
+// Reads a record's tenant from its bytes without decoding the rest: 1.1 us for a request of 1 KB,
+// where decoding takes 2.9 us (avsc skips fields that the small reader schema does not name).
+// Broken bytes have the tenant ""; decoding them gives the reason.
 import avro, { type Schema, type Type } from "avsc";
 import { createBoundsCheck } from "./bounds.ts";
 
@@ -20,10 +20,7 @@ const wanted: Readonly<Record<string, { schema: object; tenant: (record: unknown
   },
 };
 
-/**
- * For records of one schema of ours as this writer writes them; null where nobody asks for their
- * tenants.
- */
+/** For records of one of our schemas as this writer writes them; null: tenants are not read. */
 export function createTenantReader(schema: string, writer: Type): TenantReader | null {
   const found = wanted[schema];
   if (found === undefined) return null;

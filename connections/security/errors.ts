@@ -1,8 +1,8 @@
-// Why a server and we do not trust each other, and what somebody has to do about it: the words of
-// brokers and of OpenSSL say neither. Trying again changes nothing, but a process that waits goes
-// on by itself once it is done.
+// Why mutual trust with a server fails, and what the operator has to do: the messages of brokers
+// and of OpenSSL say neither. Retrying changes nothing, but a waiting process continues by itself
+// once the cause is fixed.
 
-/** A secret or a certificate of ours that can't be used as it is; its message says what to do. */
+/** A secret or a certificate of ours that is unusable; its message says what to do. */
 export class SecurityProblem extends Error {
   override name = "SecurityProblem";
   /** kafkajs asks. */

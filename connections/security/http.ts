@@ -34,7 +34,7 @@ export function httpCall(
   });
 }
 
-/** What is left of an answer, at most so many bytes. */
+/** The rest of a response's body, at most `most` bytes. */
 export async function textOf(answer: http.IncomingMessage, most = 1_048_576): Promise<string> {
   let bytes = 0;
   answer.on("data", (chunk: Buffer) => {

@@ -3,6 +3,6 @@
 
 const names = /^(?:localhost|\[::1\]|127(?:\.\d{1,3}){3})(?::\d{1,5})?$/i;
 
-/** Of HTTP's Host header; one that is missing or there twice names nobody. */
+/** Whether HTTP's Host header names this machine; a missing or repeated header does not. */
 export const isLocalHost = (host: string | readonly string[] | undefined): boolean =>
   typeof host === "string" && names.test(host);

@@ -1,6 +1,6 @@
-// Bearer tokens: from a file that somebody else renews, or by client credentials (RFC 6749, 4.4).
-// A fetched token is kept until a fifth of its life is left, and asked for once however many need
-// it. While the endpoint is away an unexpired token goes on being used.
+// Bearer tokens from a file that another program renews, or by client credentials (RFC 6749, 4.4).
+// A fetched token is cached until a fifth of its lifetime is left; concurrent callers share one
+// request. While the endpoint is away an unexpired token stays in use.
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../algorithms/queueing/backoff.ts";
 import { messageOf } from "../errors.ts";
@@ -116,7 +116,7 @@ interface TokenAnswer {
   error?: string;
 }
 
-/** Of an error only its code, a word: the rest is not ours to repeat. */
+/** Only the error's code is read, a single word; other members may hold secrets. */
 function parsed(text: string): TokenAnswer {
   try {
     const { access_token, expires_in, error } = (JSON.parse(text) ?? {}) as Record<string, unknown>;

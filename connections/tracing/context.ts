@@ -13,7 +13,7 @@ const getter = {
   keys: (headers: ForeignHeaders) => Object.keys(headers),
   get(headers: ForeignHeaders, name: string): string | undefined {
     const value = headers[name];
-    // Of a repeated traceparent none counts; tracestates are one list.
+    // A repeated traceparent is ignored; tracestates form one list.
     const text = Array.isArray(value) ? value.join(",") : value;
     if (text === undefined || text.length > mostBytes) return undefined;
     return typeof text === "string" ? text : text.toString("latin1");

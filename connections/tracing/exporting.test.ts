@@ -3,7 +3,7 @@ import { TracerProvider, type SpanExporter } from "@opentelemetry/sdk-trace";
 import { expect, test } from "vitest";
 import { createProcessor, type ExportReport } from "./exporting.ts";
 
-/** An exporter that answers when it is told to. */
+/** An exporter that responds on demand. */
 function setUp(held: number, batch: number) {
   const calls: { spans: number; done: (result: ExportResult) => void }[] = [];
   const exporter: SpanExporter = {

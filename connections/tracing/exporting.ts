@@ -1,5 +1,5 @@
-// What is exported, and what is lost: at most so many spans are held, the rest are dropped and
-// counted. A collector that is away is said once, and when it takes spans again. Never waits.
+// Exports spans within bounds: at most `held` spans are held, others are dropped and counted. An
+// outage of the collector is logged once, and so is its end. Never waits.
 import { ExportResultCode, type ExportResult } from "@opentelemetry/core";
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from "@opentelemetry/sdk-trace";
 

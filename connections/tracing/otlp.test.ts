@@ -40,11 +40,11 @@ describe("a span", () => {
   });
 });
 
-test("closing ends where nobody takes the spans: they are lost, and that is said once", async () => {
+test("closing ends without a collector: the spans are lost, and that is reported once", async () => {
   let lost = 0;
   let said = 0;
   const tracing = createTracing({
-    // Nobody listens on the discard port.
+    // No process listens on the discard port.
     url: "http://127.0.0.1:9/v1/traces",
     headers: {},
     sampling: { ratio: 1, key: "", followFlag: false },

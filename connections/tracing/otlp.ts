@@ -14,12 +14,12 @@ import type { Span, SpanStart, Tracing } from "./port.ts";
 import { createSampler, type SamplerOptions } from "./sampler.ts";
 
 export interface TracingOptions {
-  /** Of the collector's traces, whole; absent: as OpenTelemetry's own variables say. */
+  /** Full URL of the collector's traces endpoint; absent: OpenTelemetry's own variables apply. */
   url: string | undefined;
   headers: Readonly<Record<string, string>>;
   sampling: SamplerOptions;
   serviceName: string;
-  /** Of this process among those of the service. */
+  /** Instance id of this process within the service. */
   instance: string;
   report: ExportReport;
   /** What is left is sent within this time on close, or lost. */

@@ -2,7 +2,10 @@
 // own words; what a standard calls it, and where it is sent, is the adapter's (otlp.ts). Nothing
 // here waits for anybody: what can't be exported is lost, and counted.
 
-/** How a span goes on elsewhere: as headers of a record or of an HTTP call (W3C trace context). */
+/**
+ * Context that continues a span elsewhere: headers of a record or of an HTTP call (W3C trace
+ * context).
+ */
 export type TraceHeaders = Readonly<Record<string, string>>;
 /** Headers as they came, from anybody: what is malformed counts as absent. */
 export type ForeignHeaders = Readonly<Record<string, string | string[] | Buffer | undefined>>;
@@ -15,16 +18,16 @@ export type SpanKind = "server" | "send" | "process" | "model" | "inside";
 
 /** What is known of the work. Never a text of a prompt, an answer or an error: codes and counts. */
 export interface Facts {
-  // Of an HTTP request.
+  // HTTP request.
   method?: string | undefined;
   route?: string | undefined;
   status?: number | undefined;
-  // Of a record.
+  // Record.
   topic?: string | undefined;
   partition?: number | undefined;
   offset?: number | undefined;
   group?: string | undefined;
-  // Of a model call.
+  // Model call.
   provider?: string | undefined;
   requestModel?: string | undefined;
   maxTokens?: number | undefined;
@@ -38,7 +41,7 @@ export interface Facts {
   outputTokens?: number | undefined;
   /** Seconds. */
   firstTokenAfter?: number | undefined;
-  // Of Precedent.
+  // Precedent's own attributes.
   stage?: string | undefined;
   requestId?: string | undefined;
   tenant?: string | undefined;
@@ -89,10 +92,10 @@ export interface Span {
 }
 
 export interface Tracing {
-  /** The span goes on from what the headers name; without that it begins a trace. */
+  /** The span continues the trace that the headers name; without one it begins a trace. */
   follow(headers: ForeignHeaders, start: SpanStart): Span;
   /** What the caller is done during, if anything. */
   current(): Span | undefined;
-  /** Sends what is left, within a bound. */
+  /** Sends the remaining spans, within a time limit. */
   close(): Promise<void>;
 }

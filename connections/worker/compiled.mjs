@@ -21,7 +21,7 @@ export function look(file) {
   return found === undefined ? null : { size: found.size, changed: found.mtimeMs, touched: found.ctimeMs };
 }
 
-/** The build of these sources as they are now, or null: {folder, entries, ...}. */
+/** The build of the current sources, or null: {folder, entries, ...}. */
 export function currentBuild(of = root) {
   try {
     const build = JSON.parse(readFileSync(stampFile(of), "utf8"));

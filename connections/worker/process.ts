@@ -31,7 +31,7 @@ export function startProcess(entry: URL, data: unknown): WorkerLike {
   return {
     on: (event, listener) => child.on(event, listener),
     postMessage: (message: unknown) => {
-      // A child that is gone says so by its exit event, which rejects what is pending.
+      // The exit event of a dead child rejects pending calls.
       if (child.connected) child.send(message as object, () => undefined);
     },
     terminate: () => {

@@ -1,7 +1,7 @@
-// Calls into a worker thread, typed: one interface names the methods, the worker serves them, the
+// Typed calls into a worker thread: one interface names the methods, the worker serves them, the
 // main thread calls them. A worker that dies rejects every pending call with WorkerDied and stays
 // dead: its owner decides whether to connect again (kept.ts does it with a backoff). Nothing is
-// queued here; whoever calls bounds what it has in flight.
+// queued here; callers bound their calls in flight.
 //
 //   interface Sums { add(pair: {a: number; b: number}): number }   // methods.ts, for both sides
 //   serveCalls<Sums>({ add: ({ a, b }) => a + b });                // the worker's module

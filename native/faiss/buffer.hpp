@@ -30,7 +30,7 @@ class Buffer {
   ~Buffer() { allocate(0); }
 
   size_t size() const { return size_; }
-  /** Of memory that they take, about: of reserved pages only those that were ever used. */
+  /** Approximate bytes in use: of reserved pages only those that were ever touched. */
   size_t bytes() const { return bytes_ < from_system ? bytes_ : std::min(bytes_, pages(size_ * sizeof(Number))); }
   Number* data() { return data_; }
   const Number* data() const { return data_; }

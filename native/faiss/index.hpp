@@ -1,7 +1,8 @@
-// An index that can be searched while it is changed and while another content is built to take its place.
+// An index that can be searched while it is changed and while new content is built to replace it.
 //
-// Two locks. Whoever changes holds `writers_` all along and `content_lock_` only for the moment in which lists change; whoever searches
-// shares `content_lock_`. Assigning vectors to lists, training and copying happen outside of it, so a search waits for microseconds.
+// Two locks. Writers hold `writers_` throughout and `content_lock_` only while lists change;
+// searches share `content_lock_`. Assigning vectors to lists, training and copying happen outside
+// of it, so a search waits for microseconds.
 #pragma once
 #include <cstdint>
 #include <memory>

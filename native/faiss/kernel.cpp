@@ -115,7 +115,7 @@ CoarseQuery coarse_query(const float* vector, size_t d) {
   for (size_t i = 0; i < d; i++) most = std::max(most, std::fabs(vector[i]));
   CoarseQuery query{std::vector<int16_t>(d), most / largest};
   const float scale = largest / most;
-  // Zeros where the numbers are too small to be told from them.
+  // Zeros if the numbers are too small to be distinguished from them.
   if (std::isfinite(scale))
     for (size_t i = 0; i < d; i++)
       query.numbers[i] = static_cast<int16_t>(std::lrintf(std::clamp(vector[i] * scale, -largest, largest)));

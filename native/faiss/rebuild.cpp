@@ -78,7 +78,7 @@ void Index::rebuild(size_t lists, const Training& training) {
     content_.swap(fresh);
     swaps_++;
     lock.unlock();
-    // The old content goes here, when nobody waits any more.
+    // The old content is freed here, when no search waits for the lock.
     writer.unlock();
     fresh.reset();
     // As large as all that is left: the system has it back.

@@ -16,7 +16,7 @@ float encode16(const float* vector, size_t d, int8_t* upper, int8_t* lower) {
   float most = 0;
   for (size_t i = 0; i < d; i++) most = std::max(most, std::fabs(vector[i]));
   const float scale = largest / most;
-  // Also where the numbers are too small to be told from zeros.
+  // Also if the numbers are too small to be distinguished from zeros.
   if (!std::isfinite(scale)) {
     std::fill_n(upper, d, 0);
     std::fill_n(lower, d, 0);

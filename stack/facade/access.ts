@@ -8,7 +8,7 @@ import { cpus, totalmem } from "node:os";
 import { join } from "node:path";
 import { engines, limitNames, type Limits } from "./allowed.ts";
 
-/** Of a statement that a stage sends; nothing raises them. */
+/** Limits of a stage's statement; no setting raises them. */
 export const stageLimits: Limits = {
   max_execution_time: 600,
   max_memory_usage: Math.floor(totalmem() / 2),
@@ -18,7 +18,7 @@ export const stageLimits: Limits = {
   max_bytes_to_read: 1024 ** 5,
   max_threads: Math.max(4, cpus().length),
 };
-/** Of a person's or a dashboard's: several of them together leave memory to the stages. */
+/** Limits of a reader's statement: several at once still leave memory to the stages. */
 export const readerLimits: Limits = { ...stageLimits, max_memory_usage: Math.floor(totalmem() / 4) };
 
 const grants =

@@ -1,10 +1,10 @@
-// What a statement may use, for everybody: short lists, so that what a newer ClickHouse brings is
-// refused until somebody puts it here. Tables and pure functions are what the database is for;
-// nothing on these lists opens a file, a connection or a program.
+// What a statement may use: short allow lists, so that features of a newer ClickHouse are refused
+// until they are added here. Tables and pure functions are allowed; nothing on these lists opens a
+// file, a connection or a program.
 
 /**
- * Table functions; every other one that the engine knows is refused. `format` reads text that
- * stands in the statement itself.
+ * Allowed table functions; the engine's others are refused. `format` reads text of the statement
+ * itself.
  */
 export const tableFunctions: ReadonlySet<string> = new Set([
   ...["numbers", "numbers_mt", "zeros", "zeros_mt", "generateseries", "generate_series", "values", "format", "null"],

@@ -8,7 +8,7 @@ const quote = (text: string): string => `'${text.replace(/[\\']/g, "\\$&")}'`;
 const identifier = (text: string): string => `\`${text.replace(/[\\`]/g, "\\$&")}\``;
 
 /**
- * Texts of a CSV stay as they are: 0012 may be an id, and a time without a zone is not this
+ * Texts of a CSV are not converted: 0012 may be an id, and a time without a zone is not this
  * machine's.
  */
 function structure(): string {

@@ -1,7 +1,7 @@
-// Ends queries that nobody waits for any more. chdb can't interrupt a call, but KILL QUERY from
-// another session stops what the call computes, between two blocks of rows. It is repeated, because
-// a request is several queries; a query that survives it for two minutes (one function over one
-// huge value) is reported, since it would hold its place for good.
+// Ends queries whose client has gone. chdb can't interrupt a call, but KILL QUERY from another
+// session stops the computation between two blocks of rows. It is repeated, because a request is
+// several queries. A query that survives it for two minutes (one function over one huge value) is
+// reported, because it would hold its slot for good.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Session } from "chdb";
 

@@ -182,8 +182,7 @@ async function text(format: (sql: string) => Promise<string>, sql: string, permi
 }
 
 /**
- * Stages send the same few statements over and over: what the formatter made of the last ones is
- * kept.
+ * Stages send the same few statements over and over, so the formatter's last results are cached.
  */
 function createFormatter(): (session: Session) => (sql: string) => Promise<string> {
   const kept = new Map<string, string>();

@@ -93,7 +93,7 @@ describe("a reader", () => {
     "",
   ])("is refused %j", (sql) => expect(() => checkStatement(sql, reader)).toThrow(DatabaseError));
 
-  it("is told what is refused and what is allowed", () => {
+  it("says what is refused and what is allowed", () => {
     expect(() => checkStatement("SELECT * FROM url('x')", reader)).toThrow(/"url".*only numbers/);
     expect(() => checkStatement("SELECT 1 SETTINGS a = 1", reader)).toThrow(/Setting a .*only max_execution_time/);
     expect(() => checkStatement("DROP TABLE t", reader)).toThrow(/stack token --write/);

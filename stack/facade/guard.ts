@@ -1,7 +1,8 @@
-// What a statement may do: read, and with the write token also change tables. Nobody reaches files,
-// the network, programs or the settings of the engine. It looks at the tokens of what ClickHouse's
-// own formatter made of the statement (engine.ts), and that text is what runs. In doubt it refuses.
-// Grants and constraints of the engine itself (access.ts) stand behind it.
+// Decides what a statement may do: read, and with the write token also change tables. No statement
+// reaches files, the network, programs or the settings of the engine. The guard checks the tokens
+// of the statement as ClickHouse's own formatter prints it (engine.ts), and that text is what runs.
+// It refuses in doubt. Grants and constraints of the engine itself (access.ts) are a second line of
+// defence.
 import { engines, isFormat, limitNames, refusedFunctions, settings, tableFunctions, type Limits } from "./allowed.ts";
 import { accessDenied, constraintViolation, readonlyMode } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";

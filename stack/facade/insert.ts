@@ -1,7 +1,7 @@
-// Where the statement of an INSERT ends and its rows begin. chdb takes both as one string, and its
-// own idea of the end is dangerous: a blank line ends the rows of any format, and what follows runs
-// as the next statement; VALUES are expressions and end at a semicolon. So the head is read apart,
-// and rows that chdb would read differently are refused or written anew.
+// Splits an INSERT into its statement and its rows. chdb takes both as one string, and its own rule
+// is dangerous: a blank line ends the rows of any format, and the rest runs as the next statement;
+// VALUES are expressions and end at a semicolon. So the head is parsed separately, and rows that
+// chdb would read differently are refused or rewritten.
 import { DatabaseError, notImplemented } from "./errors.ts";
 import { tokensOf, type Token } from "./lexer.ts";
 

@@ -7,7 +7,7 @@ import { DatabaseError } from "./errors.ts";
 export interface Token {
   /** word: a bare name or keyword; name: a quoted name, unescaped; symbol: one character. */
   kind: "word" | "name" | "string" | "number" | "symbol";
-  /** Of a string with its quotes. */
+  /** The text of a string includes its quotes. */
   text: string;
   start: number;
   end: number;

@@ -8,7 +8,7 @@ import { createEngine } from "./engine.ts";
 import { tokensOf } from "../tokens.ts";
 import { createFacade } from "./server.ts";
 
-// Whatever chdb writes is its owner's alone.
+// Files that chdb writes are readable by their owner only.
 process.umask(0o077);
 
 const mebibyte = 1024 ** 2;

@@ -68,9 +68,9 @@ const digest = (text: string): Buffer => createHash("sha256").update(text).diges
 const equal = (left: string, right: string): boolean => timingSafeEqual(digest(left), digest(right));
 
 /**
- * Who asks: the write token makes a writer of user `default`, the read token (or user `reader`) a
- * reader. Without a token nobody is served. It may come in every way in which ClickHouse's clients
- * send a password. Throws AUTHENTICATION_FAILED.
+ * Authenticates the caller: the write token makes a writer of user `default`, the read token (or
+ * user `reader`) a reader. Requests without a token are refused. The token may come in every way in
+ * which ClickHouse's clients send a password. Throws AUTHENTICATION_FAILED.
  */
 export function authenticate(url: URL, headers: IncomingHttpHeaders, tokens: Tokens): Caller {
   const { user, password } = credentials(url, headers);

@@ -1,7 +1,7 @@
 // ClickHouse's HTTP interface over the engine: enough for @clickhouse/client, curl and dashboards.
-// Binds to 127.0.0.1 only. Nobody is served without a token, /ping apart, which says "Ok." and
-// nothing else; a query ends when its client hangs up. A response is sent when its statement is
-// done, so an error always has a status and a code, never a cut body.
+// Binds to 127.0.0.1 only. Requests need a token, except /ping, which only says "Ok."; a query ends
+// when its client hangs up. A response is sent when its statement is done, so an error always has a
+// status and a code, never a cut body.
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
@@ -18,7 +18,7 @@ const compress = promisify(gzip);
 export interface FacadeConfig {
   tokens: Tokens;
   maxBodyBytes: number;
-  /** Of all requests at once. */
+  /** Maximum bytes of the bodies of all concurrent requests. */
   maxTotalBodyBytes: number;
 }
 
@@ -41,7 +41,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
     }
     if (request.method !== "GET" && request.method !== "POST")
       throw badArguments(`Method ${request.method} is not served; use GET or POST.`);
-    // Before the body is read: nobody unknown makes us buffer anything.
+    // Before the body is read, so that unauthenticated requests are not buffered.
     const caller = authenticate(url, request.headers, config.tokens);
     const asked = parseRequest(url, request.headers);
     const gone = new AbortController();
@@ -54,7 +54,7 @@ export function createFacade(config: FacadeConfig, engine: Engine): Server {
           ...asked,
           sql,
           ...(asked.query && body.bytes.length > 0 ? { data: body.bytes } : {}),
-          // As on a server, GET only reads, whoever asks.
+          // As on a server, GET is read-only for every caller.
           readOnly: caller === "reader" || asked.readOnly || request.method === "GET",
         },
         gone.signal,

@@ -28,8 +28,8 @@ afterAll(async () => {
 });
 
 test.each([
-  ["nobody comes back", false],
-  ["nobody comes back, again", false],
+  ["no broker comes back", false],
+  ["no broker comes back, again", false],
   ["the process comes back", true],
 ])("offsets are stable soon after the broker's return: %s", { timeout: 240_000 }, async (_, comesBack) => {
   const [input, output] = [await its.topic(2), await its.topic(2)];

@@ -1,5 +1,5 @@
-// precedent doctor on a cluster where transactions hang: it names each with what ends it, and ends
-// them when it is told to.
+// precedent doctor on a cluster where transactions hang: it reports each with its remedy, and ends
+// them with --repair.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -69,7 +69,7 @@ const stillAnswers = async () => {
   expect(await system.ask("hello", { allow: allow("recorded") })).toMatchObject({ status: "ok", text: "world" });
 };
 
-describe("records that nobody can read", () => {
+describe("undecodable records", () => {
   const send = async (value: Buffer, key: string): Promise<DeadLetter> => {
     const { kafka, topic } = system.session;
     const producer = kafka.plainProducer();
@@ -210,7 +210,7 @@ describe("model endpoints", () => {
     const response = await system.ask("hello", { allow: allow("streamed") });
     expect(response).toMatchObject({ status: "failed", text: "", error: { code: "stream_cut" } });
   });
-  test("nobody listens", async () => {
+  test("no server listens", async () => {
     const { port } = endpoint.address() as AddressInfo;
     endpoint.closeAllConnections();
     await new Promise((resolve) => endpoint.close(resolve));

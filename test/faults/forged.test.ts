@@ -1,6 +1,6 @@
-// Forged feedback and observations: whoever may write to the topics under a tenant of their own
-// rates, corrects and withdraws nothing of another's, puts no example where another's requests find
-// it, and moves no statistic by numbers that no rating can have.
+// Forged feedback and observations. A client with write access to its own tenant's topics cannot
+// rate, correct or withdraw records of another tenant, place examples in another tenant's domain,
+// or move a statistic by impossible ratings.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -110,7 +110,7 @@ test("a rating counts for at most one answer, whatever number it carries and how
   await feedback(large.requestId, { tenant: owner, value: 1e308 });
   const reversed = await ask(owner);
   await feedback(reversed.requestId, { tenant: owner, kind: "score", value: -1e300, range: { low: 0, high: 5 } });
-  await feedback("nobody asked this", { tenant: owner, value: 1 });
+  await feedback("never asked", { tenant: owner, value: 1 });
   await settled();
   expect(await rewardOf(owner, requestId)).toMatchObject([{ reward: 0.5, weight: 1 }]);
   expect(await rewardOf(owner, other.requestId)).toMatchObject([{ reward: 0, weight: 0 }]);

@@ -76,7 +76,7 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
       expect(timings.firstToken).toBeGreaterThan(0);
       expect(timings.firstToken).toBeLessThanOrEqual(timings.total);
     }
-    // Neither another tenant nor who keeps out of caches is told what was asked before.
+    // Neither another tenant nor a request without caches learns what was asked before.
     const other = await system.ask(question, { ...asked, tenant: "other" });
     const secret = await system.ask(question, { ...asked, privacy: { ...asked.privacy, cache: false } });
     expect([other.usage, secret.usage]).toEqual([first.usage, first.usage]);

@@ -1,8 +1,8 @@
-// Connections to the broker that are cut again and again (closed, reset, in the middle of an
-// answer, between a request and its answer, silently) while two instances of a stage and a tail are
-// at work: every record's output comes once, and nobody stays away. The seed makes the cuts
-// repeatable, as far as a network is: PRECEDENT_SEED=7. PRECEDENT_DISPATCH=inline: records are at
-// work without a place, as those that call an inline arm.
+// Connections to the broker are cut again and again (closed, reset, in the middle of a response,
+// between a request and its response, silently) while two instances of a stage and a tail are at
+// work. Every record's output comes once, and every member returns. The seed makes the cuts
+// repeatable, as far as a network is: PRECEDENT_SEED=7. PRECEDENT_DISPATCH=inline: records are
+// processed without a slot, as those that call an inline arm.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
@@ -42,7 +42,7 @@ const counted = (keys: readonly string[]): Map<string, number> => {
   return counts;
 };
 
-test("cut connections: every record's output comes once, and nobody stays away", { timeout: 300_000 }, async () => {
+test("cut connections: every record's output comes once, and every member returns", { timeout: 300_000 }, async () => {
   const [input, output] = [await its.topic(partitions), await its.topic(partitions)];
   const heard = new Set<string>();
   const tail = await its.kafka.tailTopic(output, ({ key }) => void heard.add(String(key)));

@@ -43,7 +43,7 @@ beforeAll(async () => {
   const log = createLog({ level: config.log.level });
   system = await openSession(config, { log, start: false });
   stages = await startStages(system);
-  // The oracle is somebody else: it shares no connection with what it watches.
+  // The oracle is independent: it shares no connection with what it watches.
   outside = await openSession(config, { log, clientId: "oracle", start: false });
   oracle = await createOracle({ session: outside, arms: ["small"], prefix: "o", questionOf: () => "What time is it?" });
   workers = createWorkers(config, folder);

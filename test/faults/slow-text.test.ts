@@ -1,5 +1,5 @@
-// Texts that take longer than they may, beside ordinary ones: everybody is answered, and nobody
-// waits for them.
+// Texts that take longer than allowed, beside ordinary ones: all requests are answered, and none
+// waits for the slow ones.
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -107,7 +107,7 @@ async function killNow(identity: ProcessIdentity): Promise<void> {
   expect(await gone(identity, 10_000)).toBe(true);
 }
 
-/** Takes a port; undefined while somebody has it. Resolves to what gives it free again. */
+/** Listens on a port; undefined while it is taken. Resolves to a function that frees it. */
 function listenOn(port: number): Promise<(() => Promise<void>) | undefined> {
   const server = createServer();
   return new Promise((settle) => {

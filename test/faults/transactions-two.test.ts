@@ -62,7 +62,7 @@ const requests = {
   1: ["AddOffsetsToTxn 1", "TxnOffsetCommit 3", "AddPartitionsToTxn 1", "Produce 7", "EndTxn 1"],
   2: ["TxnOffsetCommit 5", "Produce 12", "EndTxn 5"],
 };
-/** Of those that the coordinator had answered with CONCURRENT_TRANSACTIONS, the last. */
+/** Repeats after CONCURRENT_TRANSACTIONS count once. */
 const once = (asked: readonly string[]): string[] => asked.filter((name, i) => name !== asked[i + 1]);
 
 describe.each([0, 1, 2] as const)("on a cluster at level %i", (level) => {

@@ -61,7 +61,7 @@ const until = (key: string, status: number): Promise<true> =>
     });
     return found === status ? true : undefined;
   });
-/** Of the tenant budgets. */
+/** Creates a key of the tenant budgets. */
 async function create(...argv: string[]): Promise<string> {
   const key = await keys("create", "-t", "budgets", ...argv);
   await until(key, 200);
@@ -73,7 +73,7 @@ const ask = (key: string, headers: Record<string, string> = {}, baseURL?: string
     { headers },
   );
 const refused = { status: 429, code: "insufficient_quota", type: "insufficient_quota" };
-/** Of an account, as recorded; a multiple of what an answer costs. */
+/** Waits until the account's recorded cost is that of so many answers. */
 async function recorded(account: string, answers: number): Promise<void> {
   await system.eventually(`${answers} recorded answers`, async () => {
     const [row] = await system.session.clickhouse.query<{ sum: number }>(

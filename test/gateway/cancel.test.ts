@@ -143,7 +143,7 @@ describe("a cancel by id", () => {
     return producer.send([{ topic: topic("cancels"), key: requestId, value }]).finally(() => producer.close());
   };
 
-  test("ends the call; who waits for the answer is told", async () => {
+  test("ends the call, and the waiting client gets an error", async () => {
     const asked = client.chat.completions
       .create({ model: "mock", messages: user("hang by id") }, { headers: { "Idempotency-Key": "by-id" } })
       .asResponse();
@@ -155,7 +155,7 @@ describe("a cancel by id", () => {
       );
       return rows[0];
     });
-    // Of another tenant, and of an id that nobody has.
+    // An id of another tenant, and an unknown one.
     await produce("other", id);
     expect(await cancel("unknown")).toBe(202);
     const before = await client.chat.completions.create({ model: "mock", messages: user("still here") });

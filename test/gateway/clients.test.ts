@@ -1,7 +1,6 @@
-// Clients that nobody here wrote, against the gateway of a running system: OpenAI's for Python,
-// LangChain for Python and Node, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a
-// tool, wants a format, and meets an error as its own class of it (OpenAI's for Node:
-// gateway*.test.ts).
+// Third-party clients against the gateway of a running system: OpenAI's for Python, LangChain for
+// Python and Node, LiteLLM, the Vercel AI SDK and curl. Each asks, streams, calls a tool, requests
+// a format, and maps an error to its own class (OpenAI's for Node: gateway*.test.ts).
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
@@ -62,7 +61,7 @@ const callEnded = (question: string): Promise<true> =>
 
 describe("Python", () => {
   let python: string;
-  /** What a client's script was told. */
+  /** Output of a client's script. */
   async function told(script: string): Promise<Record<string, unknown>> {
     const file = fileURLToPath(new URL(`clients/${script}`, import.meta.url));
     const environment = {
@@ -188,7 +187,7 @@ describe("the Vercel AI SDK", () => {
       output: Output.object({ schema }),
     });
     expect(output).toEqual({ answer: "in a format" });
-    const unknown = generateText({ model: precedent("nobody"), prompt: "x", maxRetries: 0 });
+    const unknown = generateText({ model: precedent("unknown"), prompt: "x", maxRetries: 0 });
     const error: unknown = await unknown.catch((thrown: unknown) => thrown);
     expect(APICallError.isInstance(error) && [error.statusCode, error.isRetryable]).toEqual([404, false]);
   });
@@ -235,7 +234,7 @@ test("curl, whole and as it comes", async () => {
   });
   expect(text.join("")).toBe("curl asks");
   // An error is a status and a body; who gives up takes the request back.
-  const failed = await curl({ model: "nobody", messages });
+  const failed = await curl({ model: "unknown", messages });
   expect(JSON.parse(failed)).toMatchObject({ error: { code: "model_not_found" } });
   const left = "held by curl until";
   await expect(

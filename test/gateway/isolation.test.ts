@@ -233,11 +233,11 @@ test("in every table a tenant's text is its own; what is forgotten of one is the
   const [gone, name] = [1, tenants[1]!];
   await command("forget", "--tenant", name);
   const after = await rowsOf();
-  // Of an example its tombstone stays, without a text.
+  // A removed example leaves a tombstone without a text.
   const isLeft = ({ tenant, table, marks }: (typeof after)[number]): boolean =>
     marks.includes(markOf(gone)) || (tenant === name && kept.has(table));
   expect(after.filter(isLeft)).toEqual([]);
-  // Of the others nothing is less than it was; what was recorded meanwhile is more.
+  // Other tenants' rows never decrease; rows recorded meanwhile add to them.
   for (const { table, tenant, rows, marks } of before) {
     if (!kept.has(table) || tenant === name) continue;
     const now = after.find((one) => one.table === table && one.tenant === tenant);

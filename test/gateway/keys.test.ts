@@ -186,7 +186,7 @@ describe("two tenants", () => {
     for await (const chunk of data) ids.add(chunk.id);
     const [id = ""] = ids;
     const reader = clientOf(response.headers.get("x-precedent-feedback-token") ?? "");
-    const { id: other } = await ask(a, "judged by nobody");
+    const { id: other } = await ask(a, "without a rating");
     const thumbs = (request_id: string) =>
       reader.post("/feedback", { body: { request_id, kind: "thumbs", value: 1 } }) as Promise<object>;
     await expect(thumbs(other)).rejects.toMatchObject({ status: 403, code: "feedback_not_allowed" });

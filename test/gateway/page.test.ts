@@ -251,7 +251,7 @@ describe("requests", () => {
           if (event.startsWith("data: ")) seen.push(...(JSON.parse(event.slice(6)) as LiveBatch).events);
       }
     })().catch(() => undefined);
-    // The tails begin when somebody looks.
+    // The tails begin with the first viewer.
     await system.eventually("decided and answered", async () => {
       await ask("Can I pay by invoice?", { fresh: true });
       return new Set(seen.map(({ kind }) => kind)).size === 2 ? true : undefined;
@@ -271,7 +271,7 @@ describe("explain and figures", () => {
       shown.slice(0, 6).map(({ id, tenant }) => get<Conversation>("request", { id, tenant })),
     );
     for (const { decision } of all) expect(decision?.arms.map(({ arm }) => arm).toSorted()).toEqual(["large", "small"]);
-    // Of some the examples were replaced by better ones meanwhile.
+    // Some decisions lost their examples to better ones meanwhile.
     const found = all.find(({ examples }) => examples.length > 0) ?? all[0]!;
     const { id } = found.request;
     expect(found.response).toMatchObject({ status: "ok", linkedTokens: 0, recomputedTokens: 0 });

@@ -118,7 +118,7 @@ describe("two gateways", () => {
     await system.eventually("a reply partition for every 32 of 100", partitionsUsed(4));
     model.release();
     expect(await again).toEqual(questions);
-    await system.eventually("one where nobody waits", partitionsUsed(1));
+    await system.eventually("one while no client waits", partitionsUsed(1));
     expect(questions.map(callsOf)).toEqual(questions.map(() => 1));
     const first = [...system.responses.values()]
       .flat()

@@ -1,7 +1,7 @@
-// What applications send besides text, by OpenAI's own client through the real stack: tools and
-// their results, structured output, images, log probabilities and parameters that nobody here knows
-// reach the arm that declares them as they are, and no other; what comes back is what the endpoint
-// said, streamed and not, and again for the same Idempotency-Key.
+// Requests beyond text, by OpenAI's own client through the real stack. Tools and their results,
+// structured output, images, log probabilities and unknown parameters reach only the arm that
+// declares them, unchanged. The endpoint's response comes back unchanged, streamed and not, and
+// again for the same Idempotency-Key.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -159,7 +159,7 @@ describe("other parameters", () => {
     expect(model.received().at(-1)).toMatchObject({ response_format });
   });
 
-  test("log probabilities come back; what nobody here knows goes on", async () => {
+  test("log probabilities come back; unknown parameters are passed on", async () => {
     const asked = {
       model: "tools",
       messages: user("how sure"),
@@ -185,7 +185,7 @@ describe("other parameters", () => {
 });
 
 describe("what no arm serves", () => {
-  test("is refused by its field, and asks nobody", async () => {
+  test("is refused by its field, and calls no arm", async () => {
     const before = model.received().length;
     const wrong = (body: object) => client.chat.completions.create({ model: "auto", messages: user("x"), ...body });
     const image = [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:x" } }] }];

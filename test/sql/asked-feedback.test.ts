@@ -13,7 +13,7 @@ import { type MigratedDatabase, startDatabase } from "../support/clickhouse.ts";
 import { decisionOf, recordInto } from "../support/learning.ts";
 
 const count = 6_000;
-/** Of those who may not be asked, nobody says anything. */
+/** Decisions that may not be asked about; they get no feedback. */
 const mute = 300;
 const now = Date.now();
 /** Where the arms are even all are asked, elsewhere one of ten; six of ten who are asked answer. */
@@ -74,7 +74,7 @@ it.each(["small", "large"] as const)(
       const { read, estimates } = await evaluated(arm, correct);
       expect(read.correctedBy).toBe(correct ? "kind" : "asking");
       expect(read.of.requestId.length).toBe(count);
-      // Nobody who heard them stands for those.
+      // No decision with feedback represents those.
       expect(Object.fromEntries(read.leftOut)).toEqual({ feedback_missing: mute });
       for (const { value } of estimates) expect(Math.abs(value! - truth[arm])).toBeLessThan(0.05);
     }

@@ -158,9 +158,9 @@ describe("the port", () => {
     });
     await expect(writer.insertLines("nowhere", wrong)).rejects.toMatchObject({ code: "60" });
     await expect(reader.insertLines("texts", wrong)).rejects.toBeInstanceOf(ClickHouseRejected);
-    const nobody = createClickHouse({ url: "http://127.0.0.1:9", username: "default", password: "" });
-    await expect(nobody.insertLines("texts", wrong)).rejects.toBeInstanceOf(ClickHouseUnavailable);
-    await nobody.close();
+    const unreachable = createClickHouse({ url: "http://127.0.0.1:9", username: "default", password: "" });
+    await expect(unreachable.insertLines("texts", wrong)).rejects.toBeInstanceOf(ClickHouseUnavailable);
+    await unreachable.close();
     expect(await writer.query("SELECT count() AS rows FROM texts")).toEqual([{ rows: rows.length }]);
   });
 
@@ -174,10 +174,10 @@ describe("the port", () => {
     const stranger = createClickHouse({ url: facade.url, username: "default", password: "wrong", database });
     await expect(stranger.query("SELECT 1")).rejects.toMatchObject({ name: "ClickHouseRejected", code: "516" });
     await stranger.close();
-    const nobody = createClickHouse({ url: "http://127.0.0.1:9", username: "default", password: "" });
-    await expect(nobody.query("SELECT 1")).rejects.toBeInstanceOf(ClickHouseUnavailable);
-    expect(await nobody.ping()).toBe(false);
-    await nobody.close();
+    const unreachable = createClickHouse({ url: "http://127.0.0.1:9", username: "default", password: "" });
+    await expect(unreachable.query("SELECT 1")).rejects.toBeInstanceOf(ClickHouseUnavailable);
+    expect(await unreachable.ping()).toBe(false);
+    await unreachable.close();
     const impatient = createClickHouse({
       url: facade.url,
       username: "reader",
@@ -243,7 +243,7 @@ describe("tokens", () => {
   const basic = (user: string, password: string) => `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
   const who = "SELECT 1";
 
-  it("nobody is served without one, and learns nothing", async () => {
+  it("requests without one are refused, and learn nothing", async () => {
     const bare: { search?: string; headers: Record<string, string>; method?: string }[] = [
       { headers: {} },
       { headers: {}, method: "GET" },
@@ -251,11 +251,11 @@ describe("tokens", () => {
       { headers: { "X-ClickHouse-User": "reader", "X-ClickHouse-Key": "" } },
       { headers: { Authorization: basic("reader", "") } },
       { headers: { Authorization: basic("default", `${facade.token}x`) } },
-      { headers: { Authorization: basic("somebody", facade.token) } },
+      { headers: { Authorization: basic("stranger", facade.token) } },
       { headers: { Authorization: "Bearer" } },
       { headers: { Authorization: "Bearer undefined" } },
       { headers: {}, search: `&user=default&password=${facade.token.slice(0, -1)}` },
-      // What is named first counts: a right password behind a wrong one helps nobody.
+      // The first password counts: a right one behind a wrong one is ignored.
       { headers: asWriter(), search: "&password=" },
     ];
     for (const init of bare)
@@ -440,7 +440,7 @@ describe("with either token", () => {
     );
   });
 
-  it("says so when a newer engine has functions that nobody has looked at", async () => {
+  it("says so when a newer engine has functions that were not reviewed", async () => {
     // After reading through the new names (may one read a file, open a connection, run a program?),
     // put what may not run into stack/facade/allowed.ts, and the new figures here.
     const [known] = await writer.query(

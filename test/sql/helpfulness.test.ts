@@ -124,7 +124,7 @@ async function serve(...all: Served[]): Promise<void> {
 
 const proxyRows = (limit = 1_000, featureVersion = 1) =>
   createProxyRows({ clickhouse, featureVersion, featureCount: 2 })(limit);
-/** The group is a hash: only which rows share it can be told. */
+/** The group is a hash: it only shows which rows share it. */
 const sorted = (rows: readonly ProxyRow[]) =>
   rows
     .map(({ features, effect, weight }) => ({ features: features.map((value) => Math.fround(value)), effect, weight }))

@@ -89,7 +89,7 @@ describe("the reward of a request", () => {
       { reward: 0.5, weight: 2, counted: 2 },
     ],
     [
-      "somebody who changes their mind",
+      "an author who changes their mind",
       [{ value: 1 }, { value: -1, createdAt: start + 1 }],
       { reward: 0, weight: 1, counted: 1 },
     ],

@@ -248,8 +248,8 @@ describe("precedent policy evaluate", () => {
   it.each([
     [["evaluate", "router@7"], 1, /router has no version 7/],
     [["evaluate", "gone.json"], 1, /gone.json: there is no such file/],
-    [["evaluate", "nobody"], 1, /nobody is no policy: give .*; arms are small, large, third/],
-    [["evaluate", "arm:nobody"], 1, /no decision of the window can be used .*the target's arm was not allowed/],
+    [["evaluate", "unknown"], 1, /unknown is no policy: give .*; arms are small, large, third/],
+    [["evaluate", "arm:unknown"], 1, /no decision of the window can be used .*the target's arm was not allowed/],
     [["evaluate", "large", "--domain", "none"], 1, /no decision of the window can be used \(there is none\)/],
     [["evaluate", "large", "--since", "yesterday"], 2, /2026-11-22, .*24h or 7d/],
     [["evaluate", "large", "--since", "1h", "--until", "2h"], 1, /is not before --until/],

@@ -137,13 +137,14 @@ describe("preferences", () => {
       // They changed their mind; the newest counts.
       feedbackOf("r1", { ...preference, value: -1, createdAt: start + 1 }),
       feedbackOf("r2", { ...preference, kind: "comparison", value: 0.2, source: "judge" }),
-      // Answered by another arm, of another layout, against itself, against nobody, no number.
+      // Answered by another arm, of another layout, against itself, against an unknown arm, no
+      // number.
       feedbackOf("r3", preference),
       feedbackOf("r4", preference),
       feedbackOf("r2", { ...preference, against: "small" }),
       feedbackOf("r2", { ...preference, against: "gone" }),
       feedbackOf("r2", { ...preference, value: Number.NaN, createdAt: start + 2, source: "system" }),
-      // Of another tenant: it has no such request.
+      // Another tenant has no such request.
       feedbackOf("r2", { ...preference, tenant: "mallory" }),
     );
     const policy = await newest();

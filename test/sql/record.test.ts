@@ -192,7 +192,7 @@ describe("record on ClickHouse", () => {
     await second.stage.stop();
   });
 
-  it("what can't be decoded is counted, and dead-lettered where nobody else does", async () => {
+  it("undecodable records are counted, and dead-lettered if no other stage does it", async () => {
     const { stage, feed, deadLetters } = await startRecord();
     for (const topic of ["requests", "feedback", "dead-letters"] as const) await feed(topic, 0, 3, [Buffer.from([0])]);
     await feed("feedback", 0, 4, [testingRecords.feedback]);

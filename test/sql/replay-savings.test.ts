@@ -105,7 +105,7 @@ const savings = () =>
 it("compares uses of the old example before with those of the new one since, within two weeks of both", async () => {
   await replayed({ exampleId: "old", newExampleId: "new", outcome: "replaced", createdAt: ago(48) });
   await used(
-    // 0.6 of 1 was missing at an arm of cost 1; 0.5 where nobody said, at one of 0.2.
+    // 0.6 of 1 was missing at an arm of cost 1; 0.5 without a rating, at one of 0.2.
     ...several(3, { example: "old", at: ago(50), reward: 0.4 }),
     { example: "old", at: ago(60), cost: 0.2 },
     // Too long ago, after the replacement, no answer, another example: none counts.
@@ -203,11 +203,11 @@ it("takes off what examples do better by themselves: those that were tried and n
       ...several(4, { example: `new${i}`, at: ago(10), reward: 0.8 }),
     ]),
   );
-  // Nobody has used the others since: all of it counts. Half of those tried were replaced.
+  // The others were not used since, so all of it counts. Half of those tried were replaced.
   expect((await readSavingCurve(clickhouse)).expected(1)).toBeCloseTo((4 * (1 - 0.2)) / 2, 6);
   await used(
     ...names.flatMap((i) => several(4, { example: `same${i}`, at: ago(10), reward: 0.5 })),
-    // Of before its two weeks.
+    // From before its two weeks.
     { example: "same0", at: ago(2 * savingHours + 2), reward: 1 },
   );
   expect((await readSavingCurve(clickhouse)).expected(1)).toBeCloseTo((4 * (0.5 - 0.2)) / 2, 6);

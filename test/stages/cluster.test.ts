@@ -190,7 +190,7 @@ test("the real pipelines go on when a node is killed", { timeout: 180_000 }, asy
 
 test("no node dropped a transaction marker", async () => {
   for (const node of [1, 2, 3] as const) {
-    // Of a topic that is really gone it is right to say so.
+    // For a deleted topic this message is right.
     const lines = (await cluster.log(node)).split("\n").filter((line) => line.includes("likely deleted already"));
     expect(lines.filter((line) => !/copies|requests/.test(line))).toEqual([]);
   }

@@ -125,7 +125,7 @@ describe.skipIf(missing !== "")(`eviction for room${missing}`, () => {
       for (const question of poor) if ((await cachesFor(question)) > 0) return undefined;
       return true;
     });
-    // Several passes later nobody else has left.
+    // Several passes later no other example has left.
     expect(await live()).toEqual(after);
     for (const question of good) expect(await cachesFor(question)).toBeGreaterThan(0);
 

@@ -1,5 +1,6 @@
-// Replay runs on a real system: what would be tried is told without trying it, a run waits while
-// the arms are busy, and a run of the schedule is one run, whoever dies in the middle of it.
+// Example replay runs on a real system. A dry run shows the requests without sending them, a run
+// waits while the arms are busy, and a scheduled run is one run even if a process dies in the
+// middle of it.
 import { mkdir, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -115,7 +116,7 @@ test("a dry run says what would be asked, and asks and writes nothing", async ()
 
 test("a run waits while the arms are busy, ends where that lasts too long, and goes on when it is over", async () => {
   const { session } = system;
-  // Three requests that nobody answers: a load of 3.
+  // Three unanswered requests: a load of 3.
   await generate.stop();
   const late = questions.slice(0, 3).map((question) => requestOf(question));
   await system.produce(late);

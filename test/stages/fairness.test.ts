@@ -77,7 +77,7 @@ const complete = (response: ServerResponse | undefined): void => {
     .end(JSON.stringify({ ...body, usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 } }));
 };
 
-test("300 repeats of a request that is under way hold nobody back, and each gets the one answer", async () => {
+test("300 repeats of a request that is under way delay no other request, and each gets the one answer", async () => {
   const slow = requestOf("think long", { id: "slow", tenant: "loud", ...on("remote") });
   await system.produce([slow]);
   await until("the call of the model", () => open.length === 1);

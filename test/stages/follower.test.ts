@@ -50,7 +50,7 @@ test("only the partitions followed are handed over, each from its offset, and th
   await follower.caughtUp(2);
   expect(seen).toEqual(["0:b", "2:d", "2:f"]);
 
-  // Taken up again where it was left, and from the beginning when told to.
+  // Resumed where it was left, and from the beginning on request.
   follower.follow(0, 2);
   await follower.caughtUp(0);
   follower.follow(1, 0);
@@ -123,7 +123,7 @@ function followHastily(topic: string) {
   const follower = followTopic(
     {
       ...{ client: its.client, topic, ends: its.kafka.ends, patience: hasty, log: createLog({ level: "silent" }) },
-      admin: () => Promise.reject(new Error("nobody asks")),
+      admin: () => Promise.reject(new Error("no admin needed")),
       watched(of) {
         stuck = of;
         return () => undefined;

@@ -1,6 +1,6 @@
-// precedent forget on a running system: what a person asked, was answered and said is gone from
-// tables, compacted topics and files, however late something of it comes; it is killed in the
-// middle and does the rest when it is called again; nobody else loses anything.
+// precedent forget on a running system: a person's requests, answers and feedback are gone from
+// tables, compacted topics and files, however late records of them come. It is killed in the middle
+// and does the rest when it is called again; no other user loses records.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -54,7 +54,7 @@ beforeAll(async () => {
     await say(ids[0]!, { kind: "correction", text: `The ${word} sleeps under water.` });
     asked.set(who, ids);
   }
-  // Nobody can read this one, and it says whose it is all the same.
+  // An undecodable record that still names its user.
   await sendRaw(Buffer.from(`{"user":"ann","text":"${marker}"}`));
   await sendRaw(Buffer.from(`{"user":"annabel","text":"${kept}"}`));
   await makeCache();
@@ -179,7 +179,7 @@ test("killed in the middle it does the rest when called again: nothing is found 
       .filter(({ place }) => place.startsWith("pool "))
       .map(({ until: time }) => Date.parse(time ?? "") > Date.now()),
   ).toEqual([true, true]);
-  // Caches can't be told apart by person: all are gone. The replay is removed whole.
+  // Caches don't record persons: all are gone. The replay is removed whole.
   expect(await readdir(join(system.config.stack.folder, "kv", "native", format, "ids"))).toEqual([]);
   expect(
     (await readdir(join(system.config.stack.folder, "kv", "native", format))).filter((name) => name.endsWith(".kv")),
@@ -208,7 +208,7 @@ test("what comes later of an erased request is not kept, and a repeat of the que
   );
   expect(await allTables(marker)).toEqual({});
   expect(await liveValues("examples", marker)).toBe(0);
-  // Of the cached answer nothing is left either.
+  // No trace of the cached answer is left either.
   const repeat = requestOf(questionOf(marker, 0), personal("carol"));
   const answered = system.response(repeat.id);
   await system.produce([repeat]);

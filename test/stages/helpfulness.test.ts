@@ -192,7 +192,7 @@ const publishedAs = (name: string, version: number): Promise<Policy> =>
     30_000,
   );
 
-/** Appends a version as somebody beside the learner. */
+/** Appends a version as a process beside the learner. */
 async function append(name: string, make: (version: number) => Policy): Promise<Policy> {
   const log = openPolicyLog(system.session, name);
   try {
@@ -390,7 +390,7 @@ test("the threshold that earns most is learnt and applied; a revert pauses that"
     });
   await inForce(0.6);
 
-  // Somebody publishes a worse one: it is learnt away.
+  // A worse one is published: learning corrects it.
   await append(THRESHOLD, (version) => ({
     ...proxyPolicy(Uint8Array.of(1))(version),
     name: THRESHOLD,

@@ -1,6 +1,6 @@
-// Two stages under one instance id, as two hosts with the same configuration would be: one that
-// comes later is refused by name, and of two that start at once one stops. Either way every record
-// is answered once and the work is done about once: nobody fights over the producer.
+// Two stages under one instance id, as two hosts with the same configuration would be. A later one
+// is refused by name, and of two that start at once one stops. Either way every record is answered
+// once and processed about once, without a fight over the producer.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signalOf } from "../../runtime/lazy-abort.ts";
@@ -56,7 +56,7 @@ async function answeredOnce(input: string, output: string): Promise<void> {
   expect([keys.length, new Set(keys).size]).toEqual([records, records]);
 }
 
-test("one that comes later is refused, and disturbs nobody", { timeout: 120_000 }, async () => {
+test("one that comes later is refused, and disturbs no other", { timeout: 120_000 }, async () => {
   const [input, output] = [await its.topic(8), await its.topic(8)];
   let calls = 0;
   const first = stageOn(input, output, () => {

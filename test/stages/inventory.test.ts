@@ -133,8 +133,7 @@ describe.skipIf(missing !== "")(`caches at hand${missing}`, () => {
   test("what a request links is in memory before its turn, though the arm has just been started", async () => {
     const text = ["clock", "barometer", "telescope"].map(paragraph).join("\n\n");
     await putDocuments(system.session, [{ tenant: "default", id: "manor", text, title: "The manor", createdAt: 1 }]);
-    // Of a domain without examples: all that these prompts link is the system prompt and the
-    // document.
+    // A domain without examples: these prompts only link the system prompt and the document.
     const alone = { ...short, domain: "elsewhere" };
     await system.eventually("plan has the document", async () => {
       const { degraded } = await system.ask("Where is the clock?", { ...alone, documents: ["manor"] });

@@ -14,7 +14,7 @@ let judge: Upstream;
 let system: TestSystem;
 let workers: Workers;
 
-/** Of both answers the one of the arm `second` is better, wherever it stands. */
+/** The answer of the arm `second` is the better one, in either position. */
 const verdict = (prompt: string): string =>
   `One is better.\nSCORE: ${/<answer_a>\s*second: /.test(prompt) ? 3 : /<answer_b>\s*second: /.test(prompt) ? -3 : 0}`;
 const openai = (name: string, { baseUrl }: Upstream, cost: number) => ({

@@ -96,7 +96,7 @@ async function ask(from: number, to: number): Promise<Feedback[]> {
 const published = (what: string, wanted: (policy: Policy) => boolean): Promise<Policy> =>
   system.eventually(what, () => Promise.resolve(policies.find(wanted)), 40_000);
 
-/** learn in a process of its own, to be killed as nobody should be. */
+/** learn in a process of its own, to be killed with -9. */
 async function startLearner(): Promise<{ kill(): Promise<void> }> {
   const file = join(folder, "precedent.yaml");
   await writeFile(file, JSON.stringify(system.config));
@@ -136,8 +136,8 @@ function expectDirect(policy: RouterPolicy): void {
 test("300 requests, feedback late and doubled, the learner killed, ClickHouse away: the posterior is that of the log", async () => {
   const victim = await startLearner();
   const early = await ask(0, 100);
-  // Feedback for a request that nobody has asked yet, and half of the rest later.
-  await give(...early.slice(0, 50), feedbackOf("nobody", { value: 1, createdAt: Date.now() }));
+  // Feedback for a request that is not yet recorded, and half of the rest later.
+  await give(...early.slice(0, 50), feedbackOf("unknown", { value: 1, createdAt: Date.now() }));
   await published("a first version", ({ metrics }) => (metrics.rewards ?? 0) >= 1);
   await give(...early.slice(50, 70));
   await victim.kill();
@@ -166,7 +166,7 @@ test("300 requests, feedback late and doubled, the learner killed, ClickHouse aw
     const [row] = await system.session.clickhouse.query<{ received: number }>(
       `SELECT sum(received) AS received FROM rewards FINAL`,
     );
-    // 300 first opinions, the one on nobody's request, the withdrawal, the contradiction.
+    // 300 first ratings, the one of an unknown request, the withdrawal, the contradiction.
     return row?.received === 303 ? row : undefined;
   });
   await new Promise((resolve) => setTimeout(resolve, 1_000));

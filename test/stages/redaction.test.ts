@@ -87,7 +87,7 @@ describe("in ClickHouse", () => {
     await say("first", { kind: "reward", value: 1 });
     await say("first", { kind: "correction", text: `It sleeps at ${user}.` });
     const producer = system.session.kafka.plainProducer();
-    // Nobody can read this one.
+    // An undecodable record.
     const letter = Buffer.from(`{"user":"${user}","text":"${person}"}`);
     await producer.send([{ topic: system.session.topic("requests"), key: null, value: letter }]);
     await producer.close();

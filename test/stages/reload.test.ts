@@ -1,5 +1,5 @@
-// Arms are added, changed and removed while requests flow; nothing is lost and no process restarts:
-// the same whoever calls the arms.
+// Arms are added, changed and removed while requests flow; nothing is lost and no process restarts,
+// with inline and with queued arms.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -158,7 +158,7 @@ test("a run ends with its budget, goes on under its id, and betters what can be 
   expect(shown).toBe(good(first));
 });
 
-test("a better answer is never given up, and a run that is told to stop says so", async () => {
+test("a better answer is never given up, and a stopped run says so", async () => {
   await startReplay(system.session, runOf({ runId: "second" }));
   expect((await living()).filter(({ response }) => response.startsWith("the very command"))).toHaveLength(3);
   for (const question of questions) await ask(question);

@@ -1,6 +1,6 @@
-// The response cache in the running system: what it answers and what it must not, requests under
-// way, bad feedback, a restart; and two processes of plan that are killed with -9 while repeats
-// come: every request is answered once, whoever answers it.
+// The response cache in the running system: hits and required misses, requests under way, bad
+// feedback, a restart; and two processes of plan that are killed with -9 while repeats come: every
+// request is answered once.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -179,7 +179,7 @@ describe("one process", () => {
       return source === "generated" ? true : undefined;
     });
     expect(timesAsked(question)).toBe(2);
-    // Hits are nobody's reward: the router has learnt nothing of this one.
+    // A hit is no reward: the router has learned nothing from this one.
     const rows = await system.session.clickhouse.query("SELECT * FROM arm_hours FINAL WHERE rewards > 0");
     expect(rows).toEqual([]);
   });

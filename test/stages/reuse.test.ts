@@ -1,6 +1,6 @@
-// Reused answers on the real stack: off until verified answers have shown that they are right, then
-// given for nothing; never to requests that want a fresh answer, never across tenants, nobody's by
-// default; and switched off when wrong answers come into the pool, also for a process that starts
+// Reused answers on the real stack: off until verified answers have proved right, then given for
+// free. Never for requests that want a fresh answer, never across tenants, and for no tenant by
+// default. Switched off when wrong answers come into the pool, also for a process that starts
 // later.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -133,7 +133,7 @@ test("never for a fresh or private request, or another tenant, whatever lies in 
     expect(new Set(answers.map(({ source }) => source))).toEqual(new Set(["generated"]));
     expect((await decided(answers[0]!.requestId)).state).toBe("");
   }
-  // rival has the same examples and is not named; nobody else has any.
+  // rival has the same examples and is not named; other has none.
   for (const tenant of ["rival", "other"]) {
     const answers = await all(known, of(tenant));
     expect(new Set(answers.map(({ source }) => source))).toEqual(new Set(["generated"]));

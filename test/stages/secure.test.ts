@@ -117,7 +117,7 @@ beforeAll(async () => {
   admin = clientOf(scram("admin")).admin();
   await admin.connect();
   await admin.createAcls({ acl: entries(acls()) });
-  // Whoever makes the topics comes first.
+  // The principal that creates the topics comes first.
   operator = await openAs(configOf(scram(principalOf("operator"))));
   await follow(operator, "responses", (response) => {
     responses.set(response.requestId, [...(responses.get(response.requestId) ?? []), response]);
@@ -188,7 +188,7 @@ const working: readonly StageName[] = ["plan", "generate", "record", "gateway"];
  */
 const idle = [
   ...["gateway Write cancels", "gateway Write feedback"],
-  // The page, while somebody looks, or takes a policy back.
+  // The page, while a viewer is connected or reverts a policy.
   ...[
     "gateway Read decisions",
     "gateway Read reader.decisions.",

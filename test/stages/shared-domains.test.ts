@@ -1,6 +1,6 @@
-// A domain of which two tenants share the examples: what one of them was answered well the other is
-// shown, and nobody else; not what a request kept to itself, nothing from the response cache; and
-// precedent forget of one tenant takes its examples from the other, too.
+// Two tenants share the examples of a domain: each is shown the other's good answers, and no other
+// tenant is. Requests that opted out are not shared, and the response cache is not. precedent
+// forget of one tenant takes its examples from the other, too.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -60,7 +60,7 @@ const placeOf = async (id: string): Promise<string | undefined> => {
   return row?.domain;
 };
 
-test("what one tenant was answered well helps the other that shares the domain, and nobody else", async () => {
+test("a good answer to one tenant helps the other that shares the domain, and no third one", async () => {
   const { outcome, id } = await rated(questions.shared, "acme");
   expect(outcome).toBe("admitted");
   expect(await system.eventually("the example recorded", () => placeOf(id))).toBe("+/shell");

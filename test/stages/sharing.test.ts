@@ -1,8 +1,8 @@
-// Examples follow the partitions on which their domain is asked. Three plan processes in shared
-// mode, each with its own partitions' examples; requests are keyed by domain, one process is
-// killed, a domain moves to another partition. Shown by the decisions in ClickHouse: whoever says
-// nothing of incomplete examples has searched the whole domain, and once a domain is placed on a
-// partition nobody says it any more. How long that takes after its first request is printed.
+// Examples follow the partitions on which their domain is requested. Three plan processes in shared
+// mode hold their own partitions' examples; requests are keyed by domain, one process is killed, a
+// domain moves to another partition. The decisions in ClickHouse are checked: a decision without
+// the mark of incomplete examples searched the whole domain, and once a domain is placed on a
+// partition no decision has the mark. Prints how long that takes after the domain's first request.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -186,8 +186,8 @@ test(
       const expected = exampleId(domain, questionOf(ask.domain, ask.i), answerOf(ask.domain, ask.i));
       if (!incomplete && !shown.includes(expected)) misses.push(`${id} of ${domain} on ${partition}`);
       const pair = pairs.get(`${domain} on ${partition}`) ?? { first: at, whole: at, incomplete: 0 };
-      // From the first decision to the last that was incomplete: whoever held everything while the
-      // others joined does not count.
+      // From the first decision to the last incomplete one: decisions of a process that held
+      // everything while the others joined do not count.
       if (incomplete) Object.assign(pair, { incomplete: pair.incomplete + 1, whole: at });
       pairs.set(`${domain} on ${partition}`, pair);
     }
@@ -219,8 +219,8 @@ test(
     );
     expect(misses).toEqual([]);
     expect(relapses).toEqual([]);
-    // Each pair was incomplete at first: nobody holds what was not asked of it, so this means
-    // something.
+    // Each pair was incomplete at first, because a process only holds domains that were requested
+    // of it. So the check is not vacuous.
     expect([...pairs.values()].filter(({ incomplete }) => incomplete === 0)).toEqual([]);
     expect(takenOver.length).toBeGreaterThan(0);
   },
@@ -271,8 +271,8 @@ test(
         return placed.mode === "shared" && offsets.some((offset) => offset !== null) ? placed : undefined;
       });
       expect(body).toMatchObject({ mode: "shared", count: domains.length * subjects.length });
-      // The only process has all partitions: it is still whole everywhere, also for a domain that
-      // nobody has asked for yet.
+      // The only process has all partitions: it is still complete everywhere, also for a domain
+      // without requests yet.
       const last = others.at(-1) ?? "";
       expect(await shown(last, 2)).toEqual({
         degraded: [],

@@ -248,7 +248,7 @@ test("the broker lets no tenant read what another was answered, or what all were
   expect([...denied].some((line) => line.endsWith(` Group:LITERAL:${groupId}`))).toBe(true);
 });
 
-test("a record that claims another tenant lies in dead-letters whole, and is answered by nobody", async () => {
+test("a record that claims another tenant is dead-lettered whole, and gets no answer", async () => {
   const request = requestOf("question", { tenant: "beta" });
   const bytes = operator.codec.encode("requests", request);
   await put("acme", "requests.acme", request.id, bytes);

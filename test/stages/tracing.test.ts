@@ -127,7 +127,7 @@ describe("a request through the gateway", () => {
     expect(collector.text()).not.toContain("secret question");
   });
 
-  test("streamed, to an inline arm: plan calls the model, and nobody else", async () => {
+  test("streamed, to an inline arm: only plan calls the model", async () => {
     const { traceId, traceparent } = newTrace();
     const response = await post({ ...chat("inline", "an inline stream"), stream: true }, { traceparent });
     await response.text();

@@ -15,9 +15,9 @@ import type { ClickHouse } from "../../connections/clickhouse/port.ts";
 
 export interface Facade {
   url: string;
-  /** Of user default, who writes. */
+  /** Token of user default, who writes. */
   token: string;
-  /** Of user reader. */
+  /** Token of user reader. */
   readToken: string;
   /** Where its data lies. */
   folder: string;

@@ -80,7 +80,7 @@ export async function startCluster(answers: (broker: string) => Promise<unknown>
     await gone;
   };
   const stop = async (): Promise<void> => {
-    // Controlled shutdowns wait for each other, and nobody needs what these have.
+    // Controlled shutdowns wait for each other, and the data is not needed any more.
     await Promise.all(ids.map((node) => end(node, "SIGKILL")));
     await rm(folder, { recursive: true, force: true });
   };
@@ -137,9 +137,9 @@ function properties(
     "transaction.state.log.num.partitions": 3,
     "transaction.state.log.min.isr": 2,
     "group.initial.rebalance.delay.ms": 0,
-    // A broker that is silent so long has no partitions any more. A follower may lag as long as
+    // A broker that is silent for this long loses its partitions. A follower may lag as long as
     // Kafka's default allows: out of sync because the machine is busy, it could not take over from
-    // a leader that is killed, and a partition without a leader stops whoever needs it.
+    // a leader that is killed, and a partition without a leader stops its clients.
     "broker.session.timeout.ms": 4_500,
     "broker.heartbeat.interval.ms": 500,
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": 1_000,

@@ -19,7 +19,7 @@ export interface CollectedSpan {
 
 export interface Collector {
   endpoint: string;
-  /** Of all processes, in the order of their arrival. */
+  /** Spans of all processes, in the order of their arrival. */
   spans(traceId?: string): readonly CollectedSpan[];
   /** What was sent, as text. */
   text(): string;

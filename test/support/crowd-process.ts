@@ -1,7 +1,8 @@
-// Many readers of streams in a process of their own, for the limit of open files is each process's:
-// node tools/bin/run.mjs test/support/crowd-process.ts URL KEY MODEL. Told to by its parent it
-// opens streams, says how far they are, and ends with its parent. What streams ask is the same but
-// for the first message, "stream n"; the model of the test answers it by answerOf(n).
+// Many readers of streams in a process of their own, because the limit of open files is per
+// process: node tools/bin/run.mjs test/support/crowd-process.ts URL KEY MODEL. On orders of its
+// parent it opens streams and reports their progress; it ends with its parent. The streams'
+// requests differ only in the first message, "stream n"; the model of the test answers it by
+// answerOf(n).
 import { Agent, request, type IncomingMessage } from "node:http";
 import { createStreamReader } from "../../bench/gateway/model.ts";
 import { answerOf, question, type Crowd, type Order } from "./crowd.ts";
@@ -9,7 +10,7 @@ import { answerOf, question, type Crowd, type Order } from "./crowd.ts";
 const [, , url = "", key = "", model = ""] = process.argv;
 const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 const crowd: Crowd = { asked: 0, begun: 0, beating: 0, right: 0, refused: {}, wrong: [], wrongs: 0 };
-/** Asked, and not yet told anything. */
+/** Requested, without a response yet. */
 let unheard = 0;
 const wrong = (n: number, how: string): void => {
   crowd.wrongs++;

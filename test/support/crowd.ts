@@ -1,8 +1,8 @@
-// What the crowd's process (crowd-process.ts) is told and says, and what its streams ask and are
-// answered.
+// Orders and reports of the crowd's process (crowd-process.ts), and its streams' requests and
+// answers.
 export interface Crowd {
   asked: number;
-  /** Were told 200. */
+  /** Got status 200. */
   begun: number;
   /** Have had a heartbeat. */
   beating: number;
@@ -10,7 +10,7 @@ export interface Crowd {
   right: number;
   /** Refused with "STATUS CODE", how often. */
   refused: Record<string, number>;
-  /** Of those that ended otherwise: how, the first few. */
+  /** How the first few others ended. */
   wrong: string[];
   wrongs: number;
 }

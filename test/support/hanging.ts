@@ -1,7 +1,7 @@
-// Transactions that hang, made without a kill: records and offsets are written that the coordinator
-// was never told of, which a broker allows while it does not verify, of a producer with the first
-// version of transactions (with the second, a leader tells the coordinator itself). A broker that
-// forgets markers (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
+// Makes hanging transactions without a kill: records and offsets are written that were never added
+// at the coordinator. A broker allows this while it does not verify, with a producer of the first
+// version of transactions (with the second, a leader adds partitions itself). A broker that loses
+// markers (Kafka 4.3.0 and 4.3.1, KAFKA-20734) leaves the same behind.
 import { createRequire } from "node:module";
 import type { Kafka as KafkaClient } from "kafkajs";
 import { ConfigResourceTypes } from "../../connections/kafka/kafkajs.ts";
@@ -38,12 +38,12 @@ export interface Left {
   /** Transactional id. */
   id: string;
   group: string;
-  /** Of which the group commits offset 1, in partition 0. */
+  /** Topic whose partition 0 the group commits at offset 1. */
   input: string;
   /** Gets a record "hung", in partition 0. */
   output: string;
   /**
-   * A topic that the coordinator is told of, with how the transaction ends for it; none: it ends
+   * A topic that is added at the coordinator, and the outcome there; absent: the coordinator ends
    * nothing.
    */
   told?: { topic: string; outcome: "commit" | "abort" };

@@ -1,7 +1,7 @@
-// A model behind an OpenAI endpoint on the loopback, for tests: it answers with the last message,
-// word by word where it streams; told to by the message it fails, hangs (at once or after some
-// words), breaks off, takes its time, waits to be let go on, or breaks off once and answers
-// otherwise, or the same, when it is asked again.
+// A model behind an OpenAI endpoint on the loopback, for tests. It answers with the last message,
+// word by word where it streams. The message can make it fail, hang (at once or after some words),
+// break off, take its time, wait for release, or break off once and give another, or the same,
+// answer on the retry.
 import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +11,7 @@ export interface TestModel {
   baseUrl: string;
   /** Bodies of all calls so far. */
   received(): readonly Record<string, unknown>[];
-  /** Of the last call with that question. */
+  /** Headers of the last call with that question. */
   headers(question: string): IncomingHttpHeaders | undefined;
   /** Questions of calls whose connection was closed before they were answered. */
   closed(): readonly string[];

@@ -56,7 +56,7 @@ export interface Oracle {
 export interface OracleOptions {
   session: Session;
   arms: readonly string[];
-  /** Of the i-th request. */
+  /** Question of the i-th request. */
   questionOf: (index: number) => string;
   prefix: string;
   /** What else the i-th request says. */

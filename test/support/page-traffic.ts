@@ -118,7 +118,7 @@ export const traffic: readonly Asked[] = [
   ),
 ];
 
-/** What somebody might send to break the page. */
+/** Inputs that try to break the page. */
 export const hostile: readonly string[] = [
   '<script>window.broken = "script"</script><img src=x onerror="window.broken=1">',
   "</textarea></pre></title><svg onload=window.broken=2>",

@@ -18,7 +18,9 @@ import { createSink } from "../../runtime/sink.ts";
 type Handlers = Parameters<SinkSource["run"]>[0];
 
 const prefix = "t.";
-/** Of the first record, in milliseconds since the epoch; the next ones follow by a millisecond. */
+/**
+ * Time of the first record, milliseconds since the epoch; the next ones follow by a millisecond.
+ */
 export const createdAt = Date.UTC(2026, 2, 1);
 
 interface RecordLimits {

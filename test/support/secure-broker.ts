@@ -1,5 +1,6 @@
-// One Kafka node that trusts nobody: TLS, every SASL mechanism that we speak, and ACLs without
-// which nothing is allowed. It has no supervisor. Its log says what was allowed and denied to whom.
+// One Kafka node that requires authentication: TLS, every SASL mechanism that we support, and ACLs
+// that deny by default. It has no supervisor. Its log shows which principal was allowed or denied
+// what.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
@@ -55,7 +56,7 @@ export const answersAs =
     }).admin({ retry: { retries: 0 } });
     try {
       await made.connect();
-      // Makes the topic of the groups, and waits for whoever coordinates them.
+      // Creates the topic of the groups, and waits for their coordinator.
       await made.fetchOffsets({ groupId: "probe", topics: [] });
     } finally {
       await made.disconnect();
@@ -177,7 +178,7 @@ function settings({ folder, ports, keystores, users, jwks }: Settings): string {
     "node.id": 1,
     "controller.quorum.voters": `1@127.0.0.1:${ports.controller}`,
     "controller.listener.names": "CONTROLLER",
-    // What the node says to itself; nobody else is told of it.
+    // The node's own listener, which is not advertised to clients.
     "inter.broker.listener.name": "INSIDE",
     listeners: `INSIDE://127.0.0.1:${ports.inside},OUTSIDE://127.0.0.1:${ports.outside},OLD://127.0.0.1:${ports.old},CONTROLLER://127.0.0.1:${ports.controller}`,
     "advertised.listeners": `INSIDE://127.0.0.1:${ports.inside},OUTSIDE://localhost:${ports.outside},OLD://localhost:${ports.old}`,

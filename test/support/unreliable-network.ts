@@ -4,9 +4,9 @@
 import net from "node:net";
 
 /**
- * close, reset: at once. half: with half of the next answer delivered. unanswered: when the next
- * request was forwarded, before its answer. stall: nothing comes through any more, and nobody is
- * told, until it is reset after a while. delay: everything comes a while later.
+ * close, reset: at once. half: with half of the next response delivered. unanswered: when the next
+ * request was forwarded, before its response. stall: no data passes, without an error, until a
+ * reset after a while. delay: all data comes a while later.
  */
 export const cuts = ["close", "reset", "half", "unanswered", "stall", "delay"] as const;
 export type Cut = (typeof cuts)[number];

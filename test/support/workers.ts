@@ -36,7 +36,7 @@ export interface Workers {
   running(): string[];
   /** Pids by instance of those that run. */
   pids(): Record<string, number>;
-  /** Those that ended although nobody asked them to, with how and their last words. */
+  /** Those that ended unasked, with exit code or signal and their last lines. */
   ended(): readonly string[];
   /** Ends all that is left. */
   stop(): Promise<void>;
@@ -62,7 +62,7 @@ export function createWorkers(config: Config, folder: string): Workers {
     return child.exitCode;
   };
 
-  /** What it said at its end: the folder is gone when somebody reads the report. */
+  /** Read at its end: the folder is gone when the report is read. */
   const lastLines = (instance: string): string =>
     readFileSync(join(folder, `${instance}.log`), "utf8")
       .split("\n")
@@ -86,7 +86,7 @@ export function createWorkers(config: Config, folder: string): Workers {
           resolve();
         });
         child.once("exit", (code, signal) => {
-          // Nobody who ends a child leaves it in the list.
+          // A child that the test ends is removed from the list before.
           if (children.get(instance) === child)
             ended.push(`${instance} ended with ${code ?? signal}:\n${lastLines(instance)}`);
           // Killed by the test while it was starting: that is a fault like any other.

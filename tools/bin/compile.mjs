@@ -1,7 +1,7 @@
-// Compiles what is started by itself (commands, processes, worker threads) from TypeScript into
-// build/: a file each, and chunks of what several need. A start then reads some files instead of
-// translating hundreds. Set-up does it, and run.mjs when a source has changed since. Each build has
-// a folder of its own and is pointed to once it is whole; who runs an older one goes on with that.
+// Compiles entry points (commands, processes, worker threads) from TypeScript into build/: one file
+// each, and chunks of shared modules. A start then reads a few files instead of translating
+// hundreds. Set-up runs it, and run.mjs when a source has changed since. Each build has a folder of
+// its own and becomes current once it is complete; processes on an older build keep it.
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, existsSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -98,7 +98,7 @@ export async function compile({ of = root, entries = started } = {}) {
   }
 }
 
-/** The current build, made anew where there is none; null when that fails: tsx says why then. */
+/** The current build, built if there is none; null on failure, which tsx then reports. */
 export async function ensureCompiled() {
   return currentBuild() ?? (await compile().catch(() => null));
 }

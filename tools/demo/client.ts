@@ -1,4 +1,4 @@
-// The demo as a client of the system: produces requests, and hears responses and decisions from
+// The demo as a client of the system: produces requests, and reads responses and decisions from
 // their topics as any other client would. One producer and two readers for the whole run.
 import { v7 as uuid } from "uuid";
 import type { Session } from "../../pipelines/session.ts";
@@ -16,7 +16,7 @@ export interface AskOptions {
   scene?: string;
   /** Only this arm may answer. */
   arm?: string;
-  /** Of several recorded answers, which. */
+  /** Selects one of several recorded answers. */
   seed?: number;
   /** What of its linked chunks is computed again; otherwise as the arm is configured. */
   linkPolicy?: string;
@@ -35,7 +35,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** Nobody has answered a request in time. */
+/** No answer to a request came in time. */
 export class NoResponse extends Error {
   override name = "NoResponse";
 }

@@ -1,12 +1,12 @@
-// How the policy moved, from what ClickHouse has of it: all runs of the demo in order, because what
-// one has learnt the next starts from.
+// How the policy changed, from ClickHouse: all runs of the demo in order, because each run starts
+// from what the earlier ones learned.
 import pc from "picocolors";
 import { drawSeries } from "./chart.ts";
 import type { SceneContext } from "./scene.ts";
 
 /** Requests that a point of the curves averages over. */
 const window = 10;
-/** Of the newest requests only: bounds what is read. */
+/** Only this many of the newest requests are read. */
 const most = 2_000;
 
 interface Outcome {

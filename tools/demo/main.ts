@@ -40,7 +40,7 @@ for (const name of ["SIGINT", "SIGTERM"] as const) {
 }
 
 // `npm run demo | head` closes our output early: we end as after Ctrl-C, and leave nothing running.
-process.stdout.on("error", () => stopping.abort(new Error("nobody reads on")));
+process.stdout.on("error", () => stopping.abort(new Error("the output was closed")));
 
 const screen = createScreen();
 const { signal } = stopping;
@@ -73,7 +73,7 @@ async function demo(log: WriteStream, config: ReturnType<typeof loadConfig>["con
   }
 }
 
-/** What was there already is no news; what a task does meanwhile stands in its title. */
+/** Parts that were there already are not reported; the progress of a task is shown in its title. */
 const progressOn = ({ task, line }: Screen): Progress => ({
   task: (title, work, outcome) =>
     task(

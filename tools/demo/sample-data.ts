@@ -13,7 +13,7 @@ export const pairsFile = fileURLToPath(new URL("../../deploy/shell-pairs.jsonl",
 const questionsFile = fileURLToPath(new URL("../../deploy/shell-questions.jsonl", import.meta.url));
 
 const pair = z.object({ request: z.string(), response: z.string() });
-// Two wordings of the same question: what was learnt from the first is to help with the second.
+// Two wordings of the same question: what was learned from the first should help with the second.
 const question = z.object({ request: z.string(), again: z.string(), references: z.array(z.string()).min(1) });
 export type SamplePair = z.infer<typeof pair> & { id: string };
 export type Question = z.infer<typeof question>;

@@ -1,5 +1,4 @@
-// One scene of the demo: it shows something that happens, and says so where a part of the system is
-// not there.
+// One scene of the demo: it shows something that happens, and reports missing parts of the system.
 import type { Session } from "../../pipelines/session.ts";
 import type { Client } from "./client.ts";
 import type { SampleData } from "./sample-data.ts";

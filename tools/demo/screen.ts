@@ -27,7 +27,7 @@ export function createScreen(out: NodeJS.WriteStream = process.stdout): Screen {
 
   let blank = false;
   const line = (text = ""): void => {
-    // Never two empty lines together, whoever wrote the first.
+    // Never two empty lines together.
     if (text === "" && blank) return;
     blank = text === "";
     out.write(`${terminal ? clearLine : ""}${text}\n`);

@@ -52,8 +52,8 @@ export async function startSystem(dependencies: StartDependencies): Promise<Syst
     const first = !existsSync(join(folder, "data"));
     if (!running) closers.push(() => stopStack(folder));
 
-    // Of what happens side by side, the first failure counts; the others are waited for, so that
-    // nothing starts after the stop.
+    // The first failure of the parallel tasks counts; the others are awaited, so that nothing
+    // starts after the stop.
     const embedder = first ? embedHistory(dependencies) : Promise.resolve(undefined);
     const opening = ready.servers.then(() => {
       signal.throwIfAborted();

@@ -12,7 +12,7 @@ import { compositions, modules, packages, ports, tests, type Module } from "../l
 
 export interface GeneratedPart {
   file: string;
-  /** The page with this part made anew. Throws when its comments are not there. */
+  /** The page with this part regenerated. Throws without the part's comments. */
   whole(page: string): string;
 }
 
@@ -49,7 +49,9 @@ function importRules(): string {
     row("---", "---", "---"),
     ...modules.map((module) => row(`\`${module.name}/\``, module.about, mayImport(module))),
     "",
-    `Ports (${list(ports)}) own their types: they import other ports alone. Compositions (${list([compositions.files])}) import ${list(compositions.imports)} alone. None of this holds for tests (${list(tests)}).`,
+    "`tools/lint/import-rules.mjs` lists the files where only some may be imported.",
+    "",
+    `Ports (${list(ports)}) own their types: they only import other ports. Compositions (${list([compositions.files])}) only import ${list(compositions.imports)}. Tests are exempt (${list(tests)}).`,
     "",
     row("packages, files", "only in", "others use"),
     row("---", "---", "---"),
@@ -61,9 +63,10 @@ function mayImport({ imports, only = {}, folders }: Module): string {
   if (imports === "everything") return "everything; nothing else imports it";
   const modules = imports.map((name) => {
     const files = only[name]?.map((file) => `${file}.ts`);
-    return files === undefined ? name : `${name} (${list(files)})`;
+    if (files === undefined) return name;
+    return `${name} (${files.length > 2 ? `${files.length} files` : list(files)})`;
   });
-  const others = folders === "apart" ? ["no folder of it another"] : [];
+  const others = folders === "apart" ? ["none of its folders another"] : [];
   return [...modules, ...others].join(", ") || "nothing";
 }
 

@@ -5,8 +5,8 @@ import { compositions, modules, packages, ports, tests } from "./import-rules.mj
 const names = modules.map(({ name }) => name);
 
 /**
- * Imports by relative path: what the module may not reach at all, and where it may reach ports
- * alone.
+ * Imports by relative path: modules that are off limits, and modules of which only ports may be
+ * imported.
  */
 function modulePatterns({ name, imports, only = {} }) {
   const patterns = [];

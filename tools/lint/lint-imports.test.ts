@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const eslint = new ESLint({
   cwd: root,
   overrideConfigFile: true,
-  // The import rules alone: without types, so that files need not exist.
+  // Only the import rules, without types, so that files need not exist.
   overrideConfig: [
     {
       files: ["**/*.ts"],

@@ -1,5 +1,5 @@
-// Ports stay narrow: an interface with more than six methods is several ports, and whoever needs
-// one of them depends on all.
+// Ports stay narrow: an interface with more than six methods is several ports, and users of one of
+// them depend on all.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,6 +1,6 @@
 // Builds our addon on the prebuilt llama.cpp of @node-llama-cpp, and the program that checks its
-// core, once: half a minute, because nothing of llama.cpp is compiled. Where it can't be built,
-// set-up goes on without, and says so.
+// core, once: half a minute, because no part of llama.cpp is compiled. If the build fails, set-up
+// continues without the addon and reports it.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -48,7 +48,7 @@ export async function buildLlama(say: (line: string) => void, { scattered = fals
       // The old stamp goes first: a build cut off here is made again. A rename replaces a loaded
       // file safely.
       await rm(stamp, { force: true });
-      // Of other sources than what is built now.
+      // Built from other sources than the current ones.
       for (const file of [scatteredAddonFile, scatteredCheckFile]) await rm(file, { force: true });
       for (const { addon, check } of made) {
         await rename(addon, join(target, basename(addon)));

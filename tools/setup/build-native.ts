@@ -1,6 +1,6 @@
-// Builds our FAISS addon (native/faiss) and faiss-node against the system's libfaiss, once. Where
-// they can't be built, the caller goes on with the exact index and says so. The addons of
-// native/peers are built in the same way, when a benchmark asks for them.
+// Builds our FAISS addon (native/faiss) and faiss-node against the system's libfaiss, once. If the
+// build fails, the caller continues with the exact index and reports it. The addons of native/peers
+// are built in the same way, on request of a benchmark.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -61,7 +61,7 @@ export const buildFaissNode = (say: (line: string) => void): Promise<NativeBuild
       if (index.search([0, 1], 1).labels[0] !== 1) throw new Error("wrong neighbour");`,
   });
 
-/** For bench -- selection alone. */
+/** Only for bench -- selection. */
 export const buildPeers = (say: (line: string) => void): Promise<NativeBuild> =>
   build(say, {
     name: "peers' addons",

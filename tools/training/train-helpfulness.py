@@ -16,7 +16,7 @@ import os
 import sys
 import warnings
 
-# A job beside a service: one core, and only when nobody else wants it.
+# A background job: one core, and only when it is idle.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.nice(max(0, 10 - os.nice(0)))
 

@@ -6,7 +6,7 @@ import { medianOf } from "../../numeric/quantile.ts";
 
 export interface Line {
   constant: number;
-  /** Of each column; null: the column hardly varies, or more of it does not take longer. */
+  /** Slope per column; null: the column hardly varies, or its slope is not positive. */
   slopes: (number | null)[];
   /** Errors are relative to the prediction, and to this where it is smaller. */
   floor: number;

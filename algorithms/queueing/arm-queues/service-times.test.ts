@@ -73,7 +73,7 @@ describe("a fit", () => {
     const rates = ratesOf(fitted);
     near(rates.prefillMsPerToken, 0.4, 0.08);
     near(rates.decodeMsPerToken, 18, 0.08);
-    // Least squares lies far off: what is tested is the robustness.
+    // Least squares is far off here, so the robust fit is tested.
     const decode = logged.map(({ firstMs, totalMs }) => totalMs - firstMs!);
     const squares = decode.reduce((sum, ms, i) => sum + ms * logged[i]!.completion, 0);
     expect(squares / logged.reduce((sum, { completion }) => sum + completion ** 2, 0)).toBeGreaterThan(25);
@@ -83,7 +83,7 @@ describe("a fit", () => {
     near(mean(drawn), mean(logged.map(({ totalMs }) => totalMs)), 0.15);
   });
 
-  test("tells what can't be told apart, and takes the whole call where no first token is logged", () => {
+  test("reports indistinguishable rates, and fits the whole call where no first token is logged", () => {
     const one = calls(200, truth, () => 1).map((call) => ({ ...call, firstMs: null }));
     const rates = ratesOf(fitServiceTimes(one)!);
     near(rates.decodeMsPerToken, 18, 1e-6);

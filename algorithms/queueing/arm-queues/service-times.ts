@@ -29,7 +29,7 @@ export interface ServiceTimes {
   ratios: { first: Float64Array; rest: Float64Array };
 }
 
-/** Fewer say nothing of an arm. */
+/** Minimum calls for a fit. */
 const leastCalls = 20;
 /** More calls than this fit no better. */
 const mostFitted = 20_000;

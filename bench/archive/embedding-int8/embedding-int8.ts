@@ -87,7 +87,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 const open = (folder: string): Promise<Embedder> =>
   createOnnxEmbedder({ folder, threads: 1, maxBatch: 8, cacheEntries: 0, log: pino({ level: "silent" }) });
 
-/** Of the 32 nearest to each of 200 texts in single precision, the share found with the others. */
+/** Share of the 32 nearest of each of 200 texts in single precision that the other vectors find. */
 function recall(truth: readonly Float32Array[], vectors: readonly Float32Array[]): number {
   const near = (all: readonly Float32Array[], query: number): number[] =>
     all

@@ -33,10 +33,10 @@ const plan: readonly Asked[] = [
 const quick: readonly Asked[] = [{ workload: "nl2bash-5", requests: 1, policies: ["full", "attnlink-4"] }];
 const repeats = 3;
 
-/** Of one request under one policy: medians of the repeats. */
+/** One request under one policy: medians of the repeats. */
 interface Pair {
   policy: string;
-  /** Of the chunks' tokens. */
+  /** Recomputed tokens of the chunks. */
   recomputed: number;
   runs: number;
   inOrder: Pick<Ran, "cpuMs" | "wallMs">;
@@ -48,7 +48,7 @@ interface ScatteredRow {
   policy: string;
   n: number;
   recomputed: number;
-  /** Of computed tokens, median: batches that the default addon takes. */
+  /** Runs of computed tokens, median: batches that the default addon takes. */
   runs: number;
   ttft_cpu_ms: number;
   scattered_ttft_cpu_ms: number;

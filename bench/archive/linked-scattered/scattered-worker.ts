@@ -17,7 +17,7 @@ export interface Ran {
    */
   cpuMs: number;
   wallMs: number;
-  /** Of computed tokens. */
+  /** Runs of computed tokens. */
   runs: number;
   computed: number;
 }

@@ -26,11 +26,11 @@ describe.skipIf(!llamaIsBuilt)("on a model (npm run setup builds the addon)", ()
   const question = "What does the third one say?";
 
   /**
-   * Caches of the chunks alone, all scored, in `order` in the prompt; of a chunk that is none of
-   * `texts` nothing is there.
+   * Caches of the chunks alone, all scored, in `order` in the prompt; chunks outside of `texts`
+   * have none.
    */
   async function planned(order: readonly number[], used: Scorer = scorer) {
-    const parts = order.map((part) => model.tokenize(texts[part] ?? "What nobody has seen. "));
+    const parts = order.map((part) => model.tokenize(texts[part] ?? "An unseen text. "));
     const blobs: Uint8Array[] = [];
     for (const tokens of parts) {
       const made = await context.run({ tokens, exports: [{ begin: 0, end: tokens.length }] });

@@ -1,6 +1,5 @@
-// What a research policy wants to know of the caches of one very prompt before it can say what is
-// computed again. It looks for every prompt, before the first token: what that costs counts for the
-// policy.
+// What a research policy must know of a prompt's caches before it can choose the recomputed tokens.
+// This runs for every prompt, before the first token, and its cost counts for the policy.
 import type { LlamaScorer } from "../../../connections/llama/port.ts";
 import type { KnownChunk } from "./plan.ts";
 import { type ComparedPolicy, isResearch } from "./policy.ts";

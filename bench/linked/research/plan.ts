@@ -25,7 +25,10 @@ export interface KnownChunk extends PlannedChunk {
   deviation?: ArrayLike<number>;
   /** For the control "attended": attention that each token gets from the question. */
   attention?: ArrayLike<number>;
-  /** craft: false leaves it as it is, for the question does not look at it (focus.ts). */
+  /**
+   * craft: false leaves the chunk unrepaired, because the question does not attend to it
+   * (focus.ts).
+   */
   focused?: boolean;
 }
 

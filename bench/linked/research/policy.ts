@@ -12,8 +12,8 @@ import {
 } from "../../../algorithms/linked-prefill/link-policy.ts";
 
 /**
- * How many chunks the question is said to look at (focus.ts): by the entropy of the gaps between
- * their scores, or by the largest gap.
+ * How the number of attended chunks is chosen (focus.ts): by the entropy of the gaps between their
+ * scores, or by the largest gap.
  */
 export type FocusCut = "focus" | "gap";
 
@@ -21,9 +21,9 @@ export interface ResearchPolicy {
   kind: "blend" | "craft" | "random" | "attended";
   /** craft: alpha; the others: share in [0, 1]. */
   amount: number;
-  /** The last so many chunks are recomputed whole, and `kind` goes for the others. */
+  /** Number of last chunks that are recomputed whole; `kind` applies to the others. */
   last: number;
-  /** craft: chunks out of focus are left as they are. */
+  /** craft: chunks out of focus are not repaired. */
   focus?: FocusCut;
 }
 

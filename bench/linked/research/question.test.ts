@@ -52,8 +52,8 @@ describe("focus", () => {
   });
 
   it("may be cut at the largest gap", async () => {
-    // Of the gaps .4, .06, .34 the first is the largest; the entropy grows most with the third,
-    // from the second chunk on.
+    // The first of the gaps .4, .06, .34 is the largest; from the second chunk on, the third raises
+    // the entropy most.
     const scores = looking([1, 0.6, 0.54, 0.2, 0.2]);
     const focused = async (cut: "focus" | "gap") =>
       (await withFocus(scores, promptOf(13), chunks, cut)).slice(1).map((chunk) => chunk.focused);

@@ -1,6 +1,6 @@
-// What the question of a linked prompt looks at: it is prefilled behind the caches as they are (the
-// naive link), without flash attention, and its attention weights are read. Costs a prefill of the
-// question, before the first token, for every prompt.
+// Attention of a linked prompt's question: the question is prefilled behind the unrepaired caches
+// (the naive link), without flash attention, and its attention weights are read. Costs a prefill of
+// the question, before the first token, for every prompt.
 import type { AttentionQuestion, LlamaScorer } from "../../../connections/llama/port.ts";
 import { focusedChunks, focusedCount, largestGapCount } from "./focus.ts";
 import type { KnownChunk } from "./plan.ts";
@@ -65,7 +65,7 @@ export async function withAttention<Chunk extends KnownChunk>(
   }));
 }
 
-/** Of the chunks and, last, of the question. */
+/** Start positions of the chunks and, last, of the question. */
 function startsOf(chunks: readonly KnownChunk[]): number[] {
   const starts = [0];
   for (const { length } of chunks) starts.push(starts.at(-1)! + length);

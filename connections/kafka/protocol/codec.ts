@@ -11,11 +11,14 @@ export interface Protocol<Answer> {
     decode(raw: Buffer): Promise<Answer>;
     parse(answer: Answer): Promise<Answer>;
   };
-  /** Refusals are told by whoever asked. */
+  /** The caller reports refusals. */
   logResponseError: false;
 }
 
-/** Of an answer: milliseconds that the broker wants quiet for; kafkajs' connections heed it. */
+/**
+ * Response with a throttle time: milliseconds that kafkajs' connections wait before they send
+ * again.
+ */
 export interface Throttled {
   clientSideThrottleTime: number;
 }
@@ -58,7 +61,7 @@ export function flexible<Answer>(
   };
 }
 
-/** As kafkajs' connections take a body that is there already: an encoder that is done. */
+/** A finished encoder, in the form in which kafkajs' connections take an encoded body. */
 export const written = (bytes: Buffer): EncoderLike =>
   Object.assign(new Encoder(), { buf: bytes, offset: bytes.length });
 

@@ -7,9 +7,9 @@ export interface ProducerState {
   /** A 64-bit number. */
   producerId: string;
   epoch: number;
-  /** Of its last batch, milliseconds since the epoch; -1 where there is none. */
+  /** Time of its last batch, milliseconds since the epoch; -1: none. */
   lastTimestamp: number;
-  /** Of the coordinator that wrote the last marker; -1 where there is none. */
+  /** Epoch of the coordinator that wrote the last marker; -1: none. */
   coordinatorEpoch: number;
   /** First offset of the transaction that is open here; -1 where none is. */
   openSince: number;

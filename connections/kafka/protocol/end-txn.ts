@@ -1,5 +1,5 @@
 // EndTxn, version 5 (KIP-890): every end of a transaction gives the producer another epoch, and
-// when there are no more, another id. It must use what it was given from then on.
+// when epochs run out, another id. The producer must use them from then on.
 import { flexible, type Protocol, type Throttled } from "./codec.ts";
 
 export interface EndTxn {

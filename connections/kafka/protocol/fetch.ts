@@ -17,7 +17,7 @@ export interface FetchBody {
 
 const readCommitted = 1;
 const client = -1;
-/** Neither the leader's epoch nor the first offset of a follower's log is said. */
+/** For the leader's epoch and the first offset of a follower's log, which a consumer omits. */
 const unsaid = -1;
 /** Replica, wait, bytes, isolation, session, its epoch, count of topics. */
 const headBytes = 29;

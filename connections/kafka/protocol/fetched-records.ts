@@ -51,7 +51,7 @@ class Unreadable extends Error {
   override name = "Unreadable";
 }
 
-/** What lies between `from` and `end`; the last batch may be cut off, and is left out then. */
+/** Records of the batches in [from, end); a truncated last batch is left out. */
 export function readBatches(bytes: Buffer, from: number, end: number): FetchedMessage[] {
   const messages: FetchedMessage[] = [];
   if (end - from < headBytes) throw new Unreadable("less than a batch");

@@ -8,7 +8,7 @@ export interface ListedTransactions {
   transactions: { transactionalId: string; producerId: string; state: string }[];
 }
 
-/** Of all producers where none is given. */
+/** Lists the transactions of these producers, or of all if none is given. */
 export const listTransactions = (producerIds: readonly string[]): Protocol<ListedTransactions> =>
   flexible(
     { apiKey: 66, apiVersion: 0, apiName: "ListTransactions" },

@@ -11,7 +11,7 @@ import { sizedBatch, writeBatch } from "./record-batch.ts";
 export function encodeFlexibleProduce(body: ProduceBody, now: number): Buffer {
   const { transactionalId = null, acks, timeout, topicData } = body;
   const id = transactionalId === null ? undefined : Buffer.from(transactionalId);
-  // Of lengths one more is written: 0 stands for null.
+  // Compact lengths are stored plus one: 0 stands for null.
   let size = 1 + varSize(id === undefined ? 0 : id.length + 1) + (id?.length ?? 0) + 2 + 4;
   size += varSize(topicData.length + 1) + 1;
   const topics = topicData.map(({ topic, partitions }) => {

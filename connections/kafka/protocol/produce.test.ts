@@ -25,7 +25,7 @@ const header = fc.oneof(
   fc.uint8Array().map((bytes) => Buffer.from(bytes)),
 );
 const headers = fc.dictionary(fc.string(), fc.oneof(header, fc.array(header, { maxLength: 3 })), { maxKeys: 3 });
-// Of one number of digits: kafkajs sorts timestamps as texts.
+// All with the same number of digits: kafkajs sorts timestamps as texts.
 const timestamp = fc.integer({ min: 1_500_000_000_000, max: 4_000_000_000_000 }).map(String);
 const messages = fc.array(
   fc.record({ key: field, value: field, headers, timestamp }, { requiredKeys: ["value", "timestamp"] }),

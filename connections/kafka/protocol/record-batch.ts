@@ -41,7 +41,7 @@ export interface SizedBatch {
   firstTimestamp: number;
   maxTimestamp: number;
   records: readonly Sized[];
-  /** Of the batch, its first offset and length included. */
+  /** Bytes of the batch, its base offset and length field included. */
   size: number;
 }
 

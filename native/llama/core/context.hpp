@@ -70,7 +70,8 @@ public:
 
   // Computes them together. Positions of a sequence must follow what it holds, if not scattered. Throws context_full, decode_failed.
   void decode(const std::vector<BatchToken> & batch);
-  // Of the i-th token of the last batch, which must have asked for it; facts().vocabulary floats.
+  // Logits of the i-th token of the last batch, which must have asked for them; facts().vocabulary
+  // floats.
   const float * logits(int i) const;
 
   // Cells of `from` at positions [begin, end) belong to `to` as well; nothing is copied.

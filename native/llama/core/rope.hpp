@@ -22,7 +22,7 @@ struct Rope {
 
   std::vector<float> frequencies;  // radians a position, one for each pair
 
-  // Of the frequencies' bits and the pairing: equal tables move keys alike.
+  // Hash of the frequencies' bits and the pairing: equal tables rotate keys alike.
   uint64_t hash() const;
 };
 

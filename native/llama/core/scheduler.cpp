@@ -198,7 +198,7 @@ void Scheduler::collect(Active & active, int firstInBatch, int count) {
   promptDone(active);
 }
 
-// After the first token, which somebody waits for.
+// After the first token, which the client waits for.
 void Scheduler::promptDone(Active & active) {
   Timings & timings = active.result.timings;
   if (timings.cpuFirst == 0) timings.cpuFirst = cpuMs() - active.admittedCpu;

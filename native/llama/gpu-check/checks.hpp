@@ -19,8 +19,9 @@ inline std::vector<Token> randomTokens(std::mt19937_64& random, const Model& mod
   return tokens;
 }
 
-// Three chunks and a question for which each chunk rests on the others: a vocabulary of made-up words, words put together, and more of
-// them. Whoever has not seen the first chunk can't predict the others, so chunks computed alone are far from right.
+// Three chunks and a question in which each chunk depends on the others: a vocabulary of made-up
+// words, words put together, and more of them. Without the first chunk the others are
+// unpredictable, so chunks computed alone are far from right.
 inline std::vector<std::string> dictionary(std::mt19937_64& random) {
   std::vector<std::string> words{"zaf", "mip", "tol", "kug", "ren", "dov", "lib", "gat", "pem", "sur"};
   std::vector<std::string> meanings{"red", "blue", "green", "white", "black", "yellow", "brown", "pink", "grey", "orange"};
@@ -45,7 +46,7 @@ inline std::vector<std::string> dictionary(std::mt19937_64& random) {
   return texts;
 }
 
-// Of the matrices. Half-precision ones round activations to 11 bits, quantised ones to 8.
+// Precision of the matrices. Half-precision ones round activations to 11 bits, quantised ones to 8.
 enum class Weights { full, half, quantised };
 inline Weights weightsOf(const Model& model) {
   const std::string& description = model.facts().description;

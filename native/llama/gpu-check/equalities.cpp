@@ -16,10 +16,12 @@ struct Chunks {
   std::vector<Bytes> blobs;  // each computed alone
 };
 
-// How far apart two ways may be that are the same but for rounding: sums in another order, keys rotated twice, rows rounded to the
-// cache's type. What is really different must be seen as at least ten times that. Of random weights the measure is the largest
-// difference of logits; of trained ones the mean divergence, because their quantised weights round activations in steps, which makes
-// any last bit of a sum visible (prefilling SmolLM2 in pieces moves logits by 1, its predictions hardly).
+// How far apart two computations may be that are equal except for rounding: sums in another order,
+// keys rotated twice, rows rounded to the cache's type. Real differences must be at least ten times
+// that. With random weights the measure is the largest difference of logits. With trained ones it
+// is the mean divergence, because quantised weights round activations in steps, which makes the
+// last bit of a sum visible (prefilling SmolLM2 in pieces moves logits by 1, its predictions
+// hardly).
 struct Closeness {
   bool trained;
   double allowed;
@@ -125,7 +127,7 @@ int checkEqualities(const std::shared_ptr<Model>& model, const EqualityOptions& 
   same.links = {{viewOf(own[0]), 0}, {viewOf(own[1]), first}};
   outcomes.atMost("chunks of the same prompt linked = ordinary prefill", close(whole, runJob(scheduler, same).logits), pieces);
 
-  // Rows that are recomputed are poisoned in their caches; nobody may notice.
+  // Rows that are recomputed are poisoned in their caches; the results must not change.
   Bytes poisoned = Bytes::ofSize(own[1].size);
   std::memcpy(poisoned.data.get(), own[1].data.get(), own[1].size);
   const BlobFormat& format = context.format();

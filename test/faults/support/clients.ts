@@ -46,7 +46,9 @@ export const poisonRecords = (poisoned: Poisoned): Fault => ({
   },
 });
 
-/** 10 MB are refused with an answer; 20 MB are refused by the broker, and the client is told. */
+/**
+ * 10 MB are refused with an answer; 20 MB are refused by the broker, and the client gets an error.
+ */
 export const largePrompts: Fault = {
   name: "prompts of 10 and 20 MB",
   async run(rig) {

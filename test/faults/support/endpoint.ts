@@ -1,5 +1,5 @@
-// A model endpoint on the loopback that can be told to misbehave: it refuses connections, hangs,
-// answers 429 or 500, breaks a stream off, or sends garbage.
+// A model endpoint on the loopback with scripted faults: it refuses connections, hangs, answers 429
+// or 500, breaks a stream off, or sends garbage.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,7 +1,7 @@
-// Preloaded into a process (LD_PRELOAD), it lets writes fail as on a full disk: while the file that PRECEDENT_TEST_FULL
-// names exists, whatever would be written to a file whose path contains the text in it fails with ENOSPC. Of a write
-// that is refused nothing is written, or, every other time, whole pages of it: a disk is full in the middle of a record.
-// Whoever asks how much room there is is told none.
+// Preloaded into a process (LD_PRELOAD), it makes writes fail as on a full disk. While the file
+// that PRECEDENT_TEST_FULL names exists, writes to files whose path contains the text in it fail
+// with ENOSPC. A refused write writes nothing or, every other time, whole pages of it, as on a disk
+// that fills up in the middle of a record. Queries for free space return none.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -70,7 +70,7 @@ export async function createRig(options: RigOptions): Promise<Rig> {
   const folder = await mkdtemp(join(tmpdir(), "precedent-faults-"));
   const closing: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
-    // Every step is tried: a process that is left behind would be somebody else's trouble.
+    // Every step is tried: a process left behind would disturb later tests.
     for (const close of closing.reverse()) await close().catch(() => undefined);
     await stopStack(folder);
     if (options.keep !== true) await rm(folder, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-# LangChain's chat model for OpenAI, with the gateway in its place. Prints what it was told.
+# LangChain's chat model for OpenAI, against the gateway. Prints the responses.
 import json
 import os
 
@@ -39,7 +39,7 @@ said["tool_stream"] = [whole.tool_calls[0]["name"], whole.tool_calls[0]["args"]]
 schema = {"title": "said", "type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 said["format"] = capable.with_structured_output(schema, method="json_schema").invoke("in a format")
 try:
-    ChatOpenAI(model="nobody", **common).invoke("x")
+    ChatOpenAI(model="unknown", **common).invoke("x")
 except openai.NotFoundError as error:
     said["unknown_model"] = error.status_code
 try:

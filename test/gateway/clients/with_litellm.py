@@ -1,4 +1,4 @@
-# LiteLLM's client, with the gateway as an OpenAI-compatible provider. Prints what it was told.
+# LiteLLM's client, with the gateway as an OpenAI-compatible provider. Prints the responses.
 import json
 import os
 
@@ -37,7 +37,7 @@ formatted = litellm.completion(
 )
 said["format"] = json.loads(formatted.choices[0].message.content)
 try:
-    litellm.completion(model="openai/nobody", messages=user("x"), **common)
+    litellm.completion(model="openai/unknown", messages=user("x"), **common)
 except litellm.NotFoundError as error:
     said["unknown_model"] = error.status_code
 try:

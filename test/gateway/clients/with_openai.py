@@ -1,4 +1,4 @@
-# OpenAI's own client for Python, as an application uses it. Prints what it was told, as one object.
+# OpenAI's own client for Python, as an application uses it. Prints the responses, as one object.
 import json
 import os
 
@@ -56,7 +56,7 @@ said["models"] = sorted(model.id for model in client.models.list())
 said["request_id"] = answer._request_id is not None
 
 try:
-    client.chat.completions.create(model="nobody", messages=user("x"))
+    client.chat.completions.create(model="unknown", messages=user("x"))
 except openai.NotFoundError as error:
     said["unknown_model"] = [error.status_code, error.code]
 try:

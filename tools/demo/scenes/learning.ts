@@ -1,6 +1,6 @@
-// The loop closes: requests, feedback on every answer, a policy that moves. Nobody sits here to
-// give feedback and models of half a billion parameters are no judges, so the reward of an answer
-// is its token F1 against the reference, and that is said.
+// The loop closes: requests, feedback on every answer, a policy that moves. The demo has no human
+// feedback and models of half a billion parameters are no judges, so the reward of an answer is its
+// token F1 against the reference, and the screen says so.
 import pLimit from "p-limit";
 import pc from "picocolors";
 import { splitmix64 } from "../../../algorithms/numeric/random.ts";
@@ -21,7 +21,7 @@ export const learning: Scene = async (context) => {
   const { screen, stages, data, client } = context;
   screen.heading(
     "Feedback moves the policy",
-    `${data.questions.length} questions in random order, then the same in other words, and both once more. Nobody sits here to judge, and models this small can't: the reward of an answer is its token F1 against our reference.`,
+    `${data.questions.length} questions in random order, then the same in other words, and both once more. The demo has no judge, and models this small can't be one: the reward of an answer is its token F1 against our reference.`,
   );
   await screen.task("all arms", context.complete, () =>
     context.session.arms

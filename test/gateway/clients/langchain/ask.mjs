@@ -1,5 +1,5 @@
-// LangChain's chat model for OpenAI, for Node, with the gateway in its place. Prints what it was
-// told. It runs beside its packages, in the folder that node-client.ts makes.
+// LangChain's chat model for OpenAI, for Node, against the gateway. Prints the responses. It runs
+// beside its packages, in the folder that node-client.ts makes.
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
@@ -45,6 +45,6 @@ const failureOf = (model) =>
       () => "answered",
       ({ constructor, status, code }) => [constructor.name, status, code],
     );
-said.unknown_model = await failureOf("nobody");
+said.unknown_model = await failureOf("unknown");
 said.failed = await failureOf("mock");
 console.log(JSON.stringify(said));
