@@ -2,12 +2,9 @@
 // share one embedded stack, each in topics and a database of its own; tests of faults end servers,
 // so each has servers of its own. Integration and faults can run at the same time.
 import { defineConfig } from "vitest/config";
+import { faultFiles } from "./tools/test-files.mjs";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
-/** These end servers of their own, and are not given the shared stack. */
-const faults = ["outage", "outage-inline", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
-  (name) => `test/faults/${name}.test.ts`,
-);
 /** They wait much and compute little, but two at a time would wait for each other's load. */
 const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000 } as const;
 
@@ -31,7 +28,7 @@ export default defineConfig({
         test: {
           name: "unit",
           pool: "forks",
-          isolate: only !== "together",
+          isolate: only === undefined,
           include: only === "together" ? together : ["**/*.test.ts"],
           exclude: [...ignored, "test/**", ...(only === "apart" ? together : [])],
           testTimeout: 30_000,
@@ -42,11 +39,11 @@ export default defineConfig({
           ...inTurn,
           name: "integration",
           include: ["test/**/*.test.ts"],
-          exclude: [...ignored, ...faults],
+          exclude: [...ignored, ...faultFiles],
           globalSetup: ["test/support/global-setup.ts"],
         },
       },
-      { test: { ...inTurn, name: "faults", include: faults, exclude: ignored } },
+      { test: { ...inTurn, name: "faults", include: [...faultFiles], exclude: ignored } },
     ],
   },
 });
