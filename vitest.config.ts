@@ -5,12 +5,21 @@ import { defineConfig } from "vitest/config";
 import { faultFiles } from "./tools/test-files.mjs";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
-/** They wait much and compute little, but two at a time would wait for each other's load. */
-const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000 } as const;
+/**
+ * They wait much and compute little, but two at a time would wait for each other's load. They
+ * change nothing global, so all run in one process: to import the stages takes seconds.
+ */
+const inTurn = {
+  pool: "forks",
+  isolate: false,
+  fileParallelism: false,
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+} as const;
 
 /**
- * Their unit tests are of values and share nothing, so that npm test runs them in one process: one
- * for each file takes longer than its tests. The rest, and all that is run by hand, is kept apart.
+ * Their unit tests are of values and share nothing, so that npm test runs them first, in one
+ * process. The rest follows in another. Run by hand every file has a process of its own.
  */
 const together = [
   ...["algorithms", "analysis", "bench", "cli", "config", "deploy", "docs", "operators", "pipelines", "runtime"],

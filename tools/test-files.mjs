@@ -2,3 +2,10 @@
 export const faultFiles = ["outage", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
   (name) => `test/faults/${name}.test.ts`,
 );
+
+/** Unit tests of which npm test runs a seeded part, and npm run soak the full counts. */
+export const fullCountFiles = [
+  "connections/llama/equalities.test.ts",
+  "gateway/fuzz.test.ts",
+  "gateway/isolation/isolation.test.ts",
+];

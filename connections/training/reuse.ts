@@ -16,7 +16,7 @@ export interface TrainedReuse {
 }
 
 const program = fileURLToPath(new URL("../../tools/training/train-reuse.py", import.meta.url));
-/** The leaves are rounded to 5 digits for the file; thresholds are exact, so no row changes sides. */
+/** Leaves are rounded to 5 digits for the file; thresholds are exact, so no row changes sides. */
 const tolerance = 1e-3;
 const longestMs = 600_000;
 
