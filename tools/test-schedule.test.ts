@@ -15,8 +15,8 @@ test("a file without a record is expected to take the median of the others", () 
 test("the longest files go first, to the line that is free first, and each file goes to one line", () => {
   const expected = new Map(Object.entries({ a: 10, b: 40, c: 20, d: 30, e: 5 }));
   expect(divide(expected, [0, 0])).toEqual([
-    ["b", "a"],
-    ["d", "c", "e"],
+    ["b", "a", "e"],
+    ["d", "c"],
   ]);
   expect(divide(expected, [1_000, 0])).toEqual([[], ["b", "d", "c", "a", "e"]]);
 });
