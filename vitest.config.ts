@@ -18,14 +18,17 @@ const inTurn = {
 } as const;
 
 /**
- * Their unit tests are of values and share nothing, so that npm test runs them first, in one
- * process. The rest follows in another. Run by hand every file has a process of its own.
+ * Unit tests that start processes, load native modules, change the environment or depend on what was
+ * imported first have a process each. The others share nothing, so npm test runs them in one; run by
+ * hand every file has its own.
  */
-const together = [
-  ...["algorithms", "analysis", "bench", "cli", "config", "deploy", "docs", "operators", "pipelines", "runtime"],
-  ...["arms/openai", "arms/recorded", "schemas", "tools/demo"],
-  ...["breakers", "helpfulness", "inventory", "load", "policies", "response-cache"].map((folder) => `state/${folder}`),
-].map((folder) => `${folder}/**/*.test.ts`);
+const apart = [
+  ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*"],
+  ...["documents", "embedder", "helpfulness", "kv", "llama", "models"].map((folder) => `connections/${folder}/**/*`),
+  ...["process", "solver", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
+  ...["connections/kafka/kafkajs-first", "gateway/fuzz", "gateway/isolation/*", "gateway/server", "stack/**/*"],
+  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/*"],
+].map((path) => `${path}.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;
 
 export default defineConfig({
@@ -37,9 +40,9 @@ export default defineConfig({
         test: {
           name: "unit",
           pool: "forks",
-          isolate: only === undefined,
-          include: only === "together" ? together : ["**/*.test.ts"],
-          exclude: [...ignored, "test/**", ...(only === "apart" ? together : [])],
+          isolate: only !== "together",
+          include: only === "apart" ? apart : ["**/*.test.ts"],
+          exclude: [...ignored, "test/**", ...(only === "together" ? apart : [])],
           testTimeout: 30_000,
         },
       },
