@@ -18,9 +18,9 @@ const inTurn = {
 } as const;
 
 /**
- * Unit tests that start processes, load native modules, change the environment or depend on what was
- * imported first have a process each. The others share nothing, so npm test runs them in one; run by
- * hand every file has its own.
+ * Unit tests that start processes, load native modules, change the environment or depend on what
+ * was imported first have a process each. The others share nothing, so npm test runs them in one;
+ * run by hand every file has its own.
  */
 const apart = [
   ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*"],
