@@ -2,24 +2,33 @@
 // share one embedded stack, each in topics and a database of its own; tests of faults end servers,
 // so each has servers of its own. Integration and faults can run at the same time.
 import { defineConfig } from "vitest/config";
+import { faultFiles } from "./tools/test-files.mjs";
 
 const ignored = ["**/node_modules/**", "**/.precedent/**"];
-/** These end servers of their own, and are not given the shared stack. */
-const faults = ["outage", "outage-inline", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
-  (name) => `test/faults/${name}.test.ts`,
-);
-/** They wait much and compute little, but two at a time would wait for each other's load. */
-const inTurn = { pool: "forks", fileParallelism: false, testTimeout: 120_000, hookTimeout: 180_000 } as const;
+/**
+ * They wait much and compute little, but two at a time would wait for each other's load. They
+ * change nothing global, so all run in one process: to import the stages takes seconds.
+ */
+const inTurn = {
+  pool: "forks",
+  isolate: false,
+  fileParallelism: false,
+  testTimeout: 120_000,
+  hookTimeout: 180_000,
+} as const;
 
 /**
- * Their unit tests are of values and share nothing, so that npm test runs them in one process: one
- * for each file takes longer than its tests. The rest, and all that is run by hand, is kept apart.
+ * Unit tests that start processes, load native modules, change the environment or depend on what
+ * was imported first have a process each. The others share nothing, so npm test runs them in one;
+ * run by hand every file has its own.
  */
-const together = [
-  ...["algorithms", "analysis", "bench", "cli", "config", "deploy", "docs", "operators", "pipelines", "runtime"],
-  ...["arms/openai", "arms/recorded", "schemas", "tools/demo"],
-  ...["breakers", "helpfulness", "inventory", "load", "policies", "response-cache"].map((folder) => `state/${folder}`),
-].map((folder) => `${folder}/**/*.test.ts`);
+const apart = [
+  ...["arms/create", "arms/linked/model", "arms/linked/prefetch", "arms/linked/research/*"],
+  ...["documents", "embedder", "helpfulness", "kv", "llama", "models"].map((folder) => `connections/${folder}/**/*`),
+  ...["process", "solver", "text", "training", "worker"].map((folder) => `connections/${folder}/**/*`),
+  ...["connections/kafka/kafkajs*", "gateway/fuzz", "gateway/isolation/*", "gateway/server", "stack/**/*"],
+  ...["state/examples/*", "state/vectors/*", "tools/*", "tools/{bin,generate,lint,setup}/*"],
+].map((path) => `${path}.test.ts`);
 const only = process.env.PRECEDENT_UNIT_TESTS;
 
 export default defineConfig({
@@ -32,8 +41,8 @@ export default defineConfig({
           name: "unit",
           pool: "forks",
           isolate: only !== "together",
-          include: only === "together" ? together : ["**/*.test.ts"],
-          exclude: [...ignored, "test/**", ...(only === "apart" ? together : [])],
+          include: only === "apart" ? apart : ["**/*.test.ts"],
+          exclude: [...ignored, "test/**", ...(only === "together" ? apart : [])],
           testTimeout: 30_000,
         },
       },
@@ -42,11 +51,11 @@ export default defineConfig({
           ...inTurn,
           name: "integration",
           include: ["test/**/*.test.ts"],
-          exclude: [...ignored, ...faults],
+          exclude: [...ignored, ...faultFiles],
           globalSetup: ["test/support/global-setup.ts"],
         },
       },
-      { test: { ...inTurn, name: "faults", include: faults, exclude: ignored } },
+      { test: { ...inTurn, name: "faults", include: [...faultFiles], exclude: ignored } },
     ],
   },
 });

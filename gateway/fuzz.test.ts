@@ -134,11 +134,14 @@ const change: fc.Arbitrary<Change> = fc.record({
   key: fc.constantFrom(...keys),
 });
 
-it("10,000 mutated bodies: no 500, no crash, and nothing is held afterwards", { timeout: 300_000 }, async () => {
+/** npm run soak sends all of them, npm test the first quarter. */
+const count = process.env.PRECEDENT_FULL_COUNTS === undefined ? 2_500 : 10_000;
+
+it(`${count} mutated bodies: no 500, no crash, and nothing is held afterwards`, { timeout: 300_000 }, async () => {
   const { server, failures, places: held, asked } = setUp();
   const bodies = fc.sample(
     fc.tuple(fc.nat(right.length - 1), fc.array(change, { minLength: 1, maxLength: 3 }), fc.nat(12)),
-    { numRuns: 10_000, seed: 1_616 },
+    { numRuns: count, seed: 1_616 },
   );
   const statuses = new Map<number, number>();
   for (const [which, changes, cut] of bodies) {
@@ -152,11 +155,11 @@ it("10,000 mutated bodies: no 500, no crash, and nothing is held afterwards", { 
     expect(answer.statusCode, payload).toBeLessThan(500);
     if (answer.statusCode >= 400) expect(answer.json(), payload).toMatchObject({ error: { code: expect.any(String) } });
   }
-  expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBe(10_000);
+  expect([...statuses.values()].reduce((sum, count) => sum + count, 0)).toBe(count);
   // It reaches both sides of every check.
-  expect(statuses.get(400)).toBeGreaterThan(2_000);
-  expect(statuses.get(200)).toBeGreaterThan(500);
-  expect(asked()).toBeGreaterThan(500);
+  expect(statuses.get(400)).toBeGreaterThan(count / 5);
+  expect(statuses.get(200)).toBeGreaterThan(count / 20);
+  expect(asked()).toBeGreaterThan(count / 20);
   expect(failures).toEqual([]);
   expect(held.open()).toBe(0);
   await server.close();

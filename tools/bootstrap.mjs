@@ -11,11 +11,13 @@ export const environment = { ...process.env, ONNXRUNTIME_NODE_INSTALL: "skip" };
 
 /**
  * Runs a program with our terminal; resolves with its exit code (1 if a signal ended it). A SIGTERM
- * is passed on; Ctrl-C reaches it from the terminal.
+ * is passed on; Ctrl-C reaches it from the terminal. onMessage: called with what it sends, where
+ * options.stdio has an "ipc" channel.
  */
-export function run(command, args, options = {}) {
+export function run(command, args, { onMessage, ...options } = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, env: environment, stdio: "inherit", ...options });
+    if (onMessage !== undefined) child.on("message", onMessage);
     const passOn = () => void child.kill("SIGTERM");
     process.once("SIGTERM", passOn);
     child.once("error", reject);

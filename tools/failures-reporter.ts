@@ -1,11 +1,24 @@
-// A reporter of vitest for tools/test.mjs. It writes counts and every failure (of a test, a hook, a
-// file that can't be loaded, and uncaught errors) as JSON to the file that PRECEDENT_TEST_REPORT
-// names, in few enough lines that they fit at the very end of the output.
+// A reporter of vitest for tools/test.mjs: writes counts and every failure (of a test, a hook, a
+// file that can't be loaded, and errors that nobody caught) as JSON to the file that
+// PRECEDENT_TEST_REPORT names, in few enough lines that they can stand at the very end of the
+// output, and sends what a file came to as soon as it ends.
 import { renameSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { TestError } from "vitest";
-import type { Reporter, TestModule, Vitest } from "vitest/node";
+import type { Reporter, TestModule } from "vitest/node";
+
+/** Sent to the parent process after every file. */
+export interface FileReport {
+  /** Path in the repository. */
+  file: string;
+  /** With imports and hooks. */
+  seconds: number;
+  passed: number;
+  skipped: number;
+  /** Names. */
+  failed: string[];
+}
 
 type Module = Pick<TestModule, "moduleId" | "children" | "errors">;
 type AnError = Partial<TestError>;
@@ -49,27 +62,22 @@ export function describeError(error: AnError, root: string): string {
 /** Written after every file of tests: what is known stays known when the run is killed. */
 export default class FailuresReporter implements Reporter {
   private readonly ended: Module[] = [];
-  private files = 0;
-  private begun = 0;
-  private shards = 1;
-  onInit({ config }: Pick<Vitest, "config">): void {
-    this.shards = config.shard?.count ?? 1;
-  }
-  /** In a sharded run, all specifications are listed here. */
-  onTestRunStart(specifications: readonly unknown[]): void {
-    this.files = Math.ceil(specifications.length / this.shards);
-  }
-  /** Files of integration tests take up to minutes: which one runs, and how far all of it is. */
-  onTestModuleStart(module: Pick<TestModule, "moduleId" | "project">): void {
-    this.begun++;
-    if (module.project.name !== "unit")
-      console.log(
-        ` ▶  ${module.project.name}  ${relative(process.cwd(), module.moduleId)} (${this.begun} of ${this.files})`,
-      );
+  private readonly startedAt = new Map<string, number>();
+  onTestModuleQueued(module: Pick<TestModule, "moduleId">): void {
+    this.startedAt.set(module.moduleId, Date.now());
   }
   onTestModuleEnd(module: Module): void {
     this.ended.push(module);
     write({ ...reportOf(this.ended, [], process.cwd()), finished: false });
+    const { passed, skipped, failures } = reportOf([module], [], process.cwd());
+    process.send?.({
+      file: relative(process.cwd(), module.moduleId),
+      seconds: (Date.now() - (this.startedAt.get(module.moduleId) ?? Date.now())) / 1_000,
+      ...{ passed, skipped, failed: failures.map(({ name }) => name) },
+    } satisfies FileReport);
+  }
+  onUserConsoleLog({ content }: { content: string }): void {
+    process.stdout.write(content);
   }
   onTestRunEnd(modules: readonly Module[], uncaught: readonly AnError[]): void {
     write({ ...reportOf(modules, uncaught, process.cwd()), finished: true });
@@ -91,8 +99,7 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
   };
   for (const module of modules) {
     const path = relative(root, module.moduleId);
-    // Failures of the file itself: it can't be loaded, or a hook of it failed. Its tests are
-    // skipped.
+    // Of the file itself: it can't be loaded, or a hook of it failed. Its tests are then skipped.
     if (module.errors().length > 0) failed(path, module.errors());
     for (const suite of module.children.allSuites())
       if (suite.errors().length > 0) failed(`${path} > ${suite.fullName}`, suite.errors());
@@ -102,6 +109,6 @@ export function reportOf(modules: readonly Module[], uncaught: readonly AnError[
       else report[state === "passed" ? "passed" : "skipped"]++;
     }
   }
-  for (const error of uncaught) failed(`an uncaught error (${String(error["type"])})`, [error]);
+  for (const error of uncaught) failed(`an error that nobody caught (${String(error["type"])})`, [error]);
   return report;
 }

@@ -1,119 +1,125 @@
 // npm test: installs what a fresh clone lacks, then checks types, style and import rules, and runs
 // the unit tests, the integration tests on a real embedded stack, and the tests of faults on
-// servers of their own. Two of these run at a time, since much of it is waiting; a third of the
-// integration tests runs beside the rest of them, on a stack of its own, so that both end at about
-// the same time. All failures are repeated at the end, for a record that keeps only the end of the
-// output; the last line says how many passed and failed. The parts to run can be narrowed:
+// servers of their own. Two lines run side by side, since much of it is waiting; the recorded
+// seconds of the files (durations.json) decide which line runs which, so that both end at about the
+// same time. After each file a line gives its time and an estimate of what is left. At the end every
+// failure is repeated, for a record that keeps only the end of the output; the last line says how
+// many passed and failed. What is run can be narrowed:
 //   npm test -- checks | unit | integration | faults
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// With --record, a run without failures writes its seconds to durations.json.
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ensurePackages, environment, root, run } from "./bootstrap.mjs";
+import { ensurePackages, root, run } from "./bootstrap.mjs";
 import { prefetch } from "./prefetch.mjs";
+import { faultFiles } from "./test-files.mjs";
+import { checks, secondsSince, vitest } from "./test-parts.mjs";
+import { createProgress, divide, expectedSeconds } from "./test-schedule.mjs";
 
 const started = Date.now();
-const seconds = (since) => `${((Date.now() - since) / 1000).toFixed(1)} s`;
 const parts = ["checks", "unit", "integration", "faults"];
-const asked = process.argv.slice(2);
+const record = process.argv.includes("--record");
+const asked = process.argv.slice(2).filter((argument) => argument !== "--record");
 const unknown = asked.filter((part) => !parts.includes(part));
 if (unknown.length > 0) {
   console.error(`npm test knows ${parts.join(", ")}; not ${unknown.join(", ")}`);
   process.exit(2);
 }
 const wanted = (part) => asked.length === 0 || asked.includes(part);
-const total = { passed: 0, skipped: 0 };
-/** Name and message of each. */
-const failures = [];
-/** Maximum lines of a check's output, and maximum failures at the end. */
-const most = { lines: 40, failures: 20 };
+/** failures: name and message of each. */
+const results = { passed: 0, skipped: 0, failures: [] };
+const { failures } = results;
+/** Failures repeated at the end. */
+const shown = 20;
 
-/** One check that either holds or not; its output is only shown when it doesn't. */
-async function check(name, args) {
+/** Seconds of integration and fault files, and of the parts before them. */
+const durationsFile = join(root, "tools", "durations.json");
+const recorded = existsSync(durationsFile) ? JSON.parse(readFileSync(durationsFile, "utf8")) : {};
+const measured = {};
+/** Which unit tests may share a module cache: vitest.config.ts. */
+const unitParts = ["together", "apart"];
+const testFiles = readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".test.ts"))
+  .map((name) => `test/${name}`);
+const projectOf = (file) => (faultFiles.includes(file) ? "faults" : "integration");
+const expected = expectedSeconds(
+  testFiles.filter((file) => wanted(projectOf(file))),
+  recorded,
+);
+const secondsOfPart = (part) => recorded[part] ?? 60;
+const before = [
+  ...(wanted("checks") ? ["checks"] : []),
+  ...(wanted("unit") ? unitParts.map((part) => `unit ${part}`) : []),
+];
+const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+/** The first line begins with the parts that need no stack. */
+const busy = [sum(before.map(secondsOfPart)), 0];
+const lines = divide(expected, busy);
+const progress = createProgress(
+  lines.map((files, line) => busy[line] + sum(files.map((file) => expected.get(file)))),
+  () => secondsSince(started),
+);
+
+/** Name, result, time, and an estimate of what is left of everything. */
+function printFile({ file, seconds, passed, skipped, failed }) {
+  const counts = [
+    `${passed} passed`,
+    failed.length > 0 && `${failed.length} failed`,
+    skipped > 0 && `${skipped} skipped`,
+  ];
+  const left = `about ${Math.ceil(progress.left() / 60)} min left`;
+  const mark = failed.length === 0 ? "✓" : "✗";
+  console.log(`${mark} ${file} (${counts.filter(Boolean).join(", ")}, ${seconds.toFixed(1)} s), ${left}`);
+  for (const name of failed) console.log(`  ✗ ${name}`);
+}
+
+const rounded = (seconds) => Math.round(10 * seconds) / 10;
+
+/** One of the parts before the files of the first line. */
+async function runPart(part, work) {
   const since = Date.now();
-  const { code, output } = await new Promise((resolve) => {
-    const chunks = [];
-    const child = spawn(process.execPath, args, { cwd: root, env: environment, stdio: ["ignore", "pipe", "pipe"] });
-    child.stdout.on("data", (chunk) => chunks.push(chunk));
-    child.stderr.on("data", (chunk) => chunks.push(chunk));
-    child.once("error", (error) => resolve({ code: 1, output: error.message }));
-    child.once("close", (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }));
-  });
-  if (code === 0) total.passed++;
-  else failures.push({ name, message: output.trim().split("\n").slice(-most.lines).join("\n") });
-  console.log(`${code === 0 ? "✓" : "✗"} ${name} (${seconds(since)})${code === 0 ? "" : `\n${output}`}`);
-}
-
-async function vitest(project, { more = {}, args = [] } = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "precedent-test-"));
-  const file = join(folder, "report.json");
-  try {
-    const reporters = ["--reporter=default", "--reporter=./tools/failures-reporter.ts"];
-    const code = await run(
-      process.execPath,
-      ["node_modules/vitest/vitest.mjs", "run", "--project", project, ...reporters, ...args],
-      { env: { ...environment, ...more, PRECEDENT_TEST_REPORT: file } },
-    );
-    const nothing = { passed: 0, skipped: 0, failures: [], finished: false };
-    const report = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : nothing;
-    total.passed += report.passed;
-    total.skipped += report.skipped;
-    failures.push(...report.failures);
-    if (!report.finished || (code !== 0 && report.failures.length === 0))
-      failures.push({
-        name: `${project} tests`,
-        message: `vitest ended with exit code ${code}${report.finished ? " and no failure to tell of" : " before it was through"}`,
-      });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Development dependencies and what ships with packages are not looked for. */
-const withoutTests = ["--production", "--include", "files,exports,types"];
-
-async function checks() {
-  await Promise.all([
-    check("types", ["node_modules/typescript/bin/tsc", "--noEmit"]),
-    check("types of the page", ["node_modules/typescript/bin/tsc", "-p", "gateway/page/client"]),
-    check("nothing unused", ["node_modules/knip/bin/knip.js", "--no-progress"]),
-    check("nothing that only tests use", ["node_modules/knip/bin/knip.js", "--no-progress", ...withoutTests]),
-    check("format", ["node_modules/prettier/bin/prettier.cjs", "--check", "--log-level", "warn", "."]),
-  ]);
-  await check("lint and import rules", ["node_modules/eslint/bin/eslint.js", "--max-warnings", "0", "."]);
+  await work();
+  measured[part] = rounded(secondsSince(since));
+  progress.finish(0, secondsOfPart(part));
 }
 
 async function setUp() {
   const since = Date.now();
   const code = await run(process.execPath, ["tools/bin/run.mjs", "tools/setup/setup.ts"]);
   if (code !== 0) throw new Error("set-up failed");
-  console.log(`✓ set-up (${seconds(since)})`);
+  console.log(`✓ set-up (${secondsSince(since).toFixed(1)} s)`);
 }
 
-/**
- * What needs only packages, and what needs the models and servers that set-up brings, in two lines
- * that run side by side.
- */
+/** The files that share a stack, then those that end servers. */
+async function runFiles(line) {
+  const onFile = (report) => {
+    measured[report.file] = rounded(report.seconds);
+    progress.finish(line, expected.get(report.file) ?? 0);
+    printFile(report);
+  };
+  for (const project of ["integration", "faults"]) {
+    const args = lines[line].filter((file) => projectOf(file) === project);
+    if (args.length > 0) await vitest(results, project, { args, onFile });
+  }
+}
+
 async function all() {
-  const endPrefetch = parts.slice(1).some(wanted) ? prefetch(["SmolLM2-135M-Instruct"]) : () => undefined;
-  process.once("exit", endPrefetch);
+  if (parts.slice(1).some(wanted)) process.once("exit", prefetch(["SmolLM2-135M-Instruct"]));
   await ensurePackages();
-  console.log(`✓ packages (${seconds(started)})`);
+  console.log(`✓ packages (${secondsSince(started).toFixed(1)} s)`);
   const ready = parts.slice(1).some(wanted) ? setUp() : Promise.resolve();
   const first = async () => {
-    if (wanted("checks")) await checks();
+    if (wanted("checks")) await runPart("checks", () => checks(results));
     await ready;
-    // Which may share a process: vitest.config.ts.
     if (wanted("unit"))
-      for (const PRECEDENT_UNIT_TESTS of ["together", "apart"])
-        await vitest("unit", { more: { PRECEDENT_UNIT_TESTS } });
-    if (wanted("integration")) await third(1);
-    if (wanted("faults")) await vitest("faults");
+      for (const part of unitParts) {
+        const more = { PRECEDENT_UNIT_TESTS: part };
+        await runPart(`unit ${part}`, () => vitest(results, "unit", { more, onFile: printFile }));
+      }
+    await runFiles(0);
   };
-  const third = (shard) => vitest("integration", { args: [`--shard=${shard}/3`] });
   const second = async () => {
     await ready;
-    if (wanted("integration")) for (const shard of [2, 3]) await third(shard);
+    await runFiles(1);
   };
   const ended = await Promise.allSettled([first(), second()]);
   const reasons = ended.flatMap(({ status, reason }) => (status === "rejected" ? [reason] : []));
@@ -125,11 +131,17 @@ await all().catch((error) => {
   console.error(message);
   failures.push({ name: "npm test", message });
 });
-for (const { name, message } of failures.slice(0, most.failures))
+if (record && failures.length === 0) {
+  const there = Object.entries({ ...recorded, ...measured }).filter(
+    ([name]) => !name.startsWith("test/") || testFiles.includes(name),
+  );
+  writeFileSync(durationsFile, `${JSON.stringify(Object.fromEntries(there.sort()), null, 2)}\n`);
+}
+for (const { name, message } of failures.slice(0, shown))
   console.log(`\n✗ ${name}\n${message.replace(/^(?=.)/gm, "    ")}`);
-if (failures.length > most.failures) console.log(`\n✗ and ${failures.length - most.failures} more`);
-const { passed, skipped } = total;
+if (failures.length > shown) console.log(`\n✗ and ${failures.length - shown} more`);
+const { passed, skipped } = results;
 const failed = failures.length;
-console.log(`\nall of it took ${seconds(started)}`);
+console.log(`\nall of it took ${secondsSince(started).toFixed(1)} s`);
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

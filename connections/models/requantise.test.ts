@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { requantise } from "./requantise.ts";
 
-test("what is no model is not made into one: the reason is given and nothing is left", async () => {
+/** It compiles a program first. */
+const timeout = 180_000;
+
+test("what is no model is not made into one: the reason is given and nothing is left", { timeout }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "precedent-requantise-"));
   try {
     await writeFile(join(folder, "in.gguf"), "no model");

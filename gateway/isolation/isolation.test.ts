@@ -5,8 +5,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { mostStep, play, tenants } from "./play.testing.ts";
 
-/** Of all runs together; more by hand (docs/security.md). */
-const steps = Number(process.env.PRECEDENT_STEPS ?? 20_000);
+/** Of all runs together: npm test plays a part, npm run soak 20,000; more by hand. */
+const steps = Number(process.env.PRECEDENT_STEPS ?? (process.env.PRECEDENT_FULL_COUNTS === undefined ? 6_000 : 20_000));
 const stepsOfARun = 400;
 
 it(`${steps} steps of ${tenants.length} tenants: nothing crosses`, { timeout: 3_600_000 }, async () => {

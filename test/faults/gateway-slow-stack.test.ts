@@ -107,13 +107,18 @@ test(`${readers} slow readers get their whole answers through the stages`, { tim
   const given = [String(port), "/v1/chat/completions", String(readers), "16384", "20", String(questions)];
   const script = fileURLToPath(new URL("../support/slow_readers.py", import.meta.url));
   let done = false;
-  const slow = execute("python3", [script, ...given], { timeout: 150_000 }).finally(() => (done = true));
+  const reading = execute("python3", [script, ...given], { timeout: 150_000 });
+  const slow = reading.finally(() => (done = true));
   // All wait along for the same few answers; who came later would be sent a copy by the stages.
   await system.eventually("all readers", async () =>
     (await metric("precedent_gateway_open")) >= readers ? true : undefined,
   );
   release();
-  let mostUnsent = 0;
+  let mostUnsent = await system.eventually("more left in the gateway than sockets hold", async () => {
+    const unsent = await metric("precedent_gateway_unsent_bytes");
+    return unsent > 32 * 1_048_576 ? unsent : undefined;
+  });
+  reading.child.stdin?.end();
   let asked = 0;
   do {
     const texts = await Promise.all(

@@ -1,7 +1,8 @@
 // Every stage in several processes that are killed with -9, frozen past their session and thawed,
 // joined and left, while requests come at a steady rate. Every request must be answered exactly
-// once and stand exactly once in every table. The seed makes the schedule repeatable:
-// PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000. PRECEDENT_DISPATCH=inline: plan calls the arms itself.
+// once and stand exactly once in every table. Requests alternate between an arm with a generate
+// stage and an inline arm, which plan calls itself. The seed makes the schedule repeatable:
+// PRECEDENT_SEED=7, PRECEDENT_REQUESTS=5000.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,6 @@ import { embeddingModelFolder } from "../../config/assets.ts";
 import { createOnnxEmbedder } from "../../connections/embedder/onnx.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { createLog } from "../../runtime/log.ts";
-import { dispatch } from "../support/dispatch.ts";
 import { noBrokerDefects } from "../support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "../support/oracle.ts";
 import { testStack } from "../support/stack.ts";
@@ -50,7 +50,7 @@ beforeAll(async () => {
       arms: arms.map((name, i) => ({
         name,
         type: "recorded",
-        dispatch,
+        dispatch: i === 0 ? "queued" : "inline",
         file,
         cost: i ? 1 : 0.1,
         latencyMs: 5,
@@ -68,7 +68,15 @@ beforeAll(async () => {
     { ...config, log: { level: process.env.PRECEDENT_TEST_LOG === undefined ? "warn" : config.log.level } },
     folder,
   );
-  oracle = await createOracle({ session, arms, prefix: "r", questionOf: (i) => questions[i % questions.length] ?? "" });
+  oracle = await createOracle({
+    session,
+    arms,
+    prefix: "r",
+    questionOf: (i) => questions[i % questions.length] ?? "",
+    more: (i) => ({
+      allow: { arms: arms.slice(i % 2, (i % 2) + 1), maxCost: null, deadlineMs: null, costWeight: null },
+    }),
+  });
   await Promise.all(slots.map(({ stage, instance }) => workers.start(stage, instance)));
 });
 afterAll(async () => {
@@ -157,6 +165,7 @@ test(
               (SELECT count() FROM decisions FINAL) AS decisions, (SELECT uniqExact(request_id) FROM decisions) AS decision_ids,
               (SELECT count() FROM responses FINAL) AS responses, (SELECT uniqExact(request_id) FROM responses) AS response_ids,
               (SELECT countIf(status != 'ok') FROM responses FINAL) AS unanswered,
+              (SELECT countIf(arm = '${arms[0]}') FROM responses FINAL) AS queued, (SELECT countIf(arm = '${arms[1]}') FROM responses FINAL) AS inline,
               (SELECT count() FROM example_uses FINAL) AS uses, (SELECT uniqExact(request_id, example_id) FROM example_uses) AS use_ids,
               (SELECT sum(length(example_ids)) FROM responses FINAL) AS shown, (SELECT count() FROM dead_letters FINAL) AS letters`,
     );
@@ -187,6 +196,8 @@ test(
       response_ids: n,
       unanswered: 0,
       letters: 0,
+      queued: Math.ceil(n / 2),
+      inline: Math.floor(n / 2),
     });
     expect(Number(rows?.uses)).toBeGreaterThan(0);
     expect(rows?.use_ids).toBe(rows?.uses);

@@ -110,25 +110,33 @@ describe.skipIf(missing !== "")(`llama in the system${missing}`, () => {
     for (const { id } of requests) expect(system.responses.get(id)).toHaveLength(1);
   });
 
-  test("a request whose process is killed again and again fails once, with its code, and the stage goes on", async () => {
-    const request = long({ params: { maxTokens: 400, temperature: 1, topP: null, seed: 1, stop: ["<none>"] } });
-    await system.produce([request]);
-    await inFlight();
-    const response = system.response(request.id);
-    let done = false;
-    void response.then(() => (done = true));
-    while (!done) {
-      const pid = llamaProcess();
-      if (pid !== undefined) process.kill(pid, "SIGKILL");
-      await new Promise((resolve) => setTimeout(resolve, 1_000));
-    }
-    expect(await response).toMatchObject({ status: "failed", source: "none", error: { code: "model_failed" } });
-    // On a quick machine the second attempt is begun before its process is killed too; on a slow
-    // one it never is.
-    expect([1, 2]).toContain((await response).attempt);
-    await eventually("the stage answers again", async () =>
-      (await system.ask("list files")).status === "ok" ? true : undefined,
-    );
-    expect(system.responses.get(request.id)).toHaveLength(1);
-  });
+  const slow = { timeout: 300_000 };
+  test(
+    "a request whose process is killed again and again fails once, with its code, and the stage goes on",
+    slow,
+    async () => {
+      const request = long({ params: { maxTokens: 400, temperature: 1, topP: null, seed: 1, stop: ["<none>"] } });
+      await system.produce([request]);
+      await inFlight();
+      const response = system.response(request.id);
+      let done = false;
+      void response.then(() => (done = true));
+      while (!done) {
+        const pid = llamaProcess();
+        if (pid !== undefined) process.kill(pid, "SIGKILL");
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+      }
+      expect(await response).toMatchObject({ status: "failed", source: "none", error: { code: "model_failed" } });
+      // On a quick machine the second attempt is begun before its process is killed too; on a slow
+      // one it never is.
+      expect([1, 2]).toContain((await response).attempt);
+      // The next process starts only after a pause, and loads the model.
+      await eventually(
+        "the stage answers again",
+        async () => ((await system.ask("list files")).status === "ok" ? true : undefined),
+        180_000,
+      );
+      expect(system.responses.get(request.id)).toHaveLength(1);
+    },
+  );
 });

@@ -1,7 +1,7 @@
 // Servers that go away under load, on a stack of the test's own: while ClickHouse or the registry
 // is down requests go on being answered, and whatever was down, in the end every request is
-// answered and recorded once. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one,
-// PRECEDENT_DISPATCH=inline has plan call the arm itself.
+// answered and recorded once. Requests alternate between an arm with a generate stage and an inline
+// arm, which plan calls itself. PRECEDENT_OUTAGE_SECONDS=60 makes ClickHouse's outage a long one.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,6 @@ import { stageNames, startStages, type RunningStages } from "../../pipelines/up.
 import { startHealthServer } from "../../runtime/metrics/health.ts";
 import { createLog } from "../../runtime/log.ts";
 import { attachStack, stopStack } from "../../stack/attach.ts";
-import { dispatch } from "../support/dispatch.ts";
 import { noBrokerDefects } from "../support/kafka-log.ts";
 import { createOracle, notOnce, type Oracle } from "../support/oracle.ts";
 import { pidOf, serversReady, withoutServer, withServerHung } from "../support/servers.ts";
@@ -36,7 +35,11 @@ beforeAll(async () => {
   const file = join(folder, "log.jsonl");
   await writeFile(file, JSON.stringify({ request: "What time is it?", response: "date" }));
   const stack = await attachStack(folder, { start: true });
-  const arms = [{ name: "small", type: "recorded", dispatch, file, latencySpreadMs: 200, concurrency: 256 }];
+  const names = ["small", "inline"];
+  const arms = names.map((name) => ({
+    ...{ name, type: "recorded", dispatch: name === "inline" ? "inline" : "queued", file },
+    ...{ latencySpreadMs: 200, concurrency: 256 },
+  }));
   // What is asked here is delivery: on a busy machine nothing may be refused for coming late.
   const limits = { drainMs: 5_000, deadlineMs: 600_000 };
   const config = testConfig({ arms, limits, health: { stalledAfterMs: stalledMs } }, folder, stack);
@@ -45,7 +48,12 @@ beforeAll(async () => {
   stages = await startStages(system);
   // The oracle is independent: it shares no connection with what it watches.
   outside = await openSession(config, { log, clientId: "oracle", start: false });
-  oracle = await createOracle({ session: outside, arms: ["small"], prefix: "o", questionOf: () => "What time is it?" });
+  oracle = await createOracle({
+    ...{ session: outside, arms: names, prefix: "o", questionOf: () => "What time is it?" },
+    more: (i) => ({
+      allow: { arms: names.slice(i % 2, (i % 2) + 1), maxCost: null, deadlineMs: null, costWeight: null },
+    }),
+  });
   workers = createWorkers(config, folder);
 }, 240_000);
 afterAll(async () => {
@@ -86,6 +94,7 @@ async function expectAllOnce(): Promise<void> {
   const [rows] = await outside.clickhouse.query<Record<string, number>>(
     `SELECT (SELECT count() FROM requests FINAL) AS requests, (SELECT count() FROM decisions FINAL) AS decisions,
             (SELECT countIf(NOT duplicate) FROM responses FINAL) AS responses,
+            (SELECT countIf(arm = 'inline' AND NOT duplicate) FROM responses FINAL) AS inline,
             (SELECT countIf(status != 'ok') FROM responses FINAL) AS unanswered, (SELECT count() FROM dead_letters FINAL) AS letters`,
   );
   const n = oracle.issued.length;
@@ -98,7 +107,7 @@ async function expectAllOnce(): Promise<void> {
       looks: oracle.offsets().looks,
     }),
   );
-  expect(rows).toEqual({ requests: n, decisions: n, responses: n, unanswered: 0, letters: 0 });
+  expect(rows).toEqual({ requests: n, decisions: n, responses: n, inline: n / 2, unanswered: 0, letters: 0 });
   expect(oracle.offsets().backwards).toEqual([]);
 }
 const sum = (counts: ReadonlyMap<string, number>): number => [...counts.values()].reduce((a, b) => a + b, 0);
@@ -186,7 +195,7 @@ test(
           const reason = new RegExp(`^${stage}: .*no progress for \\d+ s \\(since 20.*broker`);
           return (await look()).problems.some((problem) => reason.test(problem)) || undefined;
         };
-        for (const stage of ["plan", ...(dispatch === "queued" ? ["generate.small"] : []), "record"])
+        for (const stage of ["plan", "generate.small", "record"])
           await eventually(`the reason of ${stage}`, () => told(stage), 3 * stalledMs);
       });
       await until(200, 60_000);

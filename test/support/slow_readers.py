@@ -1,9 +1,9 @@
 # Opens streams and reads them slowly: a small receive buffer and small segments, set before the
 # connection is made, so that the sender's socket is full soon; of each socket a little at a time.
 # Arguments: port, path, readers, bytes a read, milliseconds between two rounds; with one more, questions,
-# they post one of so many to the model "slow", each with the Idempotency-Key of its question. Prints
-# one line as JSON when all have ended: how many got the end of their answer, how many were
-# disconnected before, and others.
+# they post one of so many to the model "slow", each with the Idempotency-Key of its question, and
+# read nothing until standard input ends. Prints one line as JSON when all have ended: how many got
+# the end of their answer, how many were disconnected before, and others.
 import json
 import select
 import socket
@@ -45,6 +45,8 @@ waiting = set(open_sockets)
 while waiting:
     waiting.difference_update(number for number, _ in poll.poll(1))
     time.sleep(0.05)
+if questions > 0:
+    sys.stdin.read()
 
 
 def end(number: int) -> None:

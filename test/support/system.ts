@@ -65,7 +65,8 @@ export async function startSystem(
   { stages: wanted = withoutGateway, ...options }: StartOptions = {},
 ): Promise<TestSystem> {
   const folder = await mkdtemp(join(tmpdir(), "precedent-test-"));
-  const config = testConfig(input, folder);
+  // Most tests wait for rows in ClickHouse.
+  const config = testConfig({ record: { batchMs: 200 }, ...input }, folder);
   const session = await openSession(config, { log: createLog({ level: config.log.level }), clientId: "test" });
   const { kafka, codec, topic } = session;
   const responses = new Map<string, Response[]>();

@@ -14,7 +14,9 @@ it("takes types, ranges, defaults and comments from the schema", () => {
   expect(text).toContain(
     "| `routing.costWeight` | number, from 0 | `0.3` | lambda_c: the price of cost in quality; 0: quality only. |",
   );
-  expect(text).toContain("| `arms[].model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |");
+  expect(text).toContain(
+    "| `arms[].model` | string |  | A GGUF file; absent: SmolLM2-135M-Instruct as set-up fetches it. |",
+  );
   // A constant of its own, in another file.
   expect(text).toContain(
     "| `linked.diskBytes` | integer, above 0 | `2147483648` | Under the stack folder, in kv/ARM. |",

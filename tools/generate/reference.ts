@@ -118,7 +118,9 @@ const table = (lines: readonly Row[]): string =>
   [
     "| key | type | default | |",
     "| --- | --- | --- | --- |",
-    ...lines.map(({ key, cells }) => `| ${[code(key), ...cells].map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`),
+    ...lines.map(
+      ({ key, cells }) => `| ${[code(key), ...cells].map((cell) => cell.replace(/\|/g, "\\|")).join(" | ")} |`,
+    ),
   ].join("\n");
 
 /** One line a key; keys of nested objects follow with their path. */

@@ -34,7 +34,8 @@ def tree(nodes):
         for node in splits
         for value in (
             int(node["feature_idx"]),
-            round(float(node["num_threshold"]), 6),
+            # Not rounded: a threshold is often a value of the data, which must stay on its side.
+            float(node["num_threshold"]),
             place[int(node["left"])],
             place[int(node["right"])],
         )

@@ -1,0 +1,2 @@
+export const faultFiles: readonly string[];
+export const fullCountFiles: readonly string[];

@@ -1,0 +1,11 @@
+/** Tests that end servers: each starts servers of its own, and the shared stack is not started. */
+export const faultFiles = ["outage", "broker-kills", "stack", "broker-away", "gateway-away", "full-disk"].map(
+  (name) => `test/faults/${name}.test.ts`,
+);
+
+/** Unit tests of which npm test runs a seeded part, and npm run soak the full counts. */
+export const fullCountFiles = [
+  "connections/llama/equalities.test.ts",
+  "gateway/fuzz.test.ts",
+  "gateway/isolation/isolation.test.ts",
+];

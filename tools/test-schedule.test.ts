@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { createProgress, divide, expectedSeconds } from "./test-schedule.mjs";
+
+test("a file without a record is expected to take the median of the others", () => {
+  const recorded = { a: 1, b: 5, c: 90, gone: 1_000 };
+  expect([...expectedSeconds(["a", "b", "c", "new"], recorded)]).toEqual([
+    ["a", 1],
+    ["b", 5],
+    ["c", 90],
+    ["new", 5],
+  ]);
+  expect(expectedSeconds(["new"], {}).get("new")).toBe(10);
+});
+
+test("the longest files go first, to the line that is free first, and each file goes to one line", () => {
+  const expected = new Map(Object.entries({ a: 10, b: 40, c: 20, d: 30, e: 5 }));
+  expect(divide(expected, [0, 0])).toEqual([
+    ["b", "a", "e"],
+    ["d", "c"],
+  ]);
+  expect(divide(expected, [1_000, 0])).toEqual([[], ["b", "d", "c", "a", "e"]]);
+});
+
+test("what is left is the slowest line's rest at its pace so far", () => {
+  let elapsed = 0;
+  const progress = createProgress([600, 300], () => elapsed);
+  expect(progress.left()).toBe(600);
+  progress.finish(0, 240);
+  progress.finish(1, 300);
+  // Twice as slow as recorded: 600 s for the 300 s of both, with the first 60 s trusted.
+  elapsed = 540;
+  expect(progress.left()).toBe(720);
+  progress.finish(0, 1_000);
+  expect(progress.left()).toBe(0);
+});
