@@ -22,6 +22,7 @@ const filesOf = (stage: string): string[] =>
       ? ["helpfulness", "judge", "passes", "retract", "router"].map((name) => `pipelines/learn/${name}.ts`)
       : []),
     ...(stage === "curate" ? ["pipelines/curate/passes.ts"] : []),
+    ...(stage === "record" ? ["pipelines/record/dead-letters.ts"] : []),
     ...(stage === "plan" ? ["pipelines/plan/tables.ts"] : []),
     ...(stage === "gateway" ? ["pipelines/gateway/page.ts"] : []),
     ...(stage === "replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
