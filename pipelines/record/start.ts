@@ -17,6 +17,7 @@ import { reportOf, watchProgress } from "../../runtime/progress.ts";
 import type { Source } from "../../runtime/rows.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
 import { createSink } from "../../runtime/sink.ts";
+import type { StageHealth } from "../../runtime/stage-health.ts";
 import { traceBatch } from "../../runtime/tracing/batch.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { openDeadLetters } from "./dead-letters.ts";
@@ -81,17 +82,30 @@ export async function startRecord(session: SessionOf<typeof record>, instance: s
   await sink.run();
   return {
     name: record.name,
-    health() {
-      const { problems = [], ...stall } = reportOf(progress);
-      const all = [sink.problem() ?? [], problems].flat();
-      const positions = resets === 0 ? {} : { resets };
-      return { joined: true, partitions, inFlight: 0, ...positions, ...stall, ...(all.length > 0 ? { problems: all } : {}) };
-    },
+    health: () => healthOf(progress, sink.problem(), { partitions, resets }),
     async stop() {
       progress.stop();
       await sink.stop();
       await Promise.all([letters.close(), closeMasking()]);
     },
+  };
+}
+
+function healthOf(
+  progress: ReturnType<typeof watchProgress>,
+  broken: string | undefined,
+  { partitions, resets }: { partitions: number; resets: number },
+): StageHealth {
+  const { problems = [], ...stall } = reportOf(progress);
+  const all = broken === undefined ? problems : [broken, ...problems];
+  const positions = resets === 0 ? {} : { resets };
+  return {
+    joined: true,
+    partitions,
+    inFlight: 0,
+    ...positions,
+    ...stall,
+    ...(all.length > 0 ? { problems: all } : {}),
   };
 }
 
