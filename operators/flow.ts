@@ -1,7 +1,7 @@
 // The values that flow through plan and generate: each operator's output is its input plus what it
 // found.
 import type { Emit, Received } from "../runtime/step.ts";
-import type { Decision, ExampleTrial, Request, Work } from "../schemas/types.ts";
+import type { Decision, ExampleTrial, Piece, Request, Work } from "../schemas/types.ts";
 
 /** A request whose id and creation time are settled (algorithms/identity/identity.ts). */
 export type IdentifiedRequest = Request & { id: string; createdAt: number };
@@ -69,16 +69,31 @@ export interface Selected extends Embedded {
   /** Of the model that predicted helpfulness; 0: none did. */
   proxyVersion: number;
 }
+/** What routing chose, and why: its part of the Decision. */
+export type Choice = Pick<Decision, "arms" | "arm" | "probability" | "secondArm" | "secondProbability" | "load"> &
+  Pick<Decision, "policyVersion" | "asked" | "askProbability" | "breakers" | "reuse" | "shadows" | "createdAt">;
 /** After route. */
 export interface Routed extends Selected {
-  decision: Decision;
+  choice: Choice;
 }
 
-/** After compose: what plan hands over to generate. */
-export interface Composed {
-  work: Work;
-  /** The work and its decision; after pair, also the work for the second arm. */
-  emits: Emit<"work" | "decisions">[];
+/** After compose: the prompt of the chosen arm. */
+export interface Composed extends Routed {
+  prompt: ComposedPrompt;
+}
+export interface ComposedPrompt {
+  pieces: Piece[];
+  /** Id of the template that laid it out. */
+  template: string;
+  /** Under which the answer may be kept; null: it may not. */
+  cacheKey: string | null;
+  /** Milliseconds since the epoch. */
+  plannedAt: number;
+}
+/** After pair: what plan decides on. */
+export interface Paired extends Composed {
+  /** The arm that gives a second answer, and its prompt; null: none does. */
+  alternative: { arm: string; pieces: Piece[] } | null;
 }
 
 /** Work as generate receives it, and after link. */

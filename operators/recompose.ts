@@ -14,13 +14,14 @@ export interface ComposingArm {
   system?: string | undefined;
 }
 
+type Scored = Pick<Work["decision"], "arms">;
 type ExampleText = Pick<SelectedExample, "id" | "request" | "response">;
 
 /**
  * `selected`: what selection chose, by arm; where that is gone, texts are taken from the prompt.
  */
 export function recompose(
-  { request, decision, pieces }: Pick<Work, "request" | "decision" | "pieces">,
+  { request, decision, pieces }: Pick<Work, "request" | "pieces"> & { decision: Scored },
   arm: ComposingArm,
   selected?: ReadonlyMap<string, readonly ExampleText[]>,
 ): Piece[] {
@@ -35,7 +36,7 @@ export function recompose(
 }
 
 /** Only of chat turns: in a guided prompt an example's text is laid out already. */
-function inPrompt(decision: Work["decision"], pieces: readonly Piece[], arm: string): ExampleText[] {
+function inPrompt(decision: Scored, pieces: readonly Piece[], arm: string): ExampleText[] {
   const texts = new Map<string, { request?: string; response?: string }>();
   for (const { kind, id, role, text } of pieces)
     if (kind === "example" && id !== null)

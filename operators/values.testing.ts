@@ -3,7 +3,8 @@ import pino from "pino";
 import type { Received, StepContext } from "../runtime/step.ts";
 import { plainRequest } from "../schemas/plain-request.ts";
 import type { Decision, Request } from "../schemas/types.ts";
-import type { Selected, SelectedExample, Validated } from "./flow.ts";
+import { decide, type Decided } from "./call/decision.ts";
+import type { Choice, Paired, Routed, Selected, SelectedExample, Validated } from "./flow.ts";
 
 export const NOW = 1_700_000_000_000;
 
@@ -45,6 +46,15 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     degraded: [],
     timings: [],
     createdAt: NOW,
+    ...change,
+  };
+}
+
+/** Its part that route finds. */
+export function aChoice(change: Partial<Choice> = {}): Choice {
+  return {
+    ...{ arms: [], arm: "small", probability: 1, secondArm: null, secondProbability: null, load: 0, policyVersion: 0 },
+    ...{ asked: false, askProbability: 0, breakers: {}, reuse: null, shadows: [], createdAt: NOW },
     ...change,
   };
 }
@@ -94,6 +104,13 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     ...change,
   };
 }
+
+/** What plan decides on after route and, where they are given, compose and pair. */
+export const decidedOf = (found: Routed & Partial<Paired>, { timings } = aContext()): Decided =>
+  decide(
+    { prompt: { pieces: [], template: "", cacheKey: null, plannedAt: NOW }, alternative: null, ...found },
+    timings,
+  );
 
 export function aContext(): StepContext {
   return {

@@ -18,7 +18,12 @@ const filesOf = (stage: string): string[] =>
   [
     `pipelines/${/^(intake|outlet)-/.test(stage) ? stage.replace("-", "/") : `${stage}/pipeline`}.ts`,
     `pipelines/${stage.replace(/^(intake|outlet)-.*/, "$1")}/start.ts`,
-    ...(stage === "learn" ? ["pipelines/learn/helpfulness.ts", "pipelines/learn/judge.ts"] : []),
+    ...(stage === "learn"
+      ? ["helpfulness", "judge", "passes", "retract", "router"].map((name) => `pipelines/learn/${name}.ts`)
+      : []),
+    ...(stage === "curate" ? ["pipelines/curate/passes.ts"] : []),
+    ...(stage === "record" ? ["pipelines/record/dead-letters.ts"] : []),
+    ...(stage === "plan" ? ["pipelines/plan/tables.ts"] : []),
     ...(stage === "gateway" ? ["pipelines/gateway/page.ts"] : []),
     ...(stage === "replay" ? ["pipelines/replay/replay.ts", "pipelines/replay/run.ts"] : []),
   ].map((file) => root + file);

@@ -3,7 +3,6 @@ import { lostMarkersRemedy } from "../connections/kafka/lost-markers.ts";
 import { shareBreakers, type BreakersOf, type SharedBreakers } from "../state/breakers/breakers.ts";
 import { shareCancels, type CancelsOf, type SharedCancels } from "../state/cancels.ts";
 import { acquireInstance } from "../stack/instance.ts";
-import type { StageHealth } from "../runtime/stage-health.ts";
 import type { ArmConfig, Config } from "../config/schema.ts";
 import { tenantsOf } from "../config/tenants.ts";
 import { startCurate } from "./curate/start.ts";
@@ -28,6 +27,7 @@ export const allStageNames = [...stageNames, ...tenantStageNames] as const;
 export type StageName = (typeof allStageNames)[number];
 
 type TenantStageName = (typeof tenantStageNames)[number];
+type OwnStageName = Exclude<StageName, TenantStageName>;
 
 const isTenantStage = (stage: StageName): stage is TenantStageName => tenantStageNames.some((one) => one === stage);
 
@@ -44,7 +44,7 @@ export interface StartOptions {
 
 export interface RunningStages {
   /** One a stage, generate one an arm that is queued. */
-  reports(): Record<string, StageHealth>;
+  reports(): Record<string, ReturnType<RunningStage["health"]>>;
   /** Where OpenAI clients find the gateway, http://HOST:PORT/v1; undefined: it does not run here. */
   baseUrl: string | undefined;
   /**
@@ -77,10 +77,8 @@ export async function startStages(
   void warnOfBrokers(session);
   const folder = config.stack.folder;
   const instance = await acquireInstance(folder, stages.length === 1 ? (stages[0] ?? "up") : "up", config.instance);
-  const running: RunningStage[] = [];
-  let plan: RunningPlan | undefined;
-  let generators: Generators | undefined;
-  let gateway: RunningGateway | undefined;
+  const started: Started = { running: [] };
+  const { running } = started;
   let ofTenants: TenantStages | undefined;
   let shared: SharedBreakers | undefined;
   let cancels: SharedCancels | undefined;
@@ -88,57 +86,93 @@ export async function startStages(
   const breakersOf: BreakersOf = (session) => (shared ??= shareBreakers(session, instance.id));
   const cancelsOf: CancelsOf = (session) => (cancels ??= shareCancels(session));
   const stop = async (): Promise<void> => {
-    await Promise.all([generators?.stop(), ofTenants?.stop(), ...running.splice(0).map((stage) => stage.stop())]);
+    await Promise.all([
+      started.generators?.stop(),
+      ofTenants?.stop(),
+      ...running.splice(0).map((stage) => stage.stop()),
+    ]);
     await Promise.all([shared?.stop(), cancels?.stop()]);
     await instance.release();
   };
-  const start = async (stage: Exclude<StageName, TenantStageName>): Promise<void> => {
-    if (stage === "plan") running.push((plan = await startPlan(session, instance.id, breakersOf, cancelsOf)));
-    else if (stage === "record") running.push(await startRecord(session, instance.id));
-    else if (stage === "learn") running.push(await startLearn(session, instance.id));
-    else if (stage === "curate") {
-      running.push(await startCurate(session, instance.id));
-      const schedule = scheduleOf(config);
-      if (schedule !== undefined) running.push(await startScheduledReplays(session, instance.id, schedule));
-    } else if (stage === "gateway") {
-      // Loaded where it runs: a process of another stage needs no HTTP server of it.
-      const { startGateway } = await import("./gateway/start.ts");
-      running.push((gateway = await startGateway(session, instance.id)));
-    } else
-      generators = await startGenerators(session, async (arm) =>
-        arms?.includes(arm.name) === false
-          ? undefined
-          : startGenerate(session, instance.id, arm, breakersOf, cancelsOf),
-      );
-  };
+  const opening: Opening = { session, instance: instance.id, arms, breakersOf, cancelsOf };
   const startOfTenants = async (): Promise<void> => {
     ofTenants = await startTenantStages(
       session,
       stages.filter(isTenantStage).flatMap(tenantStages(session, instance.id)),
     );
   };
-  const others = stages.filter((stage): stage is Exclude<StageName, TenantStageName> => !isTenantStage(stage));
-  const results = await Promise.allSettled([...others.map(start), startOfTenants()]);
+  const others = stages.filter((stage): stage is OwnStageName => !isTenantStage(stage));
+  const results = await Promise.allSettled([
+    ...others.map((stage) => startStage(stage, opening, started)),
+    startOfTenants(),
+  ]);
   const failed = results.find((result) => result.status === "rejected");
   if (failed !== undefined) {
     await stop();
     throw failed.reason;
   }
-  const all = (): RunningStage[] => [...running, ...(generators?.stages() ?? []), ...(ofTenants?.stages() ?? [])];
+  const all = (): RunningStage[] => [
+    ...running,
+    ...(started.generators?.stages() ?? []),
+    ...(ofTenants?.stages() ?? []),
+  ];
   return {
-    baseUrl: gateway?.baseUrl,
+    baseUrl: started.gateway?.baseUrl,
     reports: () => Object.fromEntries(all().map((stage) => [stage.name, stage.health()])),
-    async replaceArms(next) {
-      const bringIntoForce = async (): Promise<void> => {
-        if (generators !== undefined) return generators.replace(next);
-        await session.prepareArms(next.map(({ name }) => name));
-        session.arms.replace(next);
-      };
-      await (plan === undefined ? bringIntoForce() : plan.replaceArms(next, bringIntoForce));
-    },
+    replaceArms: (next) => replaceArms(session, started, next),
     replaceTenants: async (tenants) => ofTenants?.replace(tenants),
     stop,
   };
+}
+
+/** What was started, for what is asked of it later. */
+interface Started {
+  running: RunningStage[];
+  plan?: RunningPlan;
+  generators?: Generators;
+  gateway?: RunningGateway;
+}
+
+interface Opening {
+  session: Session;
+  instance: string;
+  /** As StartOptions has them. */
+  arms: readonly string[] | undefined;
+  breakersOf: BreakersOf;
+  cancelsOf: CancelsOf;
+}
+
+async function startStage(stage: OwnStageName, opening: Opening, started: Started): Promise<void> {
+  const { session, instance, arms, breakersOf, cancelsOf } = opening;
+  const { running } = started;
+  if (stage === "plan") running.push((started.plan = await startPlan(session, instance, breakersOf, cancelsOf)));
+  else if (stage === "record") running.push(await startRecord(session, instance));
+  else if (stage === "learn") running.push(await startLearn(session, instance));
+  else if (stage === "curate") {
+    running.push(await startCurate(session, instance));
+    const schedule = scheduleOf(session.config);
+    if (schedule !== undefined) running.push(await startScheduledReplays(session, instance, schedule));
+  } else if (stage === "gateway") {
+    // Loaded where it runs: a process of another stage needs no HTTP server of it.
+    const { startGateway } = await import("./gateway/start.ts");
+    running.push((started.gateway = await startGateway(session, instance)));
+  } else
+    started.generators = await startGenerators(session, async (arm) =>
+      arms?.includes(arm.name) === false ? undefined : startGenerate(session, instance, arm, breakersOf, cancelsOf),
+    );
+}
+
+async function replaceArms(
+  session: Session,
+  { plan, generators }: Pick<Started, "plan" | "generators">,
+  next: readonly ArmConfig[],
+): Promise<void> {
+  const bringIntoForce = async (): Promise<void> => {
+    if (generators !== undefined) return generators.replace(next);
+    await session.prepareArms(next.map(({ name }) => name));
+    session.arms.replace(next);
+  };
+  await (plan === undefined ? bringIntoForce() : plan.replaceArms(next, bringIntoForce));
 }
 
 /** Outlet copies for whoever is a tenant at the moment; intake reads topics of tenants. */

@@ -113,7 +113,7 @@ export interface PublishedDeltas {
 const nobody: DeltaSink = { text: () => undefined, end: () => undefined };
 
 type Pieces = Extract<TopicName, "deltas" | "tenant-deltas">;
-type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "codec" | "topic" | "tenants">;
+export type DeltasSession = Pick<SessionOf<{ outputs: [Pieces] }>, "kafka" | "codec" | "topic" | "tenants">;
 
 /** How often the partitions of a tenant's topic are counted: there may be a thousand of them. */
 const countCopiesEveryMs = 60_000;

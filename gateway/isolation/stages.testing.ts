@@ -6,6 +6,7 @@ import { createAdaptive } from "../../algorithms/response-cache/adaptive.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { chunkKey } from "../../connections/kv/keys.ts";
 import { cancelledFailure, type CancelWatch } from "../../state/cancel.ts";
+import { decide as decided } from "../../operators/call/decision.ts";
 import { createKeep } from "../../operators/call/keep.ts";
 import { answeredResponse, failedResponse } from "../../operators/call/response.ts";
 import { createCompose } from "../../operators/compose/compose.ts";
@@ -20,7 +21,7 @@ import { createSharedResponses } from "../../operators/deduplicate/shared-respon
 import { createUnderWay } from "../../state/response-cache/under-way.ts";
 import { refusedResponse } from "../../operators/refusal.ts";
 import { createValidate } from "../../operators/validate/validate.ts";
-import { aContext, aDecision } from "../../operators/values.testing.ts";
+import { aChoice, aContext } from "../../operators/values.testing.ts";
 import type { Emit, Outcome, Received } from "../../runtime/step.ts";
 import type { Cancel, Decision, Feedback, Request, Response, Work } from "../../schemas/types.ts";
 import { createCancels } from "../../state/cancels.ts";
@@ -112,23 +113,18 @@ export function createStages({ tables, waiting, documents, now }: StagesOptions)
   }
 
   async function call(lookedUp: LookedUp): Promise<void> {
-    const { request, domain, position } = lookedUp;
-    const decision = aDecision({
-      ...position,
-      requestId: request.id,
-      tenant: request.tenant,
-      domain,
-      createdAt: now(),
-    });
-    const composed = await compose({ ...lookedUp, examplesByArm: new Map(), decision }, context);
+    const { request, domain } = lookedUp;
+    const found = { threshold: 0, exploredThreshold: null, proxyVersion: 0, choice: aChoice({ createdAt: now() }) };
+    const composed = await compose({ ...lookedUp, examplesByArm: new Map(), ...found }, context);
     if (composed.kind !== "ok") throw new Error(`compose: ${composed.kind}`);
-    decide(composed.value.decision);
-    checkChunks(domain, composed.value.work);
+    const { decision, work } = decided({ ...composed.value, alternative: null }, context.timings);
+    decide(decision);
+    checkChunks(domain, work);
     const watch = cancels.watch(
       { tenant: request.tenant, requestId: request.id, arrivedAt: lookedUp.timestamp },
       context.signal,
     );
-    of(called, askerOf(request)).push({ work: { ...composed.value.work, request }, watch, sent: 0 });
+    of(called, askerOf(request)).push({ work: { ...work, request }, watch, sent: 0 });
   }
 
   /** Throws where two sharing domains would have one cache. */

@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { ArmRequest, ArmResult } from "../../arms/arm.ts";
 import type { Outcome } from "../../runtime/step.ts";
-import type { Request, Work } from "../../schemas/types.ts";
-import type { Composed } from "../flow.ts";
-import { aContext, aRequest, NOW } from "../values.testing.ts";
+import type { Request } from "../../schemas/types.ts";
+import { aContext, NOW } from "../values.testing.ts";
 import { createCallInline } from "./inline.ts";
-import { anAnswer, aWork } from "./values.testing.ts";
+import { anAnswer, aPaired } from "./values.testing.ts";
 
 const answer = anAnswer();
 
@@ -35,22 +34,8 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
     clock: () => times.shift() ?? NaN,
     partitions: () => 8,
   });
-  const plain = aWork({ request: aRequest(request) });
-  const work: Work =
-    second === undefined
-      ? plain
-      : { ...plain, decision: { ...plain.decision, asked: true, secondArm: second, alternative: true } };
-  const composed: Composed = {
-    work,
-    emits: [
-      { output: "work", arm: "small", key: "r1", record: work },
-      { output: "decisions", key: "r1", record: work.decision },
-      ...(second === undefined
-        ? []
-        : [{ output: "work" as const, arm: second, key: "r1", record: { ...work, role: "alternative" as const } }]),
-    ],
-  };
-  return { calls, refusals, composed, outcome: call(composed, aContext()) };
+  const paired = aPaired({ request, ...(second !== undefined && { second }) });
+  return { calls, refusals, paired, outcome: call(paired, aContext()) };
 }
 
 /** small fails, and another arm takes over. */
@@ -78,7 +63,7 @@ async function handedTo(other: string, inline: string[]) {
     },
     clock: () => NOW + 20,
   });
-  const started = await call({ work: aWork() }, aContext());
+  const started = await call(aPaired(), aContext());
   if (started.kind !== "elsewhere") throw new Error(started.kind);
   return { asked, next: await started.go() };
 }
@@ -94,8 +79,12 @@ const emitsOf = (ending: Outcome<unknown, "decisions" | "responses" | "work" | "
 
 describe("call of an inline arm", () => {
   it("passes on the work for every other arm, as it was composed", async () => {
-    const { outcome, composed, calls } = setUp({ inline: ["large"] });
-    expect(await outcome).toEqual({ kind: "ok", value: composed });
+    const { outcome, paired, calls } = setUp({ inline: ["large"] });
+    const emits = [
+      { output: "work", arm: "small", key: "r1", record: { role: "answer", pieces: paired.prompt.pieces } },
+      { output: "decisions", key: "r1", record: { arm: "small", probability: 1 } },
+    ];
+    expect(await outcome).toMatchObject({ kind: "ok", value: { ...paired, emits } });
     expect(calls).toEqual([]);
   });
 
@@ -107,11 +96,11 @@ describe("call of an inline arm", () => {
   });
 
   it("ends with decision and response, and no work; nothing waits on a topic", async () => {
-    const { ending, calls, composed } = await elsewhere({ request: { replyPartition: 5 } });
+    const { ending, calls, paired } = await elsewhere({ request: { replyPartition: 5 } });
     expect(calls).toEqual([
       {
-        ...{ requestId: "r1", tenant: "acme", pieces: composed.work.pieces, params: composed.work.request.params },
-        caching: { domain: composed.work.decision.domain, keep: true },
+        ...{ requestId: "r1", tenant: "acme", pieces: paired.prompt.pieces, params: paired.request.params },
+        caching: { domain: paired.domain, keep: true },
         deadline: NOW + 120_000,
       },
     ]);

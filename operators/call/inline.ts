@@ -1,6 +1,6 @@
-// Calls the arm that was chosen, where it is one that plan calls itself (dispatch: inline), and
-// ends with its decision and its response, or with the decision and the work for a queued arm that
-// takes over; the work for all other arms passes through. Needs compose before it. Delivery as of
+// The end of plan: makes the decision, and the work for the chosen arm. An arm that plan calls
+// itself (dispatch: inline) is called here, which ends with its decision and its response, or with
+// the decision and the work for a queued arm that takes over. Needs pair before it. Delivery as of
 // generate: the call may be repeated after a crash, decision and response are published once, for
 // the stage commits them with the request's position. The request waits without a place of the
 // stage, in a pool of its arm, so that a slow arm holds nobody back; a request that its pool has no
@@ -16,20 +16,22 @@ import {
   type Step,
   type StepContext,
 } from "../../runtime/step.ts";
-import type { Decision, StepTiming, Work } from "../../schemas/types.ts";
-import type { Composed, SelectedExample } from "../flow.ts";
+import type { StepTiming, Work } from "../../schemas/types.ts";
+import type { SelectedExample } from "../flow.ts";
 import { replyPartition } from "../refusal.ts";
 import { asRecord } from "../work-record.ts";
 import { createCall, type CallDependencies } from "./call.ts";
+import { decide, emitsOf, type Decided, type Found } from "./decision.ts";
 import { armOf } from "./fallback.ts";
 import { refusedWork } from "./response.ts";
 
-/** What it reads of a request, and where what it ends in goes. */
-interface Needs extends Pick<Composed, "work"> {
+/** What it reads of a request, what it adds, and where what it ends in goes. */
+interface Needs extends Found {
   /** Chosen for each arm; one that takes over is shown its own. */
   examplesByArm?: ReadonlyMap<string, SelectedExample[]>;
-  /** Among them the work for a second answer (pair), which is committed with the first. */
-  emits?: Composed["emits"];
+}
+interface Adds {
+  emits: Emit<"work" | "decisions">[];
 }
 type Outputs = "decisions" | "responses" | "work" | "answers";
 
@@ -48,12 +50,10 @@ export function createCallInline({
   redact,
   clock,
   partitions = () => Infinity,
-}: CallInlineDependencies): Step<Needs, unknown, Outputs> {
-  return function callInline<T extends Needs>(composed: T, context: StepContext) {
-    const { examplesByArm, emits: planned = [] } = composed;
-    const seconds = planned.flatMap((emit) =>
-      emit.output === "work" && emit.record.role === "alternative" ? [emit] : [],
-    );
+}: CallInlineDependencies): Step<Needs, Adds, Outputs> {
+  return function callInline<T extends Needs>(paired: T, context: StepContext) {
+    const { examplesByArm } = paired;
+    const decided = decide(paired, context.timings);
 
     const refused = (
       arm: InlineArm,
@@ -65,15 +65,15 @@ export function createCallInline({
       const { requestId } = work.decision;
       const record = refusedWork(work, requestId, { code, message }, clock());
       const to = replyPartition(work.request, partitions());
-      return ended(work.decision, timings, [{ output: "responses", key: requestId, record, ...to }], []);
+      return ended(decided, timings, [{ output: "responses", key: requestId, record, ...to }]);
     };
 
     /** In the arm's own pool, each arm that takes over included. */
-    const callOf = (arm: InlineArm, work: Work, before: readonly StepTiming[]): Elsewhere<T, Outputs> =>
-      elsewhere<T, Outputs>({
+    const callOf = (arm: InlineArm, work: Work, before: readonly StepTiming[]): Elsewhere<T & Adds, Outputs> =>
+      elsewhere<T & Adds, Outputs>({
         pool: armOf(work),
         bytes: bytesOf(work),
-        async go(): Promise<Outcome<T, Outputs>> {
+        async go(): Promise<Outcome<T & Adds, Outputs>> {
           const began = performance.now();
           const call = createCall({ arm, deltas, cancels, fallback, keep, redact, clock, partitions });
           // It arrives when it is planned: there is no hop.
@@ -88,7 +88,7 @@ export function createCallInline({
               const other = next?.output === "work" ? inline(armOf(next.record)) : undefined;
               return next?.output === "work" && other !== undefined
                 ? callOf(other, next.record, timings)
-                : ended(work.decision, timings, emits, isAnswered(emits) ? seconds : []);
+                : ended(decided, timings, emits);
             }
             case "refuse":
               return refused(arm, work, outcome, timings);
@@ -110,8 +110,9 @@ export function createCallInline({
           ),
       });
 
-    const arm = inline(armOf(composed.work));
-    return arm === undefined ? ok(composed) : callOf(arm, composed.work, context.timings);
+    const arm = inline(decided.decision.arm);
+    if (arm !== undefined) return callOf(arm, decided.work, context.timings);
+    return ok({ ...paired, emits: emitsOf(decided) });
   };
 }
 
@@ -121,24 +122,23 @@ type Ends = readonly Emit<"responses" | "work" | "answers">[];
 const isAnswered = (emits: Ends): boolean =>
   emits.every(({ output, record }) => output !== "responses" || record.status === "ok");
 
-const ended = (
-  decision: Decision,
-  timings: StepTiming[],
-  emits: Ends,
-  seconds: readonly Emit<"work">[],
-): Finish<Outputs> => ({
-  kind: "finish",
-  emits: [
-    {
-      output: "decisions",
-      key: decision.requestId,
-      record: { ...decision, alternative: seconds.length > 0, timings },
-    },
-    // Where a queued arm takes over; a chain of inline ones needs the decision whole until here.
-    ...emits.map((emit) => (emit.output === "work" ? { ...emit, record: asRecord(emit.record) } : emit)),
-    ...seconds,
-  ],
-});
+/** The work for a second answer is committed with the first. */
+function ended({ decision, alternative }: Decided, timings: StepTiming[], emits: Ends): Finish<Outputs> {
+  const second = alternative !== null && isAnswered(emits) ? [alternative] : [];
+  return {
+    kind: "finish",
+    emits: [
+      {
+        output: "decisions",
+        key: decision.requestId,
+        record: { ...decision, alternative: second.length > 0, timings },
+      },
+      // Where a queued arm takes over; a chain of inline ones needs the decision whole until here.
+      ...emits.map((emit) => (emit.output === "work" ? { ...emit, record: asRecord(emit.record) } : emit)),
+      ...second,
+    ],
+  };
+}
 
 /** Of the prompt, which may be many times its request: examples and documents stand in it. */
 const bytesOf = ({ pieces }: Work): number => pieces.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);

@@ -1,8 +1,8 @@
 // A unit of work, and an answer to it, for the unit tests of link and call.
 import type { ArmAnswer } from "../../arms/arm.ts";
-import type { Piece, Work } from "../../schemas/types.ts";
-import type { Taken } from "../flow.ts";
-import { aDecision, aRequest, NOW } from "../values.testing.ts";
+import type { Piece, Request, Work } from "../../schemas/types.ts";
+import type { Paired, Taken } from "../flow.ts";
+import { aDecision, aRequest, NOW, selected } from "../values.testing.ts";
 
 const pieces: Piece[] = [
   { kind: "example", id: "e1", role: "user", text: "list files" },
@@ -42,6 +42,21 @@ export function aWork(change: Partial<Work> = {}): Work {
     plannedAt: NOW + 10,
     planMs: 10,
     ...change,
+  };
+}
+
+/** What the end of plan makes aWork() of. */
+export function aPaired({ request = {}, second }: { request?: Partial<Request>; second?: string } = {}): Paired {
+  const { decision, plannedAt, planMs, notAfter } = aWork();
+  const { arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt } = decision;
+  return {
+    ...{ ...selected({}, request), timestamp: plannedAt - planMs, deadline: notAfter, degraded: decision.degraded },
+    choice: {
+      ...{ arms, arm, probability, load, policyVersion, askProbability, breakers, reuse, shadows, createdAt },
+      ...{ asked: second !== undefined, secondArm: second ?? null, secondProbability: decision.secondProbability },
+    },
+    prompt: { pieces, template: decision.template, cacheKey: null, plannedAt },
+    alternative: second === undefined ? null : { arm: second, pieces },
   };
 }
 

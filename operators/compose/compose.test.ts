@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Decision, Request } from "../../schemas/types.ts";
-import { aContext, aDecision, anExample, NOW, selected } from "../values.testing.ts";
+import type { Request } from "../../schemas/types.ts";
+import { emitsOf } from "../call/decision.ts";
+import type { Choice } from "../flow.ts";
+import { aChoice, aContext, anExample, decidedOf, NOW, selected } from "../values.testing.ts";
 import { createCompose } from "./compose.ts";
 
-const decision = aDecision({ probability: 0.6 });
+const choice = aChoice({ probability: 0.6 });
 const compose = createCompose({
   arms: () => [
     { name: "small", examples: true, template: "chat-turns", system: "Answer with one command." },
@@ -17,14 +19,15 @@ const compose = createCompose({
   limits: { maxPromptBytes: 1_000 },
   clock: () => NOW + 30,
 });
-async function composed(change: Partial<Decision> = {}, request: Partial<Request> = {}) {
+async function composed(change: Partial<Choice> = {}, request: Partial<Request> = {}) {
   const examplesByArm = new Map(
     ["small", "large", "guided"].map((arm) => [arm, [anExample("worse"), anExample("best")]]),
   );
-  const input = { ...selected({ examplesByArm }, request), decision: { ...decision, ...change } };
+  const input = { ...selected({ examplesByArm }, request), choice: { ...choice, ...change } };
   const outcome = await compose(input, aContext());
   if (outcome.kind !== "ok") throw new Error(outcome.kind);
-  return outcome.value;
+  const decided = decidedOf(outcome.value);
+  return { emits: emitsOf(decided), decision: decided.decision };
 }
 
 describe("compose", () => {
@@ -99,20 +102,22 @@ describe("compose", () => {
       get: (tenant: string, id: string) => ({ tenant, id, title: null, pieces: ["x"], isRough: true }),
     };
     const rough = createCompose({ arms: () => [], documents, limits: { maxPromptBytes: 1_000 }, clock: () => NOW });
-    const outcome = await rough({ ...selected({}, { documents: ["d"] }), decision }, aContext());
-    expect(outcome).toMatchObject({ kind: "ok", value: { decision: { degraded: ["documents_split"] } } });
+    const outcome = await rough({ ...selected({}, { documents: ["d"] }), choice }, aContext());
+    expect(outcome).toMatchObject({ kind: "ok", value: { degraded: ["documents_split"] } });
   });
 
   it("refuses what documents make too large", async () => {
     const messages = [{ role: "user" as const, content: "x".repeat(995) }];
-    const input = { ...selected({}, { messages, documents: ["d"] }), decision };
+    const input = { ...selected({}, { messages, documents: ["d"] }), choice };
     expect(await compose(input, aContext())).toMatchObject({ kind: "refuse", code: "prompt_too_large" });
   });
 
   it("keeps the timings as they were, whatever runs later", async () => {
     const context = aContext();
-    const outcome = await compose({ ...selected(), decision }, context);
-    context.timings.push({ operator: "compose", ms: 1 });
-    expect(outcome).toMatchObject({ kind: "ok", value: { decision: { timings: [{ operator: "validate" }] } } });
+    const outcome = await compose({ ...selected(), choice }, context);
+    if (outcome.kind !== "ok") throw new Error(outcome.kind);
+    const { decision } = decidedOf(outcome.value, context);
+    context.timings.push({ operator: "call", ms: 1 });
+    expect(decision.timings).toEqual([{ operator: "validate", ms: 0.1 }]);
   });
 });

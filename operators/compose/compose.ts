@@ -1,17 +1,16 @@
-// Writes the prompt of the chosen arm and what plan publishes: the Work for that arm's topic and
-// the Decision, both keyed by the request id. Needs route before it; asks nobody. Refuses with
-// prompt_too_large when the documents make it so.
+// Writes the prompt of the chosen arm, and says whether its answer may be kept. Needs route before
+// it. Refuses with prompt_too_large when the documents make it so.
 import { digestOf } from "../../algorithms/response-cache/answer-key.ts";
 import type { Documents } from "../../connections/documents/port.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { Decision, Work } from "../../schemas/types.ts";
 import type { Composed, Routed } from "../flow.ts";
 import { findDocuments, withDocuments } from "../documents.ts";
 import { templates, type TemplateName } from "../../arms/templates.ts";
-import { asRecord } from "../work-record.ts";
 
 /** What it reads of a request. */
-type Needs = Pick<Routed, "request" | "timestamp" | "deadline" | "examplesByArm" | "decision" | "cacheKey">;
+type Needs = Pick<Routed, "request" | "degraded" | "examplesByArm" | "choice" | "cacheKey">;
+/** `degraded` says what of the documents is missing, too. */
+type Adds = Pick<Composed, "prompt">;
 
 interface ComposedArm {
   name: string;
@@ -31,11 +30,11 @@ export interface ComposeDependencies {
   clock: () => number;
 }
 
-export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Needs, Composed> {
-  return function compose(routed, { timings }) {
-    const { request, deadline } = routed;
-    const arm = arms().find(({ name }) => name === routed.decision.arm);
-    const examples = arm?.examples === false ? [] : (routed.examplesByArm.get(routed.decision.arm) ?? []);
+export function createCompose({ arms, documents, limits, clock }: ComposeDependencies): Step<Needs, Adds> {
+  return function compose(routed) {
+    const { request, choice } = routed;
+    const arm = arms().find(({ name }) => name === choice.arm);
+    const examples = arm?.examples === false ? [] : (routed.examplesByArm.get(choice.arm) ?? []);
     const found = findDocuments(documents, request.tenant, request.documents);
     const bytes = [...request.messages.map(({ content }) => content), ...found.pieces.map(({ text }) => text)].reduce(
       (sum, text) => sum + Buffer.byteLength(text),
@@ -50,38 +49,16 @@ export function createCompose({ arms, documents, limits, clock }: ComposeDepende
     const missing = found.missing.length > 0 ? ["documents"] : [];
     const rough = found.rough.length > 0 ? ["documents_split"] : [];
     const template = templates[arm?.template ?? "chat-turns"];
-    const degraded = [...routed.decision.degraded, ...missing, ...rough];
+    const degraded = [...routed.degraded, ...missing, ...rough];
     const { cacheKey: key } = routed;
     // Not what was made of less than there is, nor of documents put anew since the lookup.
     const isOwn = arm?.reuse === undefined;
     const isKept = isOwn && degraded.length === 0 && key?.documents === digestOf(found.pieces.map(({ text }) => text));
     const cacheKey = isKept ? key.hash : null;
-    const decision: Decision = {
-      ...routed.decision,
-      template: template.id,
-      cacheKey,
-      degraded,
-      timings: [...timings],
+    const pieces = template.pieces({ messages: request.messages, system: arm?.system, examples });
+    const prompt = {
+      ...{ pieces: withDocuments(pieces, found.pieces), template: template.id, cacheKey, plannedAt: clock() },
     };
-    const now = clock();
-    const work: Work = {
-      request,
-      decision,
-      role: "answer",
-      pieces: withDocuments(
-        template.pieces({ messages: request.messages, system: arm?.system, examples }),
-        found.pieces,
-      ),
-      fallback: null,
-      cacheKey,
-      notAfter: deadline,
-      plannedAt: now,
-      planMs: now - routed.timestamp,
-    };
-    const emits: Composed["emits"] = [
-      { output: "work", arm: decision.arm, key: request.id, record: asRecord(work) },
-      { output: "decisions", key: request.id, record: decision },
-    ];
-    return ok({ ...routed, decision, work, emits });
+    return ok({ ...routed, degraded, prompt });
   };
 }

@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
-import type { ArmScore, Decision, Request, Work } from "../../schemas/types.ts";
-import { aContext, aDecision, aRequest, anExample, NOW, selected } from "../values.testing.ts";
+import type { ArmScore, Request } from "../../schemas/types.ts";
+import { emitsOf } from "../call/decision.ts";
+import type { Choice } from "../flow.ts";
+import { aChoice, aContext, anExample, decidedOf, NOW, selected } from "../values.testing.ts";
 import { createPair, type PairDependencies } from "./pair.ts";
 
 const score = (arm: string, change: Partial<ArmScore> = {}): ArmScore => ({
   ...{ arm, model: `${arm}-model`, cost: 0, context: [], mean: 0.5, deviation: 0.1, sampled: 0.5, bias: 0 },
   ...{ saturation: 0, probability: 0.5, examples: [], trial: null, ...change },
 });
-const even = aDecision({
+const even = aChoice({
   ...{ arms: [score("small"), score("large")], arm: "small", secondArm: "large", secondProbability: 1 },
-  ...{ asked: true, askProbability: 1, template: "chat-turns/1" },
+  ...{ asked: true, askProbability: 1 },
 });
 const always = { load: { threshold: 0.8 }, alternatives: { share: 1, perTenantHour: 100 } };
 
@@ -22,25 +24,20 @@ function setUp(routing: PairDependencies["routing"] = always) {
     routing,
     clock: () => NOW,
   });
-  return async (change: Partial<Decision> = {}, request: Partial<Request> = {}) => {
-    const decision = { ...even, ...change };
+  return async (change: Partial<Choice> = {}, request: Partial<Request> = {}) => {
     const asking = { mayAsk: true, mayCompare: true, ...request };
-    const work: Work = {
-      ...{ request: aRequest(asking), decision, role: "answer", fallback: null, cacheKey: "5f" },
-      pieces: [{ kind: "turn", id: null, role: "user", text: "list all files" }],
-      ...{ notAfter: NOW + 9, plannedAt: NOW, planMs: 1 },
-    };
     const examplesByArm = new Map([["large", [anExample("of-large")]]]);
     const composed = {
-      ...{ ...selected({ examplesByArm }, asking), decision, work },
-      emits: [
-        { output: "work" as const, arm: "small", key: "r1", record: work },
-        { output: "decisions" as const, key: "r1", record: decision },
-      ],
+      ...{ ...selected({ examplesByArm }, asking), choice: { ...even, ...change }, deadline: NOW + 9 },
+      prompt: {
+        pieces: [{ kind: "turn" as const, id: null, role: "user" as const, text: "list all files" }],
+        ...{ template: "chat-turns/1", cacheKey: "5f", plannedAt: NOW },
+      },
     };
     const outcome = await pair(composed, aContext());
     if (outcome.kind !== "ok") throw new Error(outcome.kind);
-    return outcome.value;
+    const decided = decidedOf(outcome.value);
+    return { ...decided, emits: emitsOf(decided) };
   };
 }
 
@@ -68,7 +65,7 @@ describe("pair", () => {
     ]);
   });
 
-  it.each<[string, Partial<Decision>, Partial<Request>]>([
+  it.each<[string, Partial<Choice>, Partial<Request>]>([
     ["the client does not allow it", {}, { mayCompare: false }],
     ["feedback is not asked for", { asked: false }, {}],
     ["the arms are not even", { secondArm: null }, {}],
@@ -76,8 +73,8 @@ describe("pair", () => {
     ["its breaker is not closed", { breakers: { large: "half-open" } }, {}],
     ["it is saturated", { arms: [score("small"), score("large", { saturation: 0.1 })] }, {}],
     ["the expensive arms are overloaded", { load: 0.9 }, {}],
-  ])("adds nothing where %s", async (_, decision, request) => {
-    const { emits, decision: after } = await setUp()(decision, request);
+  ])("adds nothing where %s", async (_, choice, request) => {
+    const { emits, decision: after } = await setUp()(choice, request);
     expect(emits.map(({ output }) => output)).toEqual(["work", "decisions"]);
     expect(after.alternative).toBe(false);
   });

@@ -1,19 +1,17 @@
-// Adds the work for a second answer, by the arm that route drew beside the chosen one, so that the
-// client can say which of the two is better (topic alternatives). Only where feedback is asked for
-// because the arms are nearly even, the request allows it, the second arm is well and not busy, and
-// the tenant's budget has room. Needs compose before it. Delivery: that work is committed with the
-// decision and the work for the answer, so there is at most one of it. It always goes by the arm's
-// work topic, of an inline arm too (pipelines/generate/generators.ts).
+// Adds the prompt for a second answer, by the arm that route drew beside the chosen one, so that
+// the client can say which of the two is better (topic alternatives). Only where feedback is asked
+// for because the arms are nearly even, the request allows it, the second arm is well and not busy,
+// and the tenant's budget has room. Needs compose before it. Delivery: that work is committed with
+// the decision and the work for the answer, so there is at most one of it. It always goes by the
+// arm's work topic, of an inline arm too (pipelines/generate/generators.ts).
 import { createShareBudget, type ShareBudgetOptions } from "../../algorithms/queueing/share-budget.ts";
 import { ok, type Step } from "../../runtime/step.ts";
-import type { Decision, Work } from "../../schemas/types.ts";
-import type { Composed, Routed } from "../flow.ts";
+import type { Choice, Composed, Paired } from "../flow.ts";
 import { recompose, type ComposingArm } from "../recompose.ts";
-import { asRecord } from "../work-record.ts";
 
-/** What it reads of a request, and what it changes. */
-type Needs = Composed & Pick<Routed, "decision" | "examplesByArm" | "request">;
-type Adds = Composed & Pick<Routed, "decision">;
+/** What it reads of a request, and what it adds. */
+type Needs = Pick<Composed, "request" | "choice" | "examplesByArm" | "prompt">;
+type Adds = Pick<Paired, "alternative">;
 
 export interface PairDependencies {
   /** Those in force. */
@@ -32,28 +30,19 @@ export function createPair({ arms, routing, clock }: PairDependencies): Step<Nee
   const budget = createShareBudget({ share, perHour: perTenantHour });
 
   return function pair(composed) {
-    const { request, examplesByArm } = composed;
+    const { request, choice, prompt, examplesByArm } = composed;
     budget.count(request.tenant, clock());
-    const { secondArm } = composed.decision;
-    const arm = arms().find(({ name }) => name === secondArm);
-    const isWanted = request.mayCompare && composed.decision.asked && arm !== undefined;
-    if (!isWanted || !hasRoom(composed.decision, arm.name, routing.load.threshold)) return ok(composed);
-    if (!budget.take(request.tenant, clock())) return ok(composed);
-
-    const decision: Decision = { ...composed.decision, alternative: true };
-    const work: Work = { ...composed.work, decision };
-    const second: Work = { ...work, role: "alternative", pieces: recompose(work, arm, examplesByArm), cacheKey: null };
-    const emits: Composed["emits"] = [
-      { output: "work", arm: decision.arm, key: request.id, record: asRecord(work) },
-      { output: "decisions", key: request.id, record: decision },
-      { output: "work", arm: arm.name, key: request.id, record: asRecord(second) },
-    ];
-    return ok({ ...composed, decision, work, emits });
+    const arm = arms().find(({ name }) => name === choice.secondArm);
+    const isWanted = request.mayCompare && choice.asked && arm !== undefined;
+    if (!isWanted || !hasRoom(choice, arm.name, routing.load.threshold)) return ok({ ...composed, alternative: null });
+    if (!budget.take(request.tenant, clock())) return ok({ ...composed, alternative: null });
+    const pieces = recompose({ request, decision: choice, pieces: prompt.pieces }, arm, examplesByArm);
+    return ok({ ...composed, alternative: { arm: arm.name, pieces } });
   };
 }
 
 /** In overload nobody waits longer for the sake of a comparison. */
-const hasRoom = ({ load, arms, breakers }: Decision, second: string, threshold: number): boolean =>
+const hasRoom = ({ load, arms, breakers }: Choice, second: string, threshold: number): boolean =>
   load <= threshold &&
   breakers[second] === undefined &&
   arms.some(({ arm, saturation }) => arm === second && saturation === 0);

@@ -115,3 +115,12 @@ function* portions(items: readonly MaskItem[]): Generator<MaskItem[]> {
   }
   if (some.length > 0) yield some;
 }
+
+export interface MaskingDependencies extends Pick<RedactDependencies, "insert" | "onWaiting"> {
+  /** undefined: rows pass as they are. */
+  masking: Pick<RedactDependencies, "text" | "options" | "onWithheld"> | undefined;
+}
+
+/** createRedact where the configuration wants it. */
+export const createMasking = ({ masking, insert, onWaiting }: MaskingDependencies): RedactDependencies["insert"] =>
+  masking === undefined ? insert : createRedact({ ...masking, insert, ...(onWaiting && { onWaiting }) });

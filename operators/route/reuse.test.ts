@@ -3,7 +3,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { armSchema } from "../../config/schema.ts";
 import { priorPolicy } from "../../state/policies/router.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
-import { aContext, anExample, NOW, selected } from "../values.testing.ts";
+import { aContext, anExample, decidedOf, NOW, selected } from "../values.testing.ts";
 import type { RouteArm } from "../../arms/routed.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
 
@@ -37,7 +37,7 @@ function deciding(change: Partial<RouteDependencies> = {}) {
   return async (input = withKept, request: Partial<Pick<Request, "allow">> = {}): Promise<Decision> => {
     const outcome = await route({ ...input, request: { ...input.request, ...request } }, aContext());
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    return outcome.value.decision;
+    return decidedOf(outcome.value).decision;
   };
 }
 const times = async (decide: () => Promise<Decision>, n = 2_000): Promise<Decision[]> =>

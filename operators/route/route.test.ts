@@ -7,7 +7,7 @@ import { winProbabilities } from "../../algorithms/routing/propensity.ts";
 import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { Decision, Request } from "../../schemas/types.ts";
 import type { Selected } from "../flow.ts";
-import { aContext, anExample, NOW, selected } from "../values.testing.ts";
+import { aContext, anExample, decidedOf, NOW, selected } from "../values.testing.ts";
 import type { RouteArm } from "../../arms/routed.ts";
 import { priorPolicy, type ArmPosterior } from "../../state/policies/router.ts";
 import { createRoute, type RouteConfig, type RouteDependencies } from "./route.ts";
@@ -71,7 +71,7 @@ async function decide(
   };
   const outcome = await createRoute(dependencies)(selected(input, request), aContext());
   if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-  return outcome.value.decision;
+  return decidedOf(outcome.value).decision;
 }
 const allow = (change: Partial<Request["allow"]>): Partial<Request> => ({
   allow: { arms: null, maxCost: null, deadlineMs: null, costWeight: null, ...change },
@@ -127,8 +127,8 @@ describe("route", () => {
     for (let round = 0; round < rounds; round++) {
       const outcome = await route(selected(), aContext());
       if (outcome.kind !== "ok") throw new Error(outcome.kind);
-      said = outcome.value.decision.arms;
-      counts.set(outcome.value.decision.arm, (counts.get(outcome.value.decision.arm) ?? 0) + 1);
+      said = outcome.value.choice.arms;
+      counts.set(outcome.value.choice.arm, (counts.get(outcome.value.choice.arm) ?? 0) + 1);
     }
     for (const { arm: name, probability } of said) {
       const error = Math.sqrt((probability * (1 - probability)) / rounds);

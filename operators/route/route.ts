@@ -1,10 +1,9 @@
-// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and writes down
-// why: the whole Decision, with the exact probability of the choice, so that any other policy can
-// be judged from the log (docs/design/routing.md, Propensity). Needs select before it. It never
-// fails for want of a policy: when the policy or the features can't be used, the default arm
-// answers with probability 1 and `degraded` says so. NaN never reaches the model.
+// Chooses the arm that answers, by Thompson sampling over a Bayesian linear model, and says why,
+// with the exact probability of the choice, so that any other policy can be judged from the log
+// (docs/design/routing.md, Propensity). Needs select before it. It never fails for want of a
+// policy: when the policy or the features can't be used, the default arm answers with probability 1
+// and `degraded` says so. NaN never reaches the model.
 import { createFeatures, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
-import { HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import {
   defaultLambda0,
   defaultSaturationWeight,
@@ -14,8 +13,8 @@ import {
 import type { Random } from "../../algorithms/numeric/random.ts";
 import { estimateTokens } from "../../algorithms/text/tokens.ts";
 import { ok, refuse, type Step } from "../../runtime/step.ts";
-import type { ArmScore, Decision, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
-import type { Embedded, Routed, Selected } from "../flow.ts";
+import type { ArmScore, ReuseTrial, ShadowChoice, ShownExample } from "../../schemas/types.ts";
+import type { Choice, Embedded, Routed, Selected } from "../flow.ts";
 import { serves } from "../../arms/serves.ts";
 import { computing, costAtMost, type RouteArm } from "../../arms/routed.ts";
 import { routerPrior, type PriorConfig } from "../../state/policies/prior.ts";
@@ -30,9 +29,9 @@ import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
 
 /** What it reads of a request, and what it adds. */
-type Needs = Pick<Selected, "request" | "position" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
+type Needs = Pick<Selected, "request" | "domain" | "question" | "degraded" | "embedding" | SelectedFields>;
 type SelectedFields = Exclude<keyof Selected, keyof Embedded>;
-type Adds = Pick<Routed, "decision">;
+type Adds = Pick<Routed, "choice">;
 
 export interface RouteConfig extends PriorConfig, Exploring {
   /** lambda_c unless the request or its tenant's configuration says otherwise. */
@@ -158,8 +157,8 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
     if (scored === null && usable) degraded.push("policy");
 
     const others = contenders.filter(({ arm }) => arm.reuse === undefined);
-    const choice = scored ?? bypass(others.length > 0 ? others : contenders, routing, usable);
-    const chosen = choice.scores[choice.chosen]!;
+    const drawn = scored ?? bypass(others.length > 0 ? others : contenders, routing, usable);
+    const chosen = drawn.scores[drawn.chosen]!;
     const even = scored !== null && undecided(scored.loadFree, routing.askWithin);
     const askProbability = !request.mayAsk ? 0 : even ? 1 : routing.askShare;
     if (breakers[chosen.arm] === "half-open") health.probed(chosen.arm);
@@ -172,40 +171,21 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       const { id: requestId, tenant } = request;
       return shadowChoices(held, { requestId, tenant, domain: selected.domain, scores, prior, exploring });
     };
-    const decision: Decision = {
-      requestId: request.id,
-      partition: selected.position.partition,
-      offset: selected.position.offset,
-      tenant: request.tenant,
-      domain: selected.domain,
-      featureVersion: FEATURE_VERSION,
-      arms: choice.scores,
+    const choice: Choice = {
+      arms: drawn.scores,
       arm: chosen.arm,
       probability: chosen.probability,
       ...second(even ? scored : null, random, weighed.trial?.arm),
-      // pair knows whether it answers, too.
-      alternative: false,
-      threshold: selected.threshold,
-      exploredThreshold: selected.exploredThreshold,
       load: Number.isFinite(currentLoad.costlier) ? currentLoad.costlier : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
-      proxyVersion: selected.proxyVersion,
-      helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION,
-      // compose knows its template.
-      template: "",
       asked: request.mayAsk && random() < askProbability,
       askProbability,
       breakers,
       reuse,
-      source: "routed",
-      // compose knows whether the answer may be kept.
-      cacheKey: null,
       shadows: inShadow(scored?.scores ?? []),
-      degraded,
-      timings: [],
       createdAt: clock(),
     };
-    return ok({ ...selected, degraded, decision });
+    return ok({ ...selected, degraded, choice });
   };
 }
 

@@ -5,7 +5,7 @@ import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import { priorPolicy, type ArmPosterior, type RouterPolicy } from "../../state/policies/router.ts";
 import type { Shadow } from "../../state/policies/shadow.ts";
 import type { Decision } from "../../schemas/types.ts";
-import { aContext, NOW, selected } from "../values.testing.ts";
+import { aContext, decidedOf, NOW, selected } from "../values.testing.ts";
 import type { RouteArm } from "../../arms/routed.ts";
 import { createRoute } from "./route.ts";
 import { choiceProbabilities } from "./score.ts";
@@ -59,7 +59,7 @@ async function decisions(shadows?: () => readonly Shadow[]): Promise<Decision[]>
   for (let i = 0; i < 300; i++) {
     const outcome = await route(selected({}, { id: `r${i}` }), aContext());
     if (outcome.kind !== "ok") throw new Error(JSON.stringify(outcome));
-    out.push(outcome.value.decision);
+    out.push(decidedOf(outcome.value).decision);
   }
   return out;
 }

@@ -10,7 +10,8 @@ export const gateway = {
   // Its own partitions alone, as they are assigned; who may ask; what a request's owner may ask
   // about it; and for the page, while somebody looks at it, what is decided and answered.
   tables: ["responses", "deltas", "keys", "decisions", "policies", "ClickHouse"],
-  operators: ["accept", "ask", "stream", "answer", "cancel"],
+  // It runs none: its routes (gateway/routes/) talk to the topics as any client does.
+  operators: [],
   // policies: an old version again, where somebody says so on the page.
   outputs: ["requests", "cancels", "feedback", "policies"],
 } as const satisfies StageDescription;

@@ -4,16 +4,13 @@ import { armOpener } from "../arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import { generate } from "./pipeline.ts";
 import { tenantWeight } from "../../config/tenants.ts";
-import { keepAnswers } from "../response-cache.ts";
+import { openCall } from "../../operators/call/open.ts";
 import type { Breakers, BreakersOf } from "../../state/breakers/breakers.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
 import { forgetGoneExamples } from "../../state/inventory/example-caches.ts";
-import { fallbackOf } from "../fallback.ts";
 import { publishInventory } from "../../state/inventory/inventory.ts";
-import { publishDeltas } from "../../state/deltas.ts";
 import { createLinkHistory } from "../../state/link-history.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
-import { redactsResponses } from "../redact.ts";
 import type { SessionOf } from "../../state/session.ts";
 import { stageName, type RunningStage } from "../../runtime/running-stage.ts";
 import { assembleStage } from "../stage.ts";
@@ -37,16 +34,11 @@ export async function startGenerate(
     weightOf: tenantWeight(limits),
   });
   const replies = await followPartitionCount(session.kafka, { topic: session.topic("responses"), log });
-  const deltas = await publishDeltas(session, log);
-  const redact = redactsResponses(session, log);
+  const call = await openCall(session, { breakers, log });
   const pipeline = generate.bind({
     arm: breakers.guard(config.name, arm),
-    // A name may end in the next piece: of answers that are redacted there are no pieces.
-    deltas: redact === undefined ? deltas.open : undefined,
+    ...call.dependencies,
     cancels: cancelsOf(session).watch,
-    fallback: fallbackOf(session, breakers),
-    keep: keepAnswers(session, log),
-    redact,
     ...{ limits, partitions: replies.now, clock: session.replay?.clock ?? Date.now },
   });
   const stage = assembleStage(session, { pipeline, instance, arm: config.name });
@@ -61,7 +53,7 @@ export async function startGenerate(
     async stop() {
       replies.stop();
       await Promise.all([stage.stop(), inventory.stop(), gone?.stop()]);
-      await Promise.all([arm.close(), deltas.stop()]);
+      await Promise.all([arm.close(), call.stop()]);
       await history.close();
     },
   };

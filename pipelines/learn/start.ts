@@ -1,180 +1,49 @@
 // What learn needs: the lock, ClickHouse, the versions of the policies that it writes. Followers
 // wait for the lock and hold nothing else.
-import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/features.ts";
-import { createAggregate, rewardsTakenBack } from "../../operators/aggregate/aggregate.ts";
-import { aggregateTables, aggregateWhenChanged } from "../../operators/aggregate/when-changed.ts";
-import { createPolicyLogs, policyWriterId } from "../../state/policies/log.ts";
-import { PROXY } from "../../state/policies/helpfulness.ts";
-import { routerPrior } from "../../state/policies/prior.ts";
-import { createLearnReport } from "../../operators/pass-reports.ts";
-import { createPublish } from "../../operators/publish/publish.ts";
-import { createRowCounts } from "../../operators/row-counts.ts";
-import { THRESHOLD } from "../../state/policies/threshold.ts";
-import { ROUTER } from "../../state/policies/router.ts";
-import { longestTtlMs } from "../../config/sections/cache.ts";
-import { createRetract } from "../../operators/retract/retract.ts";
-import { learn, retractAnswers } from "./pipeline.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import { createStageMetrics } from "../../runtime/metrics/stage.ts";
-import type { PlainProducer } from "../../connections/kafka/port.ts";
 import { watchPasses } from "../../runtime/pass-health.ts";
-import { lazily } from "../../runtime/lazily.ts";
-import { repeat } from "../../runtime/repeat.ts";
-import { createSingleton, type Lease } from "../../runtime/singleton.ts";
-import { openJudgePass } from "./judge.ts";
-import { reusePass } from "./reuse.ts";
-import { REUSE } from "../../state/policies/reuse.ts";
-import { proxyPass, thresholdPass, type Learning } from "./helpfulness.ts";
-import { highestPolicyVersion } from "../../state/policies/history.ts";
-import type { SessionOf } from "../../state/session.ts";
 import { groupName, type RunningStage } from "../../runtime/running-stage.ts";
-
-/**
- * So many passes may go by before new decisions and responses are looked at without new feedback.
- */
-const latePasses = 5;
-/** Reused answers are looked at every so many passes. */
-const reusePasses = 5;
+import { createSingleton, type Lease } from "../../runtime/singleton.ts";
+import { PROXY } from "../../state/policies/helpfulness.ts";
+import { highestPolicyVersion } from "../../state/policies/history.ts";
+import { createPolicyLogs, policyWriterId } from "../../state/policies/log.ts";
+import { REUSE } from "../../state/policies/reuse.ts";
+import { ROUTER } from "../../state/policies/router.ts";
+import { THRESHOLD } from "../../state/policies/threshold.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { openPasses } from "./passes.ts";
+import { learn } from "./pipeline.ts";
 
 export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
-  const { everyMs, threshold, proxy } = config.learn;
   const log = session.log.child({ stage: learn.name });
   const metrics = createStageMetrics(session.metrics, learn.name);
-
-  const passes = watchPasses(config.health);
+  const health = watchPasses(config.health);
 
   const task = async (lease: Lease<Sent<typeof learn>>): Promise<void> => {
     const policies = createPolicyLogs({
-      producer: lease,
-      kafka,
-      codec,
-      topic: topic("policies"),
+      ...{ producer: lease, kafka, codec, topic: topic("policies"), log },
       names: [ROUTER, THRESHOLD, PROXY, REUSE],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
-      log,
     });
-    /**
-     * Before the first look, so that what others published is known and a predecessor can publish
-     * nothing more.
-     */
-    const opening = lazily(() => policies.open());
-    const opened = (pass: () => Promise<boolean>) => (): Promise<boolean> => opening.get().then(pass);
-    const timing = { signal: lease.signal, log };
-    const learning = { session, policies, metrics, log };
-    const loops = [
-      repeat(opened(routerPass(learning)), { ...timing, everyMs, health: passes.of("router") }),
-      repeat(opened(thresholdPass(learning)), {
-        ...timing,
-        everyMs: threshold.everyMs,
-        health: passes.of("threshold"),
-      }),
-    ];
-    // Not health's business: an arm that nobody watches is off within the hour
-    // (state/policies/reuse.ts).
-    loops.push(repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }));
-    const producer = kafka.plainProducer();
-    if (config.cache.enabled)
-      loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));
-    if (proxy.everyHours !== undefined) {
-      const hours = proxy.everyHours * 3_600_000;
-      // Checked often, rarely due; a training that fails is not repeated at once.
-      const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
-      loops.push(repeat(opened(proxyPass(learning, hours)), { ...timing, ...patience }));
-    }
-    // Not health's business: a judge that is away only waits.
-    const { arm, everyMs: judgeEveryMs } = config.learn.judge;
-    const judge = lazily(() => openJudgePass(learning, producer, arm ?? "", lease.signal));
-    if (arm !== undefined)
-      loops.push(repeat(async () => (await judge.get()).pass(), { ...timing, everyMs: judgeEveryMs }));
+    const passes = openPasses({ session, policies, metrics, log }, { health, signal: lease.signal });
     try {
-      await Promise.all(loops);
+      await Promise.all(passes.loops);
     } finally {
-      passes.clear();
-      await Promise.all([policies.close(), producer.close(), judge.opened()?.then((one) => one.close())]);
+      health.clear();
+      await Promise.all([policies.close(), passes.stop()]);
     }
   };
 
   const singleton = createSingleton({
-    group: groupName(prefix, learn.name),
-    topic: topic("locks"),
-    instance,
-    sessionTimeoutMs,
+    ...{ group: groupName(prefix, learn.name), topic: topic("locks"), instance, sessionTimeoutMs },
     transactionalId: policyWriterId(prefix),
     outputs: [topic("policies")],
     drainMs: config.limits.drainMs,
-    kafka,
-    task,
-    log,
+    ...{ kafka, task, log },
   });
   await singleton.start();
-  return { name: learn.name, health: () => ({ ...singleton.health(), ...passes.report() }), stop: singleton.stop };
-}
-
-function routerPass({ session, policies, metrics, log }: Learning): () => Promise<boolean> {
-  const { config, clickhouse, topic } = session;
-  const { everyMs, halfLifeHours, minimumRewards, settleMs, feedback } = config.learn;
-  const { priorMean, priorVariance, noiseVariance, statistics, mostTenants, mostDomains } = config.routing;
-  const byTenant = statistics === "tenant" ? { mostTenants } : undefined;
-  const { hierarchy } = routerPrior(config.routing);
-  const pass = learn.bind({
-    aggregate: aggregateWhenChanged({
-      aggregate: createAggregate({
-        clickhouse,
-        topics: {
-          ...{ feedback: topic("feedback"), decisions: topic("decisions") },
-          ...{ responses: topic("responses"), withdrawals: topic("withdrawals") },
-        },
-        limits: feedback,
-        byTenant,
-        mostDomains: hierarchy === undefined ? 0 : mostDomains,
-        featureVersion: FEATURE_VERSION,
-        dimension: FEATURE_COUNT,
-      }),
-      counts: createRowCounts(clickhouse, aggregateTables),
-      lateMs: latePasses * everyMs,
-      clock: Date.now,
-    }),
-    publish: createPublish({
-      policies: policies.of(ROUTER),
-      featureVersion: FEATURE_VERSION,
-      minimumRewards,
-      settleMs,
-      takenBack: (since) => rewardsTakenBack(clickhouse, since),
-      clock: Date.now,
-    }),
-    solving: { dimension: FEATURE_COUNT, priorMean, priorVariance, noiseVariance, ...(hierarchy && { hierarchy }) },
-    halfLifeHours,
-    byTenant,
-    observe: metrics.observe,
-  });
-  const report = createLearnReport({ metrics, log });
-  return async () => report(await pass());
-}
-
-/** Outside of the policies' transactions: one tombstone too many changes nothing. */
-function retractPass(
-  { session, metrics, log }: Learning,
-  producer: Pick<PlainProducer<Sent<typeof learn>>, "send">,
-): () => Promise<boolean> {
-  const { config, clickhouse, topic } = session;
-  const pass = retractAnswers.bind({
-    retract: createRetract({
-      clickhouse,
-      publish: (keys) => producer.send(keys.map((key) => ({ topic: topic("answers"), key, value: null }))),
-      minimumReward: config.cache.minimumReward,
-      longestTtlMs: longestTtlMs(config.cache),
-      clock: Date.now,
-    }),
-    observe: metrics.observe,
-  });
-  return async () => {
-    const { retracted } = await pass();
-    if (retracted > 0) {
-      metrics.sent("answers", retracted);
-      log.info({ answers: retracted }, "kept answers were rated badly: they are not given any more");
-    }
-    return false;
-  };
+  return { name: learn.name, health: () => ({ ...singleton.health(), ...health.report() }), stop: singleton.stop };
 }

@@ -1,57 +1,23 @@
-// What plan needs: the embedder, the example pool, whole or the share of its partitions, the
-// policies as a global table, the ids seen, the load of the arms. The first request of a partition
-// is taken only when the policies and its examples are restored.
-import { splitmix64 } from "../../algorithms/numeric/random.ts";
-import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
+// What plan needs, opened in order. The first request of a partition is taken only when the
+// policies and its examples are restored.
 import { randomBytes } from "node:crypto";
-import { join } from "node:path";
-import { armOpener } from "../arms.ts";
+import { splitmix64 } from "../../algorithms/numeric/random.ts";
 import type { ArmConfig } from "../../config/schema.ts";
-import { tenantWeight } from "../../config/tenants.ts";
-import { openDocuments } from "../../connections/documents/lmdb.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
-import { createPlacementTable, type PlacementMode } from "../../state/policies/placement.ts";
-import { createReuseTable, REUSE } from "../../state/policies/reuse.ts";
-import { createReuseMetrics } from "../../operators/route/metrics.ts";
-import { createFirstResponses } from "../../operators/deduplicate/first-responses.ts";
-import { createSeenIds } from "../../operators/deduplicate/seen.ts";
-import { createSharedResponses } from "../../operators/deduplicate/shared-responses.ts";
-import { ROUTER } from "../../state/policies/router.ts";
-import { createPolicyTable } from "../../state/policies/router-table.ts";
-import { createShadowTable } from "../../state/policies/shadow.ts";
-import { plan } from "./pipeline.ts";
-import { createLoadMonitor } from "../../state/load/load.ts";
-import { monitoredArms } from "./monitored-arms.ts";
-import { createLoadMetrics } from "../../state/load/metrics.ts";
-import { createSelectionMetrics } from "../../operators/select/metrics.ts";
-import { createStageMetrics } from "../../runtime/metrics/stage.ts";
-import { followTable } from "../../runtime/table.ts";
-import { createPolicyMetrics } from "../../state/policies/metrics.ts";
-import { holdExamples, type HeldExamples } from "../examples.ts";
-import { holdAnswers, keepAnswers } from "../response-cache.ts";
-import { fallbackOf } from "../fallback.ts";
-import { atMost } from "../../runtime/at-most.ts";
+import { openCall } from "../../operators/call/open.ts";
+import { openDeduplicate } from "../../operators/deduplicate/open.ts";
+import { openRoute } from "../../operators/route/open.ts";
+import { openSelect } from "../../operators/select/open.ts";
+import type { RunningStage } from "../../runtime/running-stage.ts";
 import type { BreakersOf } from "../../state/breakers/breakers.ts";
 import type { CancelsOf } from "../../state/cancels.ts";
-import { restoreSeenIds } from "./seen.ts";
-import { publishDeltas } from "../../state/deltas.ts";
-import { holdDocuments } from "../../state/documents.ts";
-import { holdHelpfulness } from "../../state/helpfulness/helpfulness.ts";
-import { createInlineArms } from "../../state/inline-arms.ts";
 import { shareCalls } from "../../state/inline-calls.ts";
-import { followInventories } from "../../state/inventory/inventory.ts";
 import { followPartitionCount } from "../../state/partition-count.ts";
-import { redactsFirst, redactsResponses } from "../redact.ts";
-import { createSentResponses } from "./sent-responses.ts";
 import type { SessionOf } from "../../state/session.ts";
-import { stageName, type RunningStage } from "../../runtime/running-stage.ts";
 import { assembleStage } from "../stage.ts";
-
-/**
- * The first request does not wait for a helpfulness model that takes longer to load: until then
- * similarity stands in.
- */
-const proxyMs = 10_000;
+import { openInlineArms } from "./inline-arms.ts";
+import { monitoredArms } from "./monitored-arms.ts";
+import { plan } from "./pipeline.ts";
+import { openTables } from "./tables.ts";
 
 export interface RunningPlan extends RunningStage {
   /**
@@ -68,144 +34,47 @@ export async function startPlan(
   cancelsOf: CancelsOf,
 ): Promise<RunningPlan> {
   const breakers = breakersOf(session);
-  const { config, kafka, codec, clickhouse } = session;
-  const log = session.log.child({ stage: "plan" });
-  const { replay } = session;
+  const { config, kafka, replay } = session;
+  const log = session.log.child({ stage: plan.name });
   const clock = replay?.clock ?? Date.now;
-  const open = armOpener(session);
-  const inline = await createInlineArms({
-    configured: session.arms.configured,
-    open: (arm) => open(arm, { log: session.log.child({ arm: arm.name }), weightOf: tenantWeight(config.limits) }),
-    guard: breakers.guard,
-    metricsOf: (arm) => createStageMetrics(session.metrics, stageName("generate", arm), "inline"),
-  });
-  const policies = createPolicyTable(config.routing.statistics);
-  const shadows = createShadowTable();
-  const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
-  const policyMetrics = createPolicyMetrics(session.metrics);
-  const seen = createSeenIds();
-  const documentsFolder = join(config.stack.folder, "documents", instance);
-  const documents = holdDocuments(session, await openDocuments(documentsFolder), log);
-
-  let examples: HeldExamples | undefined;
-  const { pool: poolMode } = config.selection;
-  const placements = createPlacementTable(
-    ({ mode }) => {
-      if (poolMode === "auto") examples?.setMode(mode);
-    },
-    (problem) => log.error({ problem }, "the examples stay where they are"),
-  );
-
-  const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
-  const onReuse = createReuseMetrics(session.metrics);
-
-  const policyTable = followTable({
-    kafka,
-    codec,
-    log,
-    topic: session.topic("policies"),
-    record: "policies",
-    apply: (changes) => {
-      for (const { key, value } of changes) {
-        for (const table of [policies, shadows, placements, reuse])
-          if (value === null) table.remove(key);
-          else table.apply(value);
-      }
-      helpfulness.apply(changes);
-      onReuse.domains(reuse.figures());
-      const { policy, problem } = policies.current();
-      policyMetrics.version(ROUTER, policy.version);
-      policyMetrics.refused(ROUTER, problem !== null);
-    },
-  });
-  await policyTable.caughtUp;
-  const mode = (): PlacementMode => (poolMode === "auto" ? placements.current().mode : poolMode);
-  const held = (examples = await holdExamples(session, { instance, stage: plan.name, mode: mode(), log }));
-  held.setMode(mode()); // it may have changed meanwhile
-  const { embedder, pool } = held;
-  await held.restored();
-  const sent = createSentResponses(session, log);
-  const answers = config.cache.enabled ? await holdAnswers(session, { sent: sent.find, log }) : undefined;
-  await documents.caughtUp;
-  await atMost(proxyMs, helpfulness.settled());
-  log.info(
-    { examples: pool.size(), embedder: embedder.model, policy: policies.current().policy.version },
-    "tables restored",
-  );
-
-  // Not waited for: without it an example is only not preferred.
-  const caches = followInventories(session, log);
-  const { set: onRead } = createLoadMetrics(session.metrics, config.routing);
+  const inline = await openInlineArms(session, breakers);
+  const tables = await openTables(session, { instance, clock, log });
+  const { documents, policies, examples, lookup, helpfulness, sent } = tables;
+  const select = openSelect(session, { examples, placements: policies.placements, helpfulness, log });
   const calls = shareCalls(session, { own: inline.calls, instance, log });
-  const load = createLoadMonitor({ kafka, arms: () => monitoredArms(session, calls), now: clock, onRead, log });
-
+  const monitored = () => monitoredArms(session, calls);
+  const route = openRoute(session, { policies, breakers, monitored, clock, log });
   const replies = await followPartitionCount(kafka, { topic: session.topic("responses"), log });
-  const deltas = await publishDeltas(session, log);
-  const redact = redactsResponses(session, log);
+  const call = await openCall(session, { breakers, log });
+  const deduplicate = openDeduplicate(session, { sent: sent.find, clock, log });
   const pipeline = plan.bind({
-    // A name may end in the next piece: of answers that are redacted there are no pieces.
-    deltas: redact === undefined ? deltas.open : undefined,
-    cancels: cancelsOf(session).watch,
-    documents: documents.table,
-    limits: config.limits,
-    partitions: replies.now,
-    inline: inline.of,
-    fallback: fallbackOf(session, breakers),
-    keep: keepAnswers(session, log),
-    redact,
-    arms: session.arms.routed,
-    clock,
-    seen,
-    responseCache: answers?.lookup,
-    firstResponses: createSharedResponses(redactsFirst(session, createFirstResponses(clickhouse, sent.find))),
-    embedder,
-    pool,
-    selection: config.selection,
-    whole: (domain, requestPartition) =>
-      held.complete() ||
-      placements.isWhole(domain, held.examplesPartition(requestPartition), held.position(requestPartition)),
-    onSelection: createSelectionMetrics(session.metrics).count,
-    proxy: helpfulness.proxy,
-    threshold: helpfulness.threshold,
-    outcomes: helpfulness.outcomes,
-    caches: caches.table,
-    sharing: createSharedDomains(config.sharing),
-    policy: policies.current,
-    shadows: shadows.current,
-    load: replay?.load ?? load.load,
-    health: breakers,
-    reuseBound: reuse.bound,
-    onReuse: onReuse.decided,
-    random: replay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
+    ...{ ...deduplicate.dependencies, ...lookup.dependencies, ...select.dependencies },
+    ...{ ...route.dependencies, ...call.dependencies },
+    ...{ embedder: examples.embedder, documents: documents.table, arms: session.arms.routed, inline: inline.of },
+    ...{ cancels: cancelsOf(session).watch, limits: config.limits, partitions: replies.now, clock },
     routing: config.routing,
+    random: replay?.random ?? splitmix64(randomBytes(8).readBigUInt64LE()),
   });
-  const requests = session.topic("requests");
   const stage = assembleStage(session, {
-    pipeline,
-    instance,
+    ...{ pipeline, instance },
     async onAdopt(partitions) {
       const indexes = partitions.map(({ partition }) => partition);
-      await held.adopt(indexes);
-      await restoreSeenIds({ clickhouse, seen, clock, log }, requests, indexes);
+      await examples.adopt(indexes);
+      await deduplicate.adopt(indexes);
     },
-    onDropped: ({ partition }) => {
-      seen.drop(partition);
-      held.drop(partition);
+    onDropped({ partition }) {
+      deduplicate.drop(partition);
+      examples.drop(partition);
     },
   });
   await stage.start();
-  return {
-    name: stage.name,
-    health: stage.health,
-    replaceArms: inline.replace,
-    async stop() {
-      await stage.stop();
-      load.stop();
-      replies.stop();
-      await documents.stop();
-      await Promise.all([inline.close(), calls.stop(), deltas.stop()]);
-      await Promise.all([policyTable.stop(), held.stop(), helpfulness.stop(), caches.stop()]);
-      await Promise.all([answers?.stop(), sent.stop()]);
-    },
+  const stop = async (): Promise<void> => {
+    await stage.stop();
+    route.stop();
+    replies.stop();
+    await documents.stop();
+    await Promise.all([inline.close(), calls.stop(), call.stop()]);
+    await Promise.all([tables.stop(), select.stop()]);
   };
+  return { name: stage.name, health: stage.health, replaceArms: inline.replace, stop };
 }

@@ -1,13 +1,27 @@
 // record: everything into ClickHouse. Effectively once: positions are found where the rows are
 // (runtime/sink.ts).
+import { createBatch } from "../../operators/batch/batch.ts";
+import { createDecode } from "../../operators/decode/decode.ts";
 import { recordedTopics } from "../../operators/decode/rows.ts";
-import type { StageDescription } from "../../runtime/declaration.ts";
+import { createInsert } from "../../operators/insert/insert.ts";
+import { createMasking } from "../../operators/redact/redact.ts";
+import { createWithoutErased } from "../../operators/without-erased/without-erased.ts";
+import type { Declaration } from "../../runtime/declaration.ts";
+import { sinkPipeline } from "../../runtime/sink-pipeline.ts";
 
-export const record = {
+const declaration = {
   name: "record",
   sources: recordedTopics,
   // How far each partition is stored.
   tables: ["ClickHouse"],
-  operators: ["decode", "batch", "redact", "insert"],
   outputs: ["ClickHouse", "dead-letters"],
-} as const satisfies StageDescription;
+} as const satisfies Declaration;
+
+const steps = sinkPipeline()
+  .decode("decode", createDecode)
+  .batch("batch", createBatch)
+  .through("without-erased", createWithoutErased)
+  .through("redact", createMasking)
+  .insert("insert", createInsert);
+
+export const record = { ...declaration, ...steps } as const;

@@ -9,7 +9,7 @@ import { readAgenda, type Agenda, type AgendaItem, type CutOff } from "../../ope
 import { createRanking, type Spent } from "../../operators/replay/ranking.ts";
 import { replayExample, type Replayed, type ReplayOutcome } from "../../operators/replay/replay.ts";
 import { computing } from "../../arms/routed.ts";
-import type { replay } from "./pipeline.ts";
+import { replay } from "./pipeline.ts";
 import type { Sent } from "../../runtime/declaration.ts";
 import type { Lease } from "../../runtime/singleton.ts";
 import type { Replay } from "../../schemas/types.ts";
@@ -97,27 +97,34 @@ export async function replayAll(
   const replayOne = async (item: AgendaItem, costs: Agenda["costs"]): Promise<"done" | "load"> => {
     const { example, gain, arm } = item;
     const system = session.arms.configured().find(({ name }) => name === arm)?.system;
-    const result = await replayExample(
-      example,
-      {
-        ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature },
-        ...{ personalData: config.curate.personalData, affords, mayAsk: gate.pass, callMs, clock: Date.now },
+    const pass = replay.bind({
+      again: async () =>
+        replayExample(
+          example,
+          {
+            ...{ arm: await arms.named(arm), system, judge: run.judge, samples: run.samples, temperature },
+            ...{ personalData: config.curate.personalData, affords, mayAsk: gate.pass, callMs, clock: Date.now },
+          },
+          signal,
+        ),
+      async publish(result) {
+        // Evicted or changed meanwhile: the attempt is recorded, the pool is left alone.
+        const stands = await ranking.stands(example);
+        const messages = await exampleMessages(session, stands ? result.changes : []);
+        const row: Replay = {
+          ...{ runId: run.runId, tenant: example.tenant, exampleId: example.id, attempt: example.replays + 1 },
+          ...{ newExampleId: stands ? result.newId : null, gain, arm },
+          ...{ oldQuality: result.oldQuality, newQuality: result.newQuality, outcome: result.outcome },
+          ...{ tokens: result.tokens, cost: result.cost, samples: result.samples, createdAt: Date.now() },
+          relativeCost: costs.of(result, arm, run.judge.name),
+        };
+        const value = session.codec.encode("replays", row);
+        await lease.publish([...messages, { topic: session.topic("replays"), key: example.id, value }]);
       },
-      signal,
-    );
+      observe: () => undefined,
+    });
+    const { replayed: result } = await pass();
     if (result.samples === 0) return "load";
-    // Evicted or changed meanwhile: the attempt is recorded, the pool is left alone.
-    const stands = await ranking.stands(example);
-    const messages = await exampleMessages(session, stands ? result.changes : []);
-    const row: Replay = {
-      ...{ runId: run.runId, tenant: example.tenant, exampleId: example.id, attempt: example.replays + 1 },
-      ...{ newExampleId: stands ? result.newId : null, gain, arm },
-      ...{ oldQuality: result.oldQuality, newQuality: result.newQuality, outcome: result.outcome },
-      ...{ tokens: result.tokens, cost: result.cost, samples: result.samples, createdAt: Date.now() },
-      relativeCost: costs.of(result, arm, run.judge.name),
-    };
-    const value = session.codec.encode("replays", row);
-    await lease.publish([...messages, { topic: session.topic("replays"), key: example.id, value }]);
     total.tried++;
     total.tokens += result.tokens;
     total.cost += result.cost;

@@ -4,9 +4,9 @@ import type { Logger } from "pino";
 import { scopeOf, type MaskItem } from "../algorithms/privacy/mask.ts";
 import { maskOptions } from "../config/sections/privacy.ts";
 import { TextError } from "../connections/text/port.ts";
-import type { AdmitDependencies } from "../operators/admit/admit.ts";
-import type { CallDependencies } from "../operators/call/call.ts";
-import type { FirstResponses } from "../operators/deduplicate/first-responses.ts";
+import type { AdmitDependencies } from "./admit/admit.ts";
+import type { CallDependencies } from "./call/call.ts";
+import type { FirstResponses } from "./deduplicate/first-responses.ts";
 import type { SessionOf } from "../state/session.ts";
 
 type TextSession = Pick<SessionOf<object>, "config" | "text">;

@@ -3,10 +3,10 @@
 // by a follower that is opened for the first of them.
 import pLimit from "p-limit";
 import type { Logger } from "pino";
-import type { RawRecord, TopicFollower } from "../../connections/kafka/port.ts";
-import type { SentResponse } from "../../state/sent-response.ts";
-import { decodeWithRetries } from "../../runtime/decode.ts";
-import type { SessionOf } from "../../state/session.ts";
+import type { RawRecord, TopicFollower } from "../connections/kafka/port.ts";
+import type { SentResponse } from "./sent-response.ts";
+import { decodeWithRetries } from "../runtime/decode.ts";
+import type { SessionOf } from "./session.ts";
 
 type SentSession = Pick<SessionOf<{ tables: ["responses"] }>, "kafka" | "codec" | "topic">;
 

@@ -1,0 +1,50 @@
+// The HTTP server with all its addresses; it does not listen yet.
+import type { FastifyInstance } from "fastify";
+import type { SessionOf } from "../state/session.ts";
+import { addAccess, createAccess, createAdminAccess, createTokenAccess } from "./access.ts";
+import { createFeedbackTokens } from "./feedback-token.ts";
+import type { KeyTable } from "./keys/table.ts";
+import { addMetrics } from "./measured.ts";
+import { createGatewayMetrics } from "./metrics.ts";
+import type { Dashboard } from "./page/data/port.ts";
+import { addPage } from "./page/open.ts";
+import { addApi, type ApiDependencies } from "./routes/api.ts";
+import { createServer } from "./server.ts";
+import { addTracing } from "./tracing.ts";
+import { createUnsent } from "./unsent.ts";
+
+export interface ServerParts extends Omit<ApiDependencies, "callerOf" | "spanOf" | "tokens" | "streams"> {
+  keys: KeyTable;
+  dashboard: Dashboard;
+  log: SessionOf<object>["log"];
+}
+
+export function openServer(
+  { config, metrics: registry, tracing }: SessionOf<object>,
+  { keys, dashboard, log, ...parts }: ServerParts,
+): FastifyInstance {
+  const { maxBodyBytes, maxOpen, slowReaderMs, heartbeatMs, maxUnsentBytes } = config.gateway;
+  const { feedbackSecret: secret, feedbackTokenMs: lifeMs } = config.gateway;
+  const metrics = createGatewayMetrics(registry);
+  const unsent = createUnsent({
+    maxBytes: maxUnsentBytes,
+    onCut(bytes) {
+      metrics.cut();
+      log.warn({ bytes, maxUnsentBytes }, "a slow reader is disconnected: all together have left too much unread");
+    },
+  });
+  const server = createServer({ maxBodyBytes, slowReaderMs, unsent, log });
+  const tokens = secret === undefined ? undefined : createFeedbackTokens({ secret, lifeMs, now: parts.clock });
+  const access = createAccess(keys);
+  const mustBeAdmin = createAdminAccess(keys);
+  const feedbackBy = createTokenAccess({ tokens, keys }, access);
+  const callerOf = addAccess(server, { callerOf: access, mustBeAdmin, feedbackBy });
+  metrics.holds(parts.places.open, unsent.total);
+  addMetrics(server, metrics);
+  const spanOf = addTracing(server, tracing);
+  // Slow readers of answered streams hold connections, too.
+  server.server.maxConnections = 2 * maxOpen + 64;
+  addApi(server, { ...parts, callerOf, spanOf, tokens, streams: { heartbeatMs, slowReaderMs, unsent } });
+  addPage(server, { mustBeAdmin, dashboard });
+  return server;
+}

@@ -1,0 +1,40 @@
+// All addresses of the API on the gateway's server.
+import type { FastifyInstance } from "fastify";
+import type { Topic } from "../../schemas/records.ts";
+import type { SessionOf } from "../../state/session.ts";
+import type { CancelPublisher } from "../cancel.ts";
+import type { Places } from "../places.ts";
+import type { Replies } from "../replies.ts";
+import type { Send } from "../send.ts";
+import type { AnswerDependencies } from "./answer.ts";
+import { addCancel } from "./cancel.ts";
+import { addChat } from "./chat.ts";
+import { addEmbeddings, type EmbeddingsDependencies } from "./embeddings.ts";
+import { addFeedback } from "./feedback.ts";
+import { addHealth } from "./health.ts";
+import { addModels } from "./models.ts";
+import { addRequests } from "./requests.ts";
+import { addResponses } from "./responses.ts";
+
+export interface ApiDependencies extends AnswerDependencies {
+  session: SessionOf<{ tables: ["ClickHouse"] }>;
+  places: Places;
+  cancel: CancelPublisher;
+  send: Send<Topic<"feedback">>;
+  embedder: EmbeddingsDependencies["embedder"];
+  health: Replies["health"];
+}
+
+export function addApi(server: FastifyInstance, dependencies: ApiDependencies): void {
+  const { session, places, cancel, send, embedder, health, ...answering } = dependencies;
+  const { callerOf, arms, clock } = answering;
+  const { clickhouse, codec, topic } = session;
+  addChat(server, answering);
+  addResponses(server, answering);
+  addEmbeddings(server, { callerOf, embedder, places });
+  addModels(server, { callerOf, arms, started: Math.floor(clock() / 1_000) });
+  addFeedback(server, { callerOf, send, codec, topic: topic("feedback"), places, clock });
+  addRequests(server, { callerOf, clickhouse });
+  addCancel(server, { callerOf, cancel, places });
+  addHealth(server, health);
+}

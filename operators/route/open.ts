@@ -1,0 +1,43 @@
+// What route needs: the policies in force, the arms' load and breakers, and metrics.
+import type { Logger } from "pino";
+import type { BreakersOf } from "../../state/breakers/breakers.ts";
+import { createLoadMonitor, type MonitoredArm } from "../../state/load/load.ts";
+import { createLoadMetrics } from "../../state/load/metrics.ts";
+import type { OpenedPolicies } from "../../state/policies/open.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { createReuseMetrics } from "./metrics.ts";
+import type { RouteDependencies } from "./route.ts";
+
+export interface RouteOptions {
+  policies: Pick<OpenedPolicies, "router" | "shadows" | "reuse">;
+  breakers: ReturnType<BreakersOf>;
+  /** Those in force; asked at every reading. */
+  monitored: () => readonly MonitoredArm[];
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  log: Logger;
+}
+
+export interface OpenedRoute {
+  dependencies: Omit<RouteDependencies, "arms" | "clock" | "random" | "routing">;
+  stop(): void;
+}
+
+export function openRoute(
+  { config, kafka, metrics, replay }: SessionOf<{ sources: ["requests"] }>,
+  { policies, breakers, monitored, clock, log }: RouteOptions,
+): OpenedRoute {
+  const { set: onRead } = createLoadMetrics(metrics, config.routing);
+  const load = createLoadMonitor({ kafka, arms: monitored, now: clock, onRead, log });
+  return {
+    dependencies: {
+      policy: policies.router.current,
+      shadows: policies.shadows.current,
+      load: replay?.load ?? load.load,
+      health: breakers,
+      reuseBound: policies.reuse.bound,
+      onReuse: createReuseMetrics(metrics).decided,
+    },
+    stop: load.stop,
+  };
+}

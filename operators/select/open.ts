@@ -1,0 +1,47 @@
+// What select needs beside the pool: the helpfulness model and its threshold, which examples are in
+// arms' caches, and metrics. Not waited for: without the caches an example is only not preferred.
+import type { Logger } from "pino";
+import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import type { Opened } from "../../runtime/opened.ts";
+import type { Share } from "../../state/examples/sharing.ts";
+import type { ExamplePool } from "../../state/examples/port.ts";
+import type { Helpfulness } from "../../state/helpfulness/helpfulness.ts";
+import { followInventories } from "../../state/inventory/inventory.ts";
+import type { PlacementTable } from "../../state/policies/placement.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { createSelectionMetrics } from "./metrics.ts";
+import type { SelectDependencies } from "./select.ts";
+
+export interface SelectOptions {
+  examples: Pick<Share, "complete" | "examplesPartition" | "position"> & { pool: ExamplePool };
+  placements: Pick<PlacementTable, "isWhole">;
+  helpfulness: Pick<Helpfulness, "proxy" | "threshold" | "outcomes">;
+  log: Logger;
+}
+
+/** The whole pool: embed asks it, too. */
+type Dependencies = Omit<SelectDependencies, "arms" | "clock" | "random" | "documents"> & { pool: ExamplePool };
+
+export function openSelect(
+  session: SessionOf<{ tables: ["kv-inventory"] }>,
+  { examples, placements, helpfulness, log }: SelectOptions,
+): Opened<Dependencies> {
+  const { config, metrics } = session;
+  const caches = followInventories(session, log);
+  return {
+    dependencies: {
+      pool: examples.pool,
+      selection: config.selection,
+      whole: (domain, requestPartition) =>
+        examples.complete() ||
+        placements.isWhole(domain, examples.examplesPartition(requestPartition), examples.position(requestPartition)),
+      onSelection: createSelectionMetrics(metrics).count,
+      proxy: helpfulness.proxy,
+      threshold: helpfulness.threshold,
+      outcomes: helpfulness.outcomes,
+      caches: caches.table,
+      sharing: createSharedDomains(config.sharing),
+    },
+    stop: caches.stop,
+  };
+}

@@ -1,0 +1,81 @@
+// The pass of curate, again and again, as long as this process has the lock.
+import { createSharedDomains } from "../../algorithms/selection/shared-domains.ts";
+import { createSolver } from "../../connections/solver/solver.ts";
+import { openAdmit } from "../../operators/admit/open.ts";
+import { createErasedAmong } from "../../operators/erased.ts";
+import { openEvict } from "../../operators/evict/open.ts";
+import { createCurateReport } from "../../operators/pass-reports.ts";
+import { openPlace } from "../../operators/place/open.ts";
+import { createPublishChanges } from "../../operators/publish-changes.ts";
+import type { Sent } from "../../runtime/declaration.ts";
+import { keptWriter } from "../../runtime/kept-writer.ts";
+import { lazily } from "../../runtime/lazily.ts";
+import type { StageMetrics } from "../../runtime/metrics/port.ts";
+import type { PassHealth } from "../../runtime/pass-health.ts";
+import { repeat } from "../../runtime/repeat.ts";
+import type { Lease } from "../../runtime/singleton.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { holdExamples } from "../examples.ts";
+import { exampleMessages } from "./example-messages.ts";
+import { curate } from "./pipeline.ts";
+
+/** Longest search for a better choice of what leaves, once the greedy one is made. */
+const solveMs = 2_000;
+
+type CurateSession = SessionOf<typeof curate>;
+
+export interface Run {
+  instance: string;
+  /** As place reads their positions. */
+  groups: { own: string; record: string };
+  lease: Lease<Sent<typeof curate>>;
+  passes: PassHealth;
+  metrics: StageMetrics;
+  log: CurateSession["log"];
+}
+
+/** Resolves when the lease ends; then everything is closed. */
+export async function runPasses(
+  session: CurateSession,
+  { instance, groups, lease, passes, metrics, log }: Run,
+): Promise<void> {
+  const { config, clickhouse } = session;
+  const { signal } = lease;
+  const clock = Date.now;
+  const sharing = createSharedDomains(config.sharing);
+  const held = lazily(() => holdExamples(session, { instance, stage: curate.name, mode: "global", log }));
+  const examples = async () => {
+    const store = await held.get();
+    await store.restored();
+    return store;
+  };
+  const writer = keptWriter(lease);
+  const place = openPlace(session, { writer, groups, sharing, clock, signal, log });
+  const pass = curate.bind({
+    ...openAdmit(session, { examples, sharing, clock, signal, log }),
+    ...openEvict(session, { solver: createSolver({ limitMs: solveMs, log }), clock, log }),
+    place: place.pass,
+    publish: createPublishChanges({
+      writer,
+      // What is written beside it is the mirror's; what leaves shall be shown nowhere from now on.
+      messages: (changes) => exampleMessages(session, changes, place.placesOf),
+      pool: () => held.opened()?.then(({ pool }) => pool),
+      erasedAmong: createErasedAmong({ clickhouse, clock }),
+    }),
+    ...{ observe: metrics.observe, signal },
+  });
+  const report = createCurateReport({ metrics, log });
+  try {
+    const timing = { everyMs: config.curate.everyMs, signal, log, health: passes.of("examples") };
+    await repeat(async () => report(await pass()), timing);
+  } finally {
+    passes.clear();
+    await Promise.all([
+      place.stop(),
+      held.opened()?.then(
+        (store) => store.stop(),
+        () => undefined,
+      ),
+    ]);
+  }
+}

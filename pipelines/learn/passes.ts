@@ -1,0 +1,65 @@
+// The passes of learn, each again and again in its own time, as long as this process has the lock.
+import { lazily } from "../../runtime/lazily.ts";
+import type { PassHealth } from "../../runtime/pass-health.ts";
+import { repeat } from "../../runtime/repeat.ts";
+import { proxyPass, thresholdPass, type Learning } from "./helpfulness.ts";
+import { openJudgePass } from "./judge.ts";
+import { retractPass } from "./retract.ts";
+import { reusePass } from "./reuse.ts";
+import { routerPass } from "./router.ts";
+
+/** Reused answers are looked at every so many passes. */
+const reusePasses = 5;
+
+export interface OpenedPasses {
+  /** Each ends when the signal is aborted. */
+  loops: Promise<void>[];
+  stop(): Promise<void>;
+}
+
+export function openPasses(
+  learning: Learning,
+  { health, signal }: { health: Pick<PassHealth, "of">; signal: AbortSignal },
+): OpenedPasses {
+  const { session, policies, log } = learning;
+  const { cache, learn } = session.config;
+  const { everyMs, threshold, proxy, judge } = learn;
+  /**
+   * Before the first look, so that what others published is known and a predecessor can publish
+   * nothing more.
+   */
+  const opening = lazily(() => policies.open());
+  const opened = (pass: () => Promise<boolean>) => (): Promise<boolean> => opening.get().then(pass);
+  const timing = { signal, log };
+  const loops = [
+    repeat(opened(routerPass(learning)), { ...timing, everyMs, health: health.of("router") }),
+    repeat(opened(thresholdPass(learning)), {
+      ...timing,
+      everyMs: threshold.everyMs,
+      health: health.of("threshold"),
+    }),
+    // Not health's business: an arm that nobody watches is off within the hour
+    // (state/policies/reuse.ts).
+    repeat(opened(reusePass(learning)), { ...timing, everyMs: reusePasses * everyMs }),
+  ];
+  const producer = session.kafka.plainProducer();
+  if (cache.enabled)
+    loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: health.of("retract") }));
+  if (proxy.everyHours !== undefined) {
+    const hours = proxy.everyHours * 3_600_000;
+    // Checked often, rarely due; a training that fails is not repeated at once.
+    const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
+    loops.push(repeat(opened(proxyPass(learning, hours)), { ...timing, ...patience }));
+  }
+  // Not health's business: a judge that is away only waits.
+  const { arm } = judge;
+  const judging = lazily(() => openJudgePass(learning, producer, arm ?? "", signal));
+  if (arm !== undefined)
+    loops.push(repeat(async () => (await judging.get()).pass(), { ...timing, everyMs: judge.everyMs }));
+  return {
+    loops,
+    async stop() {
+      await Promise.all([producer.close(), judging.opened()?.then((one) => one.close())]);
+    },
+  };
+}

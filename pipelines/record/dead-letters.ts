@@ -1,0 +1,52 @@
+// Where records go that have no row: what can't be decoded, and what ClickHouse refuses.
+import type { RecordedTopic } from "../../operators/decode/rows.ts";
+import { createUndecodable } from "../../operators/decode/undecodable.ts";
+import { createRefused } from "../../operators/insert/refused.ts";
+import { deadLetterRecord } from "../../runtime/dead-letter.ts";
+import type { StageMetrics } from "../../runtime/metrics/port.ts";
+import type { Source } from "../../runtime/rows.ts";
+import type { SessionOf } from "../../state/session.ts";
+import { record } from "./pipeline.ts";
+
+export interface LettersOptions {
+  /** Of a topic with its prefix. */
+  recordOf: (topic: string) => RecordedTopic;
+  metrics: Pick<StageMetrics, "dropped">;
+  log: SessionOf<object>["log"];
+}
+
+export function openDeadLetters(session: SessionOf<typeof record>, { recordOf, metrics, log }: LettersOptions) {
+  const { kafka, codec } = session;
+  const topic = session.topic("dead-letters");
+  const letters = kafka.plainProducer();
+  const deadLetter = async (
+    { topic: from, partition, record: raw }: Source,
+    code: string,
+    reason: string,
+    headers: Record<string, string> = {},
+  ): Promise<void> => {
+    const position = { topic: from, partition, offset: raw.offset };
+    const letter = deadLetterRecord(raw, position, { stage: record.name, code, reason }, Date.now());
+    await letters.send([{ topic, key: raw.key, value: codec.encode("dead-letters", letter), headers }]);
+  };
+  return {
+    undecodable: createUndecodable({
+      topicOf: recordOf,
+      deadLetter,
+      onUndecodable: (_topic, { topic: from, partition, record: raw }, code, reason) => {
+        log.warn({ topic: from, partition, offset: raw.offset, code, reason }, "a record has no row");
+      },
+    }),
+    refused: createRefused({
+      letters: topic,
+      deadLetter,
+      onRefused({ topic: from, partition, record: raw }, code, reason, kept) {
+        metrics.dropped(code);
+        const what = { topic: from, partition, offset: raw.offset, code, reason };
+        if (kept) log.warn(what, "ClickHouse refuses a row: its record is a dead letter");
+        else log.error(what, "ClickHouse refuses a dead letter twice: its bytes are on the topic alone");
+      },
+    }),
+    close: () => letters.close(),
+  };
+}

@@ -1,0 +1,80 @@
+// The policies that plan goes by, as one table of the topic `policies`: the router's, those in
+// shadow, where the examples are, and where answers are reused.
+import { followTable, type TableChange } from "../../runtime/table.ts";
+import type { Policy } from "../../schemas/types.ts";
+import type { SessionOf } from "../session.ts";
+import { createPolicyMetrics } from "./metrics.ts";
+import { createPlacementTable, type PlacementMode, type PlacementTable } from "./placement.ts";
+import { createReuseTable, REUSE, type ReuseTable } from "./reuse.ts";
+import { ROUTER } from "./router.ts";
+import { createPolicyTable, type PolicyTable } from "./router-table.ts";
+import { createShadowTable, type ShadowTable } from "./shadow.ts";
+
+export interface OpenedPolicies {
+  router: PolicyTable;
+  shadows: ShadowTable;
+  placements: PlacementTable;
+  reuse: ReuseTable;
+  /** Where the examples are held, of configuration and placement. */
+  mode(): PlacementMode;
+  /** Called with what is in force now, and again with what comes into force. */
+  onMode(listener: (mode: PlacementMode) => void): void;
+  stop(): Promise<void>;
+}
+
+export interface PoliciesOptions {
+  /** Takes the policies that are held elsewhere, after those of this table. */
+  apply: (changes: readonly TableChange<Policy>[]) => void;
+  /** Called after every change with the domains in which reuse is on, and off. */
+  onReuse: (domains: { on: number; off: number }) => void;
+  /** Milliseconds since the epoch. */
+  clock: () => number;
+  log: SessionOf<object>["log"];
+}
+
+/** Resolves when everything that was on the topic is in force. */
+export async function openPolicies(
+  session: SessionOf<{ tables: ["policies"] }>,
+  { apply, onReuse, clock, log }: PoliciesOptions,
+): Promise<OpenedPolicies> {
+  const { config, kafka, codec } = session;
+  let modeChanged: (mode: PlacementMode) => void = () => undefined;
+  const metrics = createPolicyMetrics(session.metrics);
+  const router = createPolicyTable(config.routing.statistics);
+  const shadows = createShadowTable();
+  const pool = config.selection.pool;
+  const placements = createPlacementTable(
+    ({ mode }) => {
+      if (pool === "auto") modeChanged(mode);
+    },
+    (problem) => log.error({ problem }, "the examples stay where they are"),
+  );
+  const reuse = createReuseTable(clock, (problem) => log.error({ policy: REUSE }, problem));
+  const tables = [router, shadows, placements, reuse];
+  const mode = (): PlacementMode => (pool === "auto" ? placements.current().mode : pool);
+
+  const follower = followTable({
+    ...{ kafka, codec, log, topic: session.topic("policies"), record: "policies" as const },
+    apply(changes) {
+      for (const { key, value } of changes) {
+        for (const table of tables)
+          if (value === null) table.remove(key);
+          else table.apply(value);
+      }
+      apply(changes);
+      onReuse(reuse.figures());
+      const { policy, problem } = router.current();
+      metrics.version(ROUTER, policy.version);
+      metrics.refused(ROUTER, problem !== null);
+    },
+  });
+  await follower.caughtUp;
+  return {
+    ...{ router, shadows, placements, reuse, mode },
+    onMode(listener) {
+      modeChanged = listener;
+      listener(mode());
+    },
+    stop: () => follower.stop(),
+  };
+}
