@@ -126,11 +126,11 @@ function describeConversation({
       ...describeReuse(decision),
       ...describeAsking(decision),
     );
-    const { template, proxyVersion, threshold, exploredThreshold } = decision;
+    const { template, helpfulnessVersion, threshold, exploredThreshold } = decision;
     const tau =
       exploredThreshold === null ? `threshold ${threshold}` : `threshold ${exploredThreshold} tried for ${threshold}`;
     lines.push(
-      `  template ${template}, helpfulness by ${proxyVersion === 0 ? "similarity" : `proxy version ${proxyVersion}`}, ${tau}`,
+      `  template ${template}, helpfulness by ${helpfulnessVersion === 0 ? "similarity" : `model version ${helpfulnessVersion}`}, ${tau}`,
     );
     if (decision.timings.length > 0)
       lines.push(

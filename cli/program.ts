@@ -16,7 +16,7 @@ import { addKv } from "./kv.ts";
 import { addModels } from "./models.ts";
 import { addPlanCapacity } from "./plan-capacity.ts";
 import { addPolicy } from "./policy.ts";
-import { addProxy } from "./proxy.ts";
+import { addHelpfulness } from "./helpfulness.ts";
 import { addReplay } from "./replay.ts";
 import { addSelect } from "./select.ts";
 import { addSql } from "./sql.ts";
@@ -42,7 +42,7 @@ export function createProgram(io: Io): Command {
     addUnrated,
     addPolicy,
     addPlanCapacity,
-    addProxy,
+    addHelpfulness,
     addExplain,
     addSelect,
     addSql,

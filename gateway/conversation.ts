@@ -23,7 +23,7 @@ export interface Conversation {
         policyVersion: number;
         template: string;
         /** 0: similarity stood in for helpfulness. */
-        proxyVersion: number;
+        helpfulnessVersion: number;
         threshold: number;
         /** Tried instead. */
         exploredThreshold: number | null;
@@ -141,7 +141,7 @@ export async function findConversation(
   const [recorded, response, alternative, feedback, reward, admission, trial] = await Promise.all([
     one<Of<"decision"> & { saturation: Record<string, number> }>(
       `SELECT source, cache_key AS cacheKey, arm, probability, policy_version AS policyVersion, arms, load, saturation, breakers, reuse_arm AS reuseArm, reuse_example AS reuseExample,
-              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, second_arm AS secondArm, degraded, timings, template, proxy_version AS proxyVersion,
+              reuse_similarity AS reuseSimilarity, reuse_quality AS reuseQuality, reuse_bound AS reuseBound, reuse_state AS reuseState, reuse_verifies AS reuseVerifies, asked, ask_probability AS askProbability, second_arm AS secondArm, degraded, timings, template, helpfulness_version AS helpfulnessVersion,
               threshold, explored_threshold AS exploredThreshold FROM decisions FINAL WHERE ${its}`,
     ),
     one<Of<"response">>(

@@ -67,7 +67,7 @@ export interface Selected extends Embedded {
   /** The tau tried instead on this request. */
   exploredThreshold: number | null;
   /** Of the model that predicted helpfulness; 0: none did. */
-  proxyVersion: number;
+  helpfulnessVersion: number;
 }
 /** After route. */
 export interface Routed extends Selected {

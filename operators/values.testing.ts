@@ -31,7 +31,7 @@ export function aDecision(change: Partial<Decision> = {}): Decision {
     exploredThreshold: null,
     load: 0,
     policyVersion: 0,
-    proxyVersion: 0,
+    helpfulnessVersion: 0,
     helpfulnessFeatures: 1,
     template: "",
     asked: false,
@@ -90,7 +90,7 @@ export function selected(change: Partial<Selected> = {}, request: Partial<Reques
     trialByArm: new Map(),
     threshold: 0.5,
     exploredThreshold: null,
-    proxyVersion: 0,
+    helpfulnessVersion: 0,
     ...change,
   };
 }

@@ -120,8 +120,8 @@ export interface Decision {
   load: number;
   /** Version of the router policy; 0 is the prior. */
   policyVersion: number;
-  /** Version of the helpfulness proxy; 0: none. */
-  proxyVersion: number;
+  /** Version of the helpfulness model; 0: none. */
+  helpfulnessVersion: number;
   /** Version of the layout of the examples' features. */
   helpfulnessFeatures: number;
   /** Prompt template and its version. */
@@ -179,7 +179,7 @@ export interface ShownExample {
   id: string;
   /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Predicted, [0, 1]; the similarity until a proxy is learnt. */
+  /** Predicted, [0, 1]; the similarity until a helpfulness model is learnt. */
   helpfulness: number;
   /** Estimated tokens that it adds. */
   tokens: number;
@@ -201,7 +201,7 @@ export interface ExampleTrial {
   probability: number;
   /** Cosine, [-1, 1]. */
   similarity: number;
-  /** Predicted, [0, 1]; the similarity until a proxy is learnt. */
+  /** Predicted, [0, 1]; the similarity until a helpfulness model is learnt. */
   helpfulness: number;
   /** Its row of the helpfulness features. */
   features: number[];
@@ -478,7 +478,7 @@ export interface Privacy {
 
 /** A learnt artefact, versioned. */
 export interface Policy {
-  /** router, threshold, proxy, or link/ and an arm. */
+  /** router, threshold, helpfulness, or link/ and an arm. */
   name: string;
   tenant: string;
   /** Ascending. */

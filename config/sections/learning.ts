@@ -186,9 +186,9 @@ export const learn = z.strictObject({
     })
     .prefault({}),
   /** The model of which examples help. */
-  proxy: z
+  helpfulness: z
     .strictObject({
-      /** Hours between two trainings; absent: only when `precedent proxy train` is run. */
+      /** Hours between two trainings; absent: only when `precedent helpfulness train` is run. */
       everyHours: z.number().positive().optional(),
       /** Rows of evidence before it is trained. */
       minimumRows: z.number().int().min(1).default(500),

@@ -102,7 +102,7 @@ export const decisionRow = (record: Decision, place: Place): Row => ({
     record.arms.flatMap(({ arm, saturation }) => (saturation === 0 ? [] : [[arm, double(saturation)]])),
   ),
   policy_version: record.policyVersion,
-  proxy_version: record.proxyVersion,
+  helpfulness_version: record.helpfulnessVersion,
   template: record.template,
   asked: record.asked,
   ask_probability: doubleOrNull(record.askProbability),

@@ -98,7 +98,7 @@ export const testingRecords: { [N in RecordedTopic]: RecordOf[N] } = {
     exploredThreshold: null,
     load: 0,
     policyVersion: 2,
-    proxyVersion: 0,
+    helpfulnessVersion: 0,
     helpfulnessFeatures: 1,
     template: "chat-1",
     asked: true,

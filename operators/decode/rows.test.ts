@@ -52,7 +52,9 @@ describe("rows", () => {
       table: "example_trials",
       rows: [{ example_id: "e1", request_id: "r1", arm: "small", shown: true, probability: 0.5, examples: 2 }],
     });
-    expect(trials("small")?.rows).toMatchObject([{ features: [0.5, 0], arm_probability: 0.75, proxy_version: 0 }]);
+    expect(trials("small")?.rows).toMatchObject([
+      { features: [0.5, 0], arm_probability: 0.75, helpfulness_version: 0 },
+    ]);
     expect(trials("large")?.rows).toEqual([]);
     expect(trials("gone")?.rows).toEqual([]);
   });

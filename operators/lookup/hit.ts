@@ -25,7 +25,7 @@ export const hitDecision = ({ request, position, domain, hash, answer, now, timi
     tenant: request.tenant,
     domain,
     // No features, no scores, no versions: no policy decided.
-    ...{ featureVersion: 0, arms: [], policyVersion: 0, proxyVersion: 0, helpfulnessFeatures: 0, load: 0 },
+    ...{ featureVersion: 0, arms: [], policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: 0, load: 0 },
     ...{ threshold: 0, exploredThreshold: null, secondArm: null, secondProbability: null, template: "" },
     arm: answer.arm,
     probability: 1,

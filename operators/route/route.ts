@@ -189,7 +189,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       exploredThreshold: selected.exploredThreshold,
       load: Number.isFinite(currentLoad.costlier) ? currentLoad.costlier : 0,
       policyVersion: scored === null ? 0 : routerPolicy.version,
-      proxyVersion: selected.proxyVersion,
+      helpfulnessVersion: selected.helpfulnessVersion,
       helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION,
       // compose knows its template.
       template: "",

@@ -4,7 +4,7 @@ import { FEATURE_COUNT, FEATURE_VERSION } from "../../algorithms/routing/feature
 import { createAggregate, rewardsTakenBack } from "../../operators/aggregate/aggregate.ts";
 import { aggregateTables, aggregateWhenChanged } from "../../operators/aggregate/when-changed.ts";
 import { createPolicyLogs, policyWriterId } from "../../state/policies/log.ts";
-import { PROXY } from "../../state/policies/helpfulness.ts";
+import { HELPFULNESS } from "../../state/policies/helpfulness.ts";
 import { routerPrior } from "../../state/policies/prior.ts";
 import { createLearnReport } from "../../operators/pass-reports.ts";
 import { createPublish } from "../../operators/publish/publish.ts";
@@ -26,7 +26,7 @@ import { openJudgePass } from "./judge.ts";
 import { reusePass } from "./reuse.ts";
 import { REUSE } from "../../state/policies/reuse.ts";
 import { budgetPass } from "./budget.ts";
-import { proxyPass, thresholdPass, type Learning } from "./helpfulness.ts";
+import { helpfulnessPass, thresholdPass, type Learning } from "./helpfulness.ts";
 import { highestPolicyVersion } from "../../state/policies/history.ts";
 import { followMargins } from "./cache-margins.ts";
 import type { SessionOf } from "../../state/session.ts";
@@ -42,7 +42,7 @@ const reusePasses = 5;
 export async function startLearn(session: SessionOf<typeof learn>, instance: string): Promise<RunningStage> {
   const { config, kafka, codec, clickhouse, topic } = session;
   const { prefix, sessionTimeoutMs } = config.kafka;
-  const { everyMs, threshold, proxy } = config.learn;
+  const { everyMs, threshold, helpfulness } = config.learn;
   const log = session.log.child({ stage: learn.name });
   const metrics = createStageMetrics(session.metrics, learn.name);
 
@@ -54,7 +54,7 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
       kafka,
       codec,
       topic: topic("policies"),
-      names: [ROUTER, THRESHOLD, PROXY, REUSE, BUDGET],
+      names: [ROUTER, THRESHOLD, HELPFULNESS, REUSE, BUDGET],
       highestRecorded: (name) => highestPolicyVersion(clickhouse, name),
       log,
     });
@@ -84,11 +84,11 @@ export async function startLearn(session: SessionOf<typeof learn>, instance: str
     const producer = kafka.plainProducer();
     if (config.cache.enabled)
       loops.push(repeat(retractPass(learning, producer), { ...timing, everyMs, health: passes.of("retract") }));
-    if (proxy.everyHours !== undefined) {
-      const hours = proxy.everyHours * 3_600_000;
+    if (helpfulness.everyHours !== undefined) {
+      const hours = helpfulness.everyHours * 3_600_000;
       // Checked often, rarely due; a training that fails is not repeated at once.
       const patience = { everyMs: Math.min(60_000, hours), maxBackoffMs: hours };
-      loops.push(repeat(opened(proxyPass(learning, hours)), { ...timing, ...patience }));
+      loops.push(repeat(opened(helpfulnessPass(learning, hours)), { ...timing, ...patience }));
     }
     // Not health's business: a judge that is away only waits.
     const { arm, everyMs: judgeEveryMs } = config.learn.judge;

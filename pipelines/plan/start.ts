@@ -9,7 +9,7 @@ import { armOpener } from "../arms.ts";
 import type { ArmConfig } from "../../config/schema.ts";
 import { tenantWeight } from "../../config/tenants.ts";
 import { openDocuments } from "../../connections/documents/lmdb.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
 import { createBudgetTable } from "../../state/policies/budget.ts";
 import { fixedSplit } from "../../config/sections/memory.ts";
 import { createPlacementTable, type PlacementMode } from "../../state/policies/placement.ts";
@@ -53,7 +53,7 @@ import { assembleStage } from "../stage.ts";
  * The first request does not wait for a helpfulness model that takes longer to load: until then
  * similarity stands in.
  */
-const proxyMs = 10_000;
+const helpfulnessMs = 10_000;
 
 export interface RunningPlan extends RunningStage {
   /**
@@ -83,7 +83,7 @@ export async function startPlan(
   });
   const policies = createPolicyTable(config.routing.statistics);
   const shadows = createShadowTable();
-  const helpfulness = holdHelpfulness(session, { load: loadProxy, log });
+  const helpfulness = holdHelpfulness(session, { load: loadHelpfulnessModel, log });
   const policyMetrics = createPolicyMetrics(session.metrics);
   const seen = createSeenIds();
   const documentsFolder = join(config.stack.folder, "documents", instance);
@@ -141,7 +141,7 @@ export async function startPlan(
     onSplit(budget.current().responses);
   }
   await documents.caughtUp;
-  await atMost(proxyMs, helpfulness.settled());
+  await atMost(helpfulnessMs, helpfulness.settled());
   log.info(
     { examples: pool.size(), embedder: embedder.model, policy: policies.current().policy.version },
     "tables restored",
@@ -179,7 +179,7 @@ export async function startPlan(
       held.complete() ||
       placements.isWhole(domain, held.examplesPartition(requestPartition), held.position(requestPartition)),
     onSelection: createSelectionMetrics(session.metrics).count,
-    proxy: helpfulness.proxy,
+    helpfulnessModel: helpfulness.model,
     threshold: helpfulness.threshold,
     outcomes: helpfulness.outcomes,
     caches: caches.table,

@@ -104,7 +104,7 @@ CREATE TABLE IF NOT EXISTS {table:decisions} {on_cluster}
     load Float64 COMMENT 'Mean utilisation of the arms above the cheapest when it was decided; 1: all slots busy',
     saturation Map(LowCardinality(String), Float64) COMMENT 'By arm: the part of its bias that is for its own saturation; arms without are absent',
     policy_version UInt64 COMMENT 'Version of the router policy; 0: the prior',
-    proxy_version UInt64 COMMENT 'Version of the helpfulness model; 0: none',
+    helpfulness_version UInt64 COMMENT 'Version of the helpfulness model; 0: none',
     template LowCardinality(String) COMMENT 'Prompt template and its version',
     asked Bool COMMENT 'The client is asked for feedback',
     ask_probability Nullable(Float64) COMMENT 'Probability of asking, 0 to 1; 1 where arms were nearly even; NULL: not logged',

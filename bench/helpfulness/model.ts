@@ -1,6 +1,6 @@
 // The helpfulness model of the helpfulness benchmark: labels by the real model (the same request
 // with one example and without any), rows by the features that are served, training by the job that
-// `precedent proxy train` runs. What came out is kept under a hash of the rows.
+// `precedent helpfulness train` runs. What came out is kept under a hash of the rows.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,9 +11,9 @@ import {
   type HelpfulnessFeatures,
 } from "../../algorithms/selection/helpfulness-features.ts";
 import { bestTokenF1 } from "../../algorithms/text/token-f1.ts";
-import { loadProxy } from "../../connections/helpfulness/onnx.ts";
+import { loadHelpfulnessModel } from "../../connections/helpfulness/onnx.ts";
 import type { HelpfulnessModel } from "../../connections/helpfulness/port.ts";
-import { type ProxyRow, trainProxy } from "../../connections/training/helpfulness.ts";
+import { type HelpfulnessRow, trainHelpfulness } from "../../connections/training/helpfulness.ts";
 import { createLog } from "../../runtime/log.ts";
 import type { BenchContext } from "../benchmark.ts";
 import type { Answers } from "./answers.ts";
@@ -40,7 +40,7 @@ export async function labelRows(
   data: HelpfulnessData,
   answers: Answers,
   features: HelpfulnessFeatures,
-): Promise<ProxyRow[]> {
+): Promise<HelpfulnessRow[]> {
   await answers.ask(
     data.train.flatMap((question, i) => [
       withoutExamples(question),
@@ -51,7 +51,7 @@ export async function labelRows(
   return data.train.flatMap((question, i) => {
     const all = features({ text: question.request, vector: question.vector }, factsOf(data, question), [arm]).all();
     const without = qualityOf(answers.of(withoutExamples(question)).text, question);
-    return labelled(question, i).map((neighbour): ProxyRow => {
+    return labelled(question, i).map((neighbour): HelpfulnessRow => {
       const row = question.candidates.indexOf(neighbour);
       const given = answers.of(withExamples(data, question, [neighbour]));
       return {
@@ -67,14 +67,17 @@ export async function labelRows(
 export const qualityOf = (answer: string, { references }: Pick<Question, "references">): number =>
   bestTokenF1(answer, references);
 
-export interface BenchProxy {
+export interface BenchHelpfulnessModel {
   model: HelpfulnessModel;
   kind: string;
   /** On training requests held out. */
   metrics: Record<string, number>;
 }
 
-export async function benchProxy({ folder, note }: BenchContext, rows: readonly ProxyRow[]): Promise<BenchProxy> {
+export async function benchHelpfulnessModel(
+  { folder, note }: BenchContext,
+  rows: readonly HelpfulnessRow[],
+): Promise<BenchHelpfulnessModel> {
   const log = createLog({ level: "error" });
   const plain = rows.map(({ features, ...row }) => ({ ...row, features: [...features] }));
   const programs = ["train-helpfulness.py", "helpfulness_onnx.py"].map(
@@ -82,12 +85,14 @@ export async function benchProxy({ folder, note }: BenchContext, rows: readonly 
   );
   const hash = createHash("sha256").update(JSON.stringify(plain));
   for (const program of programs) hash.update(await readFile(program));
-  const file = join(folder, `proxy-${hash.digest("hex").slice(0, 16)}.json`);
+  const file = join(folder, `helpfulness-${hash.digest("hex").slice(0, 16)}.json`);
   if (!existsSync(file)) {
     note(`training the helpfulness model on ${rows.length} rows`);
-    const { onnx, kind, metrics } = await trainProxy(rows, { log });
+    const { onnx, kind, metrics } = await trainHelpfulness(rows, { log });
     await writeFile(file, JSON.stringify({ onnx: Buffer.from(onnx).toString("base64"), kind, metrics }));
   }
-  const { onnx, ...rest } = JSON.parse(await readFile(file, "utf8")) as Omit<BenchProxy, "model"> & { onnx: string };
-  return { model: await loadProxy({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), ...rest };
+  const { onnx, ...rest } = JSON.parse(await readFile(file, "utf8")) as Omit<BenchHelpfulnessModel, "model"> & {
+    onnx: string;
+  };
+  return { model: await loadHelpfulnessModel({ bytes: Buffer.from(onnx, "base64"), version: 1, log }), ...rest };
 }

@@ -1,10 +1,10 @@
 // Rows that the helpfulness model learns from, out of ClickHouse: bounded, the newest of the best
 // evidence first. Rejects as the port does.
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";
-import { selectDirect, selectObserved, selectSince, selectTrials } from "./proxy-statements.ts";
+import { selectDirect, selectObserved, selectSince, selectTrials } from "./helpfulness-statements.ts";
 
 /** One example and one arm on one request. */
-export interface ProxyRow {
+export interface HelpfulnessRow {
   /** The same for all rows of the same question: never split between training and hold-out. */
   group: string;
   features: readonly number[];
@@ -17,29 +17,29 @@ export interface ProxyRow {
   weight: number;
 }
 
-export interface ProxyRows {
-  rows: readonly ProxyRow[];
+export interface HelpfulnessEvidence {
+  rows: readonly HelpfulnessRow[];
   /** How many of each kind of evidence. */
   kinds: { trial: number; direct: number; observed: number };
   /** Newest feedback in them, milliseconds since the epoch; null when there are none. */
   trainedThrough: number | null;
 }
 
-export interface ProxyRowsDependencies {
+export interface HelpfulnessRowsDependencies {
   clickhouse: Pick<ClickHouse, "query">;
   /** Layout of the features, and how many there are; rows of another layout are left out. */
   featureVersion: number;
   featureCount: number;
 }
 
-type Selected = ProxyRow & { newestAt: number };
+type Selected = HelpfulnessRow & { newestAt: number };
 
 /**
  * The function gives at most `limit` rows. Trials go before direct comparisons, those before what
  * was merely observed.
  */
-export function createProxyRows({ clickhouse, featureVersion, featureCount }: ProxyRowsDependencies) {
-  return async function proxyRows(limit: number): Promise<ProxyRows> {
+export function createHelpfulnessRows({ clickhouse, featureVersion, featureCount }: HelpfulnessRowsDependencies) {
+  return async function helpfulnessRows(limit: number): Promise<HelpfulnessEvidence> {
     const [oldest] = await clickhouse.query<{ since: number }>(selectSince, { rows: limit });
     const select = (sql: string, rows: number): Promise<Selected[]> =>
       rows === 0

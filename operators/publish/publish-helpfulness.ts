@@ -1,31 +1,31 @@
-// Publishes a trained proxy, unless it tells helpful from harmful examples no better than
+// Publishes a trained helpfulness model, unless it tells helpful from harmful examples no better than
 // similarity or a guess does, or the newest version is a revert: somebody chose that one on
-// purpose, so nothing replaces it until `precedent policy resume proxy`.
+// purpose, so nothing replaces it until `precedent policy resume helpfulness`.
 import type { Policy } from "../../schemas/types.ts";
 import { isPaused, type PolicyLog } from "../../state/policies/log.ts";
 import { policyRecord } from "../../state/policies/record.ts";
-import { encodeProxyBody, PROXY, PROXY_KIND } from "../../state/policies/helpfulness.ts";
+import { encodeHelpfulnessBody, HELPFULNESS, HELPFULNESS_KIND } from "../../state/policies/helpfulness.ts";
 
 /** What training gives. metrics has `auc` and `auc_similarity`, both on requests held out. */
-export interface TrainedProxy {
+export interface TrainedHelpfulness {
   onnx: Uint8Array;
   metrics: Record<string, number>;
   featureVersion: number;
 }
 
-export type PublishedProxy =
+export type PublishedHelpfulness =
   | { outcome: "published"; policy: Policy }
   /** A revert stands, or it is no better than similarity. */
   | { outcome: "paused" | "worse" };
 
-export interface PublishProxyOptions {
+export interface PublishHelpfulnessOptions {
   /** Newest feedback in it, milliseconds since the epoch. */
   trainedThrough: number | null;
   /** Also when it is no better than similarity. */
   force?: boolean;
 }
 
-export interface PublishProxyDependencies {
+export interface PublishHelpfulnessDependencies {
   policies: PolicyLog;
   /** Milliseconds since the epoch. */
   clock: () => number;
@@ -38,12 +38,12 @@ const chance = 0.5;
  * Rejects as PolicyLog does, and with RangeError when the model is too large; the same call may be
  * made again.
  */
-export function createPublishProxy({ policies, clock }: PublishProxyDependencies) {
-  return async function publishProxy(
-    { onnx, metrics, featureVersion }: TrainedProxy,
-    { trainedThrough, force = false }: PublishProxyOptions,
-  ): Promise<PublishedProxy> {
-    const { body, hash } = encodeProxyBody(onnx);
+export function createPublishHelpfulness({ policies, clock }: PublishHelpfulnessDependencies) {
+  return async function publishHelpfulness(
+    { onnx, metrics, featureVersion }: TrainedHelpfulness,
+    { trainedThrough, force = false }: PublishHelpfulnessOptions,
+  ): Promise<PublishedHelpfulness> {
+    const { body, hash } = encodeHelpfulnessBody(onnx);
     const { auc = Number.NaN, auc_similarity: similarity = Number.NaN } = metrics;
     // Also where one of them could not be measured.
     if (!force && !(auc > Math.max(similarity, chance))) return { outcome: "worse" };
@@ -53,9 +53,9 @@ export function createPublishProxy({ policies, clock }: PublishProxyDependencies
       isPaused(policies)
         ? null
         : policyRecord({
-            name: PROXY,
+            name: HELPFULNESS,
             version,
-            kind: PROXY_KIND,
+            kind: HELPFULNESS_KIND,
             body,
             hash,
             featureVersion,

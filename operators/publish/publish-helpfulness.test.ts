@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
 import type { Policy } from "../../schemas/types.ts";
-import { decodeProxyPolicy, largestProxyBody, PROXY } from "../../state/policies/helpfulness.ts";
-import { createPublishProxy, type TrainedProxy } from "./publish-proxy.ts";
+import { decodeHelpfulnessPolicy, largestHelpfulnessBody, HELPFULNESS } from "../../state/policies/helpfulness.ts";
+import { createPublishHelpfulness, type TrainedHelpfulness } from "./publish-helpfulness.ts";
 import { createPolicyTopic } from "../../state/policies/topic.testing.ts";
 
-const trained = (auc: number, bytes = [1, 2, 255]): TrainedProxy => ({
+const trained = (auc: number, bytes = [1, 2, 255]): TrainedHelpfulness => ({
   onnx: Uint8Array.from(bytes),
   metrics: { auc, auc_similarity: 0.6, rows: 100, odd: Number.NaN },
   featureVersion: 3,
@@ -12,8 +12,8 @@ const trained = (auc: number, bytes = [1, 2, 255]): TrainedProxy => ({
 
 function setUp() {
   const { writer, records } = createPolicyTopic();
-  const log = writer([PROXY, "threshold"]).of(PROXY);
-  return { publish: createPublishProxy({ policies: log, clock: () => 5 }), records, writer };
+  const log = writer([HELPFULNESS, "threshold"]).of(HELPFULNESS);
+  return { publish: createPublishHelpfulness({ policies: log, clock: () => 5 }), records, writer };
 }
 const published = (records: Policy[]): Policy => {
   const last = records.at(-1);
@@ -25,9 +25,9 @@ it("publishes what beats similarity, and it can be read again", async () => {
   const { publish, records } = setUp();
   expect(await publish(trained(0.7), { trainedThrough: 4 })).toMatchObject({ outcome: "published" });
   const record = published(records());
-  expect(record).toMatchObject({ name: "proxy", version: 1, featureVersion: 3, trainedThrough: 4, createdAt: 5 });
+  expect(record).toMatchObject({ name: "helpfulness", version: 1, featureVersion: 3, trainedThrough: 4, createdAt: 5 });
   expect(record.metrics).toEqual({ auc: 0.7, auc_similarity: 0.6, rows: 100 });
-  expect(decodeProxyPolicy(record, 3)).toEqual({ onnx: Buffer.from([1, 2, 255]) });
+  expect(decodeHelpfulnessPolicy(record, 3)).toEqual({ onnx: Buffer.from([1, 2, 255]) });
 });
 
 it("does not publish what is no better than similarity or was not measured, unless it is made to", async () => {
@@ -44,7 +44,7 @@ it("does not publish what is no better than similarity or was not measured, unle
 it("a revert stands, also by force and when it is only learnt of on becoming the writer", async () => {
   const { publish, records, writer } = setUp();
   await publish(trained(0.7), { trainedThrough: 4 });
-  const person = writer([PROXY]).of(PROXY);
+  const person = writer([HELPFULNESS]).of(HELPFULNESS);
   await person.append((version) => ({ ...published(records()), version, revertOf: 1 }));
   expect(await publish(trained(0.9), { trainedThrough: 6, force: true })).toEqual({ outcome: "paused" });
   await person.open();
@@ -54,7 +54,7 @@ it("a revert stands, also by force and when it is only learnt of on becoming the
 
 it("what is too large is not published", async () => {
   const { publish } = setUp();
-  const large = { ...trained(0.7), onnx: new Uint8Array(largestProxyBody) };
+  const large = { ...trained(0.7), onnx: new Uint8Array(largestHelpfulnessBody) };
   await expect(publish(large, { trainedThrough: null })).rejects.toThrow("at most 716800 can be published");
   await expect(publish(trained(0.7, []), { trainedThrough: null })).rejects.toThrow("empty");
 });
@@ -63,15 +63,15 @@ it("a record that is another kind, another layout, damaged or referenced says so
   const { publish, records } = setUp();
   await publish(trained(0.7), { trainedThrough: 4 });
   const good = published(records());
-  const problem = (more: Partial<Policy>): unknown => decodeProxyPolicy({ ...good, ...more }, 3);
-  expect(problem({ kind: "proxy/onnx/2" })).toEqual({
-    problem: "proxy 1 is of kind proxy/onnx/2; this process reads proxy/onnx/1",
+  const problem = (more: Partial<Policy>): unknown => decodeHelpfulnessPolicy({ ...good, ...more }, 3);
+  expect(problem({ kind: "helpfulness/onnx/2" })).toEqual({
+    problem: "helpfulness 1 is of kind helpfulness/onnx/2; this process reads helpfulness/onnx/1",
   });
-  expect(problem({ featureVersion: 4 })).toEqual({ problem: "proxy 1 has features 4; this process has 3" });
+  expect(problem({ featureVersion: 4 })).toEqual({ problem: "helpfulness 1 has features 4; this process has 3" });
   expect(problem({ body: "AAAA" })).toMatchObject({ problem: expect.stringContaining("its record says") });
   expect(problem({ hash: null })).toMatchObject({ problem: expect.stringContaining("its record says null") });
   expect(problem({ reference: "s3://x" })).toMatchObject({ problem: expect.stringContaining("never referenced") });
-  expect(problem({ body: "A".repeat(largestProxyBody + 1) })).toMatchObject({
+  expect(problem({ body: "A".repeat(largestHelpfulnessBody + 1) })).toMatchObject({
     problem: expect.stringContaining("more than"),
   });
 });
