@@ -28,7 +28,7 @@ const expected = ({ items, meanCost }: JudgingAgenda): number | null =>
 const asJson = (agenda: JudgingAgenda): string =>
   `${JSON.stringify({
     items: agenda.items.map(({ requestId, tenant, arm, otherArm, otherText }) => ({
-      ...{ requestId, tenant, arm, otherArm, second: otherText === null ? "generated" : "alternatives" },
+      ...{ requestId, tenant, arm, otherArm, other: otherText === null ? "generated" : "alternative" },
     })),
     ...{ expectedCost: expected(agenda), spent: agenda.spent, usedUp: agenda.usedUp },
   })}\n`;
@@ -37,7 +37,7 @@ const asJson = (agenda: JudgingAgenda): string =>
 export function describe(agenda: JudgingAgenda, judge: Omit<UnratedSettings, "arm">): string {
   const { items, spent } = agenda;
   const table = tableOf(
-    ["tenant", "arm", "other arm", "second answer", "request", "question"],
+    ["tenant", "arm", "other arm", "other answer", "request", "question"],
     items.map(({ requestId, tenant, arm, otherArm, otherText, messages }) => [
       ...[oneLine(tenant, 20), arm, otherArm, otherText === null ? "to be generated" : "there"],
       ...[oneLine(requestId, 36), oneLine(messages.at(-1)?.content ?? "", 40)],
@@ -58,6 +58,7 @@ function judged(agenda: JudgingAgenda): string {
 function whyNone({ usedUp }: JudgingAgenda, judge: Omit<UnratedSettings, "arm">): string {
   if (usedUp !== null) return `nothing is judged for now: ${usedUp} (${String(judge[usedUp])}) is used up`;
   const { windowHours, afterMinutes, share, reference } = judge;
-  const other = reference === undefined ? "a second answer" : `a second answer, or ${reference} among its arms`;
+  const other =
+    reference === undefined ? "an alternative answer" : `an alternative answer, or ${reference} among its arms`;
   return `nothing is to be judged now: it takes an answer of the last ${windowHours} h, older than ${afterMinutes} min, that nobody has rated, with ${other}, of a tenant that has some of its ${judge.perTenantHour} an hour left; of these a share of ${share} is drawn`;
 }

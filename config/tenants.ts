@@ -31,7 +31,7 @@ const legal = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 /** Kafka's. */
 const topicBytes = 249;
 /** What stands between the prefix and the tenant at most. */
-const longestBetween = "alternatives.".length;
+const longestBetween = "alternative-answers.".length;
 
 interface Tenants {
   kafka: Pick<Config["kafka"], "prefix">;

@@ -77,7 +77,7 @@ export interface Routed extends Selected {
 /** After compose: what plan hands over to generate. */
 export interface Composed {
   work: Work;
-  /** The work and its decision; after pair, also the work for the second arm. */
+  /** The work and its decision; after pair, also the work for the alternative arm. */
   emits: Emit<"work" | "decisions">[];
 }
 
@@ -95,6 +95,6 @@ export interface Prompt {
 }
 /** After call: answered, failed for good, or another arm's to answer. */
 export interface Called extends Linked {
-  /** The response and what is kept of it, the second answer, or the work for the other arm. */
-  emits: Emit<"responses" | "alternatives" | "work" | "answers">[];
+  /** The response and what is kept of it, the alternative answer, or the work for the other arm. */
+  emits: Emit<"responses" | "alternative-answers" | "work" | "answers">[];
 }

@@ -41,7 +41,7 @@ export function aclsOf(stages: readonly StageDescription[], names: AclNames): Ac
 
 const ofTenants = {
   Write: ["tenant-requests", "tenant-feedback"],
-  Read: ["tenant-responses", "tenant-alternatives"],
+  Read: ["tenant-responses", "tenant-alternative-answers"],
 } as const satisfies Partial<Record<AclOperation, readonly TopicName[]>>;
 
 /**

@@ -7,7 +7,7 @@ import { generate } from "./generate/pipeline.ts";
 import { intakeFeedback } from "./intake/feedback.ts";
 import { intakeRequests } from "./intake/requests.ts";
 import { learn } from "./learn/pipeline.ts";
-import { outletAlternatives } from "./outlet/alternatives.ts";
+import { outletAlternativeAnswers } from "./outlet/alternative-answers.ts";
 import { outletResponses } from "./outlet/responses.ts";
 import { plan } from "./plan/pipeline.ts";
 import { record } from "./record/pipeline.ts";
@@ -20,7 +20,7 @@ export const topology: readonly StageDescription[] = [
   plan,
   generate,
   outletResponses,
-  outletAlternatives,
+  outletAlternativeAnswers,
   record,
   learn,
   curate,

@@ -12,7 +12,7 @@ import { startGenerators, type Generators } from "./generate/generators.ts";
 import { startGenerate } from "./generate/start.ts";
 import { startIntakeFeedback, startIntakeRequests } from "./intake/start.ts";
 import { startLearn } from "./learn/start.ts";
-import { startOutletAlternatives, startOutletResponses } from "./outlet/start.ts";
+import { startOutletAlternativeAnswers, startOutletResponses } from "./outlet/start.ts";
 import { startPlan, type RunningPlan } from "./plan/start.ts";
 import { startRecord } from "./record/start.ts";
 import { startScheduledReplays } from "./replay/scheduled.ts";
@@ -149,7 +149,7 @@ const tenantStages =
       ? [startIntakeRequests, startIntakeFeedback].map((start) => ({
           ...{ readsTopics: true, open: () => start(session, instance) },
         }))
-      : [startOutletResponses, startOutletAlternatives].map((start) => ({
+      : [startOutletResponses, startOutletAlternativeAnswers].map((start) => ({
           ...{ readsTopics: false, open: () => start(session, instance) },
         }));
 

@@ -33,8 +33,8 @@ export interface RecordOf {
   "tenant-requests": Request;
   responses: Response;
   "tenant-responses": Response;
-  alternatives: Response;
-  "tenant-alternatives": Response;
+  "alternative-answers": Response;
+  "tenant-alternative-answers": Response;
   deltas: Delta;
   "tenant-deltas": Delta;
   cancels: Cancel;
@@ -70,8 +70,8 @@ export const schemaOf: Readonly<Record<TopicName, string>> = {
   "tenant-requests": "request",
   responses: "response",
   "tenant-responses": "response",
-  alternatives: "response",
-  "tenant-alternatives": "response",
+  "alternative-answers": "response",
+  "tenant-alternative-answers": "response",
   deltas: "delta",
   "tenant-deltas": "delta",
   cancels: "cancel",
@@ -102,7 +102,7 @@ export const tenantTopics = {
   "tenant-requests": "requests.",
   "tenant-feedback": "feedback.",
   "tenant-responses": "responses.",
-  "tenant-alternatives": "alternatives.",
+  "tenant-alternative-answers": "alternative-answers.",
   "tenant-deltas": "deltas.",
 } as const satisfies Partial<Record<TopicName, string>>;
 

@@ -108,9 +108,9 @@ export interface Decision {
   arm: string;
   /** Its exact probability, (0, 1]. */
   probability: number;
-  secondArm: string | null;
-  secondProbability: number | null;
-  /** The second arm answers, too (topic alternatives). */
+  alternativeArm: string | null;
+  alternativeProbability: number | null;
+  /** The alternative arm answers, too (topic alternative-answers). */
   alternative: boolean;
   /** Helpfulness threshold tau in force. */
   threshold: number;
@@ -419,7 +419,7 @@ export interface Request {
   privacy: Privacy;
   /** The client may be asked for feedback. */
   mayAsk: boolean;
-  /** Another arm may answer, too, and the client be asked which answer is better (topic alternatives); only with mayAsk. */
+  /** Another arm may answer, too, and the client be asked which answer is better (topic alternative-answers); only with mayAsk. */
   mayCompare: boolean;
   /** Partition of responses that the client reads; null: by key. */
   replyPartition: number | null;
@@ -576,7 +576,7 @@ export interface Response {
   degraded: string[];
   /** Feedback is asked for. */
   asked: boolean;
-  /** Arm that answers the same request on the topic alternatives, for comparison. */
+  /** Arm that answers the same request on the topic alternative-answers, for comparison. */
   alternative: string | null;
   createdAt: number;
 }
@@ -644,7 +644,7 @@ export interface Work {
   request: Request;
   /** Whole on the topic decisions; here without contexts, trials, features of examples, shadows and timings, which no arm asks for. */
   decision: Decision;
-  /** alternative: by the second arm, for the topic alternatives and never for responses. */
+  /** alternative: by the alternative arm, for the topic alternative-answers and never for responses. */
   role: "answer" | "alternative";
   /** The composed prompt, in order; an example is a user and an assistant piece with the same id. */
   pieces: Piece[];

@@ -74,7 +74,7 @@ export function createLogImport({ clickhouse, embedder, arms, feedbackTopic, fil
     arm: row.answer!.arm,
     // 0: it is not known, and off-policy evaluation leaves the decision out.
     probability: row.answer!.propensity ?? 0,
-    ...{ secondArm: null, secondProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
+    ...{ alternativeArm: null, alternativeProbability: null, threshold: 0, exploredThreshold: null, load: row.load },
     ...{ policyVersion: 0, helpfulnessVersion: 0, helpfulnessFeatures: HELPFULNESS_FEATURE_VERSION, template: "" },
     ...{ asked: false, askProbability: null, alternative: false },
     ...{ breakers: {}, reuse: null, shadows: [], source: "imported", cacheKey: null },

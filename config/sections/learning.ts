@@ -121,14 +121,14 @@ export const routing = z.strictObject({
    */
   askWithin: z.number().min(0).max(1).default(0.2),
   /**
-   * Second answers for comparison (topic alternatives), where the arms are nearly even and the
-   * request allows it (mayCompare). Each plan process counts its own requests, by the hour.
+   * Alternative answers for comparison (topic alternative-answers), where the arms are nearly even
+   * and the request allows it (mayCompare). Each plan process counts its own requests, by the hour.
    */
-  alternatives: z
+  alternativeAnswers: z
     .strictObject({
       /** Share of the requests of a tenant that get one; 0: none. */
       share: z.number().min(0).max(1).default(0.1),
-      /** Second answers that a tenant gets in an hour. */
+      /** Alternative answers that a tenant gets in an hour. */
       perTenantHour: z.number().int().min(0).default(100),
     })
     .prefault({}),
@@ -161,8 +161,8 @@ export const learn = z.strictObject({
       /** Who judges; absent: nobody does. */
       arm: name.optional(),
       /**
-       * Gives the second answer where a request has none: an arm without examples. Absent: only
-       * requests with a second answer are judged.
+       * Gives the other answer where a request has none: an arm without examples. Absent: only
+       * requests with an alternative answer are judged.
        */
       reference: name.optional(),
       /** Share of the answers that are drawn, by chance. */

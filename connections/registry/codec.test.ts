@@ -143,7 +143,7 @@ describe("codec", () => {
     expect(registry.subjects()).toEqual(
       expect.arrayContaining([
         ...["p.requests-value", "p.work.small-value", "p.work.large-value", "p.dead-letters-value"],
-        ...["requests", "feedback", "responses", "alternatives"].map((name) => `p.${name}.acme-value`),
+        ...["requests", "feedback", "responses", "alternative-answers"].map((name) => `p.${name}.acme-value`),
       ]),
     );
   });

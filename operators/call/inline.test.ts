@@ -14,12 +14,12 @@ interface Options {
   at?: number[];
   inline?: string[];
   request?: Partial<Request>;
-  /** The arm of a second answer. */
-  second?: string;
+  /** The arm of an alternative answer. */
+  other?: string;
 }
 
 /** at: milliseconds after NOW at which the arm is called and returns. The work is planned at 10. */
-function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {}, second }: Options = {}) {
+function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {}, other }: Options = {}) {
   const calls: ArmRequest[] = [];
   const times = at.map((ms) => NOW + ms);
   const refusals: string[] = [];
@@ -37,17 +37,17 @@ function setUp({ result = answer, at = [10, 30], inline = ["small"], request = {
   });
   const plain = aWork({ request: aRequest(request) });
   const work: Work =
-    second === undefined
+    other === undefined
       ? plain
-      : { ...plain, decision: { ...plain.decision, asked: true, secondArm: second, alternative: true } };
+      : { ...plain, decision: { ...plain.decision, asked: true, alternativeArm: other, alternative: true } };
   const composed: Composed = {
     work,
     emits: [
       { output: "work", arm: "small", key: "r1", record: work },
       { output: "decisions", key: "r1", record: work.decision },
-      ...(second === undefined
+      ...(other === undefined
         ? []
-        : [{ output: "work" as const, arm: second, key: "r1", record: { ...work, role: "alternative" as const } }]),
+        : [{ output: "work" as const, arm: other, key: "r1", record: { ...work, role: "alternative" as const } }]),
     ],
   };
   return { calls, refusals, composed, outcome: call(composed, aContext()) };
@@ -131,15 +131,15 @@ describe("call of an inline arm", () => {
     });
   });
 
-  it("commits the work for a second answer with the first, and none where there is no first", async () => {
-    const { ending } = await elsewhere({ second: "large" });
+  it("commits the work for an alternative answer with the first, and none where there is no first", async () => {
+    const { ending } = await elsewhere({ other: "large" });
     expect(emitsOf(ending)).toMatchObject([
       { output: "decisions", record: { alternative: true } },
       { output: "responses", record: { asked: true, alternative: "large" } },
       { output: "work", arm: "large", record: { role: "alternative" } },
     ]);
     const result = { kind: "failure", code: "endpoint_rejected", message: "", attempts: 1, retriable: false } as const;
-    for (const without of [await elsewhere({ second: "large", result }), await elsewhere({ second: "large" }, "full")])
+    for (const without of [await elsewhere({ other: "large", result }), await elsewhere({ other: "large" }, "full")])
       expect(emitsOf(without.ending)).toMatchObject([
         { output: "decisions", record: { alternative: false } },
         { output: "responses", record: { alternative: null } },

@@ -28,7 +28,7 @@ import { refusedWork } from "./response.ts";
 interface Needs extends Pick<Composed, "work"> {
   /** Chosen for each arm; one that takes over is shown its own. */
   examplesByArm?: ReadonlyMap<string, SelectedExample[]>;
-  /** Among them the work for a second answer (pair), which is committed with the first. */
+  /** Among them the work for an alternative answer (pair), which is committed with the first. */
   emits?: Composed["emits"];
 }
 type Outputs = "decisions" | "responses" | "work" | "answers";
@@ -51,7 +51,7 @@ export function createCallInline({
 }: CallInlineDependencies): Step<Needs, unknown, Outputs> {
   return function callInline<T extends Needs>(composed: T, context: StepContext) {
     const { examplesByArm, emits: planned = [] } = composed;
-    const seconds = planned.flatMap((emit) =>
+    const alternatives = planned.flatMap((emit) =>
       emit.output === "work" && emit.record.role === "alternative" ? [emit] : [],
     );
 
@@ -82,13 +82,15 @@ export function createCallInline({
           const timings = [...before, { operator: "call", ms: performance.now() - began }];
           switch (outcome.kind) {
             case "ok": {
-              // Plan calls for answers alone: second ones are generate's.
-              const emits = outcome.value.emits.flatMap((emit) => (emit.output === "alternatives" ? [] : [emit]));
+              // Plan calls for answers alone: alternative ones are generate's.
+              const emits = outcome.value.emits.flatMap((emit) =>
+                emit.output === "alternative-answers" ? [] : [emit],
+              );
               const [next] = emits;
               const other = next?.output === "work" ? inline(armOf(next.record)) : undefined;
               return next?.output === "work" && other !== undefined
                 ? callOf(other, next.record, timings)
-                : ended(work.decision, timings, emits, isAnswered(emits) ? seconds : []);
+                : ended(work.decision, timings, emits, isAnswered(emits) ? alternatives : []);
             }
             case "refuse":
               return refused(arm, work, outcome, timings);
@@ -125,18 +127,18 @@ const ended = (
   decision: Decision,
   timings: StepTiming[],
   emits: Ends,
-  seconds: readonly Emit<"work">[],
+  alternatives: readonly Emit<"work">[],
 ): Finish<Outputs> => ({
   kind: "finish",
   emits: [
     {
       output: "decisions",
       key: decision.requestId,
-      record: { ...decision, alternative: seconds.length > 0, timings },
+      record: { ...decision, alternative: alternatives.length > 0, timings },
     },
     // Where a queued arm takes over; a chain of inline ones needs the decision whole until here.
     ...emits.map((emit) => (emit.output === "work" ? { ...emit, record: asRecord(emit.record) } : emit)),
-    ...seconds,
+    ...alternatives,
   ],
 });
 

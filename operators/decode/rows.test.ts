@@ -71,7 +71,7 @@ describe("rows", () => {
     for (const named of [response.requestId, response.tenant])
       expect(Object.values(rows({})!.rows[0]!)).not.toContain(named);
     for (const free of [{ duplicate: true }, { account: null }, { cost: 0 }]) expect(rows(free)?.rows).toEqual([]);
-    expect(rowsOf.alternatives(response, place).map(({ table }) => table)).toEqual(["alternatives"]);
+    expect(rowsOf["alternative-answers"](response, place).map(({ table }) => table)).toEqual(["alternative_answers"]);
   });
 
   it("a tombstone is an evicted example, known by its key", () => {

@@ -30,7 +30,7 @@ export const tableOf = {
   requests: "requests",
   decisions: "decisions",
   responses: "responses",
-  alternatives: "alternatives",
+  "alternative-answers": "alternative_answers",
   feedback: "feedback",
   withdrawals: "withdrawals",
   erasures: "erasures",
@@ -84,7 +84,7 @@ export const rowsOf: { [N in RecordedTopic]: ToRows<RecordOf[N]> } = {
     { table: "account_costs", rows: accountCostRows(record, place) },
     { table: tableOf.responses, rows: [responseRow(record, place)] },
   ],
-  alternatives: single("alternatives", responseRow),
+  "alternative-answers": single("alternative_answers", responseRow),
   examples: single("examples", exampleRow),
   feedback: single("feedback", (record, place) => ({
     feedback_id: record.id,

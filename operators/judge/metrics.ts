@@ -21,7 +21,7 @@ export const createJudgeMetrics = oncePerRegistry((registry: MetricsRegistry): J
   });
   const spent = new Counter({
     name: "precedent_judgement_cost_total",
-    help: "What the automatic judge and the second answers made for it cost.",
+    help: "What the automatic judge and the other answers made for it cost.",
     registers: [registry],
   });
   const waiting = gauge("precedent_judge_waiting", "1: the automatic judge waits for a lower load.");

@@ -26,7 +26,7 @@ export interface Judgement {
   tenant: string;
   arm: string;
   other_arm: string;
-  second: "alternatives" | "generated";
+  other: "alternative" | "generated";
   judge: string;
   probability: number;
   score: number | null;
@@ -81,8 +81,8 @@ const ofDrawn = `(request_id, tenant) IN (SELECT request_id, tenant FROM respons
 const selectUnrated = `
 SELECT
   answer.request_id AS requestId, answer.tenant AS tenant, request.messages AS messages, request.max_tokens AS maxTokens,
-  answer.arm AS arm, answer.text AS text, if(second.arm != '', second.arm, {reference:String}) AS otherArm,
-  if(second.arm != '', toNullable(second.text), NULL) AS otherText
+  answer.arm AS arm, answer.text AS text, if(other.arm != '', other.arm, {reference:String}) AS otherArm,
+  if(other.arm != '', toNullable(other.text), NULL) AS otherText
 FROM (SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM responses FINAL WHERE ${drawn}) AS answer
 INNER JOIN (
   SELECT request_id, tenant, messages, documents, max_tokens FROM requests FINAL
@@ -94,12 +94,12 @@ INNER JOIN (
   SELECT request_id, tenant, arm, arms.arm AS names FROM decisions FINAL WHERE ${ofDrawn}
 ) AS decision ON ${same("decision", "answer")}
 LEFT JOIN (
-  SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM alternatives FINAL
+  SELECT request_id, tenant, assumeNotNull(arm) AS arm, text FROM alternative_answers FINAL
   WHERE status = 'ok' AND NOT duplicate AND arm IS NOT NULL AND empty(passthrough)
     AND lengthUTF8(text) <= ${longest.answer} AND text != '${withheldText}' AND ${ofDrawn}
-) AS second ON ${same("second", "answer")}
+) AS other ON ${same("other", "answer")}
 WHERE decision.arm = answer.arm AND otherArm != '' AND otherArm != answer.arm AND has(decision.names, otherArm)
-  AND (second.arm != '' OR empty(request.documents))
+  AND (other.arm != '' OR empty(request.documents))
   AND ({ownAnswers:Bool} OR (answer.arm != {judge:String} AND otherArm != {judge:String}))
 ORDER BY sipHash64('judge', toString(answer.tenant), answer.request_id), answer.tenant, answer.request_id
 LIMIT {perTenant:UInt32} BY answer.tenant

@@ -24,7 +24,7 @@ import type { PolicyState } from "../../state/policies/router-table.ts";
 import type { Shadow } from "../../state/policies/shadow.ts";
 import { bypass } from "./bypass.ts";
 import { settleReuse, weighReuse, type ReuseBound } from "./reuse.ts";
-import { second } from "./second.ts";
+import { alternative } from "./alternative.ts";
 import { shadowChoices } from "./shadow.ts";
 import { standing, wellArms, type ArmHealth } from "./standing.ts";
 import { scoreArms, undecided, type Biases, type Contender, type Exploring, type Scored } from "./score.ts";
@@ -182,7 +182,7 @@ export function createRoute(dependencies: RouteDependencies): Step<Needs, Adds> 
       arms: choice.scores,
       arm: chosen.arm,
       probability: chosen.probability,
-      ...second(even ? scored : null, random, weighed.trial?.arm),
+      ...alternative(even ? scored : null, random, weighed.trial?.arm),
       // pair knows whether it answers, too.
       alternative: false,
       threshold: selected.threshold,

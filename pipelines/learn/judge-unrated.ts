@@ -67,7 +67,7 @@ export function createJudgeAll({
     }
     unanswered = new Set(failed.keys());
     if (done === 0 && failed.size > 0)
-      throw new Error("the judge, or the arm that gives second answers, gave no answer: nothing was judged");
+      throw new Error("the judge, or the arm that gives other answers, gave no answer: nothing was judged");
     // Others were answered: it is these that can't be judged.
     for (const judged of failed.values()) {
       await record(judged);

@@ -1,5 +1,5 @@
-// Trains the helpfulness model on what ClickHouse holds and publishes it: what `precedent helpfulness
-// train` and learn's timer do.
+// Trains the helpfulness model on what ClickHouse holds and publishes it: what `precedent
+// helpfulness train` and learn's timer do.
 import type { Logger } from "pino";
 import { HELPFULNESS_FEATURES, HELPFULNESS_FEATURE_VERSION } from "../../algorithms/selection/helpfulness-features.ts";
 import type { ClickHouse } from "../../connections/clickhouse/port.ts";

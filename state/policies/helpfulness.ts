@@ -1,5 +1,5 @@
-// The policy `helpfulness`: a model of helpfulness as ONNX, in base64, with its hash. This file is the
-// codec of its record.
+// The policy `helpfulness`: a model of helpfulness as ONNX, in base64, with its hash. This file is
+// the codec of its record.
 import { createHash } from "node:crypto";
 import type { Policy } from "../../schemas/types.ts";
 import { policyProblem, type PolicyProblem } from "./record.ts";

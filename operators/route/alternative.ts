@@ -7,17 +7,17 @@ import type { Scored } from "./score.ts";
  * When the arms are nearly even: another arm, drawn in proportion to its probability among the
  * rest, whose answer could be compared. Never what reuses answers.
  */
-export function second(
+export function alternative(
   scored: Scored | null,
   random: Random,
   reuse?: string,
-): Pick<Decision, "secondArm" | "secondProbability"> {
-  if (scored === null) return { secondArm: null, secondProbability: null };
+): Pick<Decision, "alternativeArm" | "alternativeProbability"> {
+  if (scored === null) return { alternativeArm: null, alternativeProbability: null };
   const weights = scored.scores.map(({ probability }, i) =>
     i === scored.chosen || scored.scores[i]!.arm === reuse ? 0 : probability,
   );
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  if (!(total > 0)) return { secondArm: null, secondProbability: null };
+  if (!(total > 0)) return { alternativeArm: null, alternativeProbability: null };
   const index = drawIndex(weights, random);
-  return { secondArm: scored.scores[index]!.arm, secondProbability: weights[index]! / total };
+  return { alternativeArm: scored.scores[index]!.arm, alternativeProbability: weights[index]! / total };
 }
